@@ -1,0 +1,252 @@
+package org.horovod4j;
+
+import java.util.List;
+import org.horovod4j.runtime.HvdRuntime;
+import org.horovod4j.runtime.Rank;
+import org.jspecify.annotations.Nullable;
+
+/// Horovod for a training program: one process, one rank, one world at a time.
+///
+/// ```java
+/// Hvd.init();
+/// float rate = 0.1f * Hvd.size();
+/// Hvd.broadcast("weights", Tensor.of(weights), 0);
+/// // every step:
+/// Hvd.allreduce("gradient", gradient, ReduceOp.AVERAGE);
+/// ```
+///
+/// Started by `horovodrun -np 4 …` there are four such ranks; started without it, a world of one, in which
+/// every collective works. Code that is handed a [Communicator] does not need this class.
+public final class Hvd {
+    private static final Object LOCK = new Object();
+    private static @Nullable HvdRuntime runtime;
+    private static volatile @Nullable Rank rank;
+
+    private Hvd() {}
+
+    /// Joins the job, or makes a world of one without a launcher, and returns when all ranks have
+    /// joined. A second call does nothing; after [#shutdown] it joins anew, with all the others.
+    public static void init() {
+        synchronized (LOCK) {
+            if (rank != null) {
+                return;
+            }
+            if (runtime == null) {
+                runtime = new HvdRuntime(System.getenv());
+                Runtime.getRuntime().addShutdownHook(new Thread(Hvd::processEnds, "hvd-exit"));
+            }
+            rank = runtime.start();
+        }
+    }
+
+    /// Leaves the job. Other ranks' collectives that still want this rank fail; [#init] may follow.
+    public static void shutdown() {
+        synchronized (LOCK) {
+            if (rank != null) {
+                rank.close();
+                rank = null;
+            }
+        }
+    }
+
+    private static void processEnds() {
+        Rank running = rank;
+        if (running != null) {
+            running.abandon("its process has ended");
+        }
+    }
+
+    public static boolean isInitialized() {
+        return rank != null;
+    }
+
+    /// This process's communicator.
+    ///
+    /// @throws IllegalStateException before [#init] and after [#shutdown]
+    public static Communicator communicator() {
+        Rank running = rank;
+        if (running == null) {
+            throw new IllegalStateException("Horovod4J is not initialised: call Hvd.init() first");
+        }
+        return running.communicator();
+    }
+
+    /// See [Communicator#rank].
+    public static int rank() {
+        return communicator().rank();
+    }
+
+    /// See [Communicator#size].
+    public static int size() {
+        return communicator().size();
+    }
+
+    /// See [Communicator#localRank].
+    public static int localRank() {
+        return communicator().localRank();
+    }
+
+    /// See [Communicator#localSize].
+    public static int localSize() {
+        return communicator().localSize();
+    }
+
+    /// See [Communicator#crossRank].
+    public static int crossRank() {
+        return communicator().crossRank();
+    }
+
+    /// See [Communicator#crossSize].
+    public static int crossSize() {
+        return communicator().crossSize();
+    }
+
+    /// See [Communicator#isHomogeneous].
+    public static boolean isHomogeneous() {
+        return communicator().isHomogeneous();
+    }
+
+    /// See [Communicator#allocate].
+    public static Tensor allocate(DataType dataType, Shape shape) {
+        return communicator().allocate(dataType, shape);
+    }
+
+    /// See [Communicator#allreduce(String, Tensor, ReduceOp)].
+    public static Tensor allreduce(String name, Tensor tensor, ReduceOp op) {
+        return communicator().allreduce(name, tensor, op);
+    }
+
+    /// See [Communicator#allreduce(String, float[], ReduceOp)].
+    public static void allreduce(String name, float[] values, ReduceOp op) {
+        communicator().allreduce(name, values, op);
+    }
+
+    /// See [Communicator#allreduce(String, double[], ReduceOp)].
+    public static void allreduce(String name, double[] values, ReduceOp op) {
+        communicator().allreduce(name, values, op);
+    }
+
+    /// See [Communicator#allreduce(String, Tensor, ReduceOp, Scale)].
+    public static Tensor allreduce(String name, Tensor tensor, ReduceOp op, Scale scale) {
+        return communicator().allreduce(name, tensor, op, scale);
+    }
+
+    /// See [Communicator#allreduce(String, Tensor, Tensor, ReduceOp, Scale)].
+    public static Tensor allreduce(
+            String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
+        return communicator().allreduce(name, input, output, op, scale);
+    }
+
+    /// See [Communicator#allreduceAsync(String, Tensor, ReduceOp)].
+    public static Handle<Tensor> allreduceAsync(String name, Tensor tensor, ReduceOp op) {
+        return communicator().allreduceAsync(name, tensor, op);
+    }
+
+    /// See [Communicator#allreduceAsync(String, Tensor, Tensor, ReduceOp, Scale)].
+    public static Handle<Tensor> allreduceAsync(
+            String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
+        return communicator().allreduceAsync(name, input, output, op, scale);
+    }
+
+    /// See [Communicator#groupedAllreduce].
+    public static List<Tensor> groupedAllreduce(
+            String name, List<Tensor> tensors, ReduceOp op) {
+        return communicator().groupedAllreduce(name, tensors, op);
+    }
+
+    /// See [Communicator#groupedAllreduceAsync].
+    public static Handle<List<Tensor>> groupedAllreduceAsync(
+            String name, List<Tensor> tensors, ReduceOp op, Scale scale) {
+        return communicator().groupedAllreduceAsync(name, tensors, op, scale);
+    }
+
+    /// See [Communicator#allgather].
+    public static Tensor allgather(String name, Tensor tensor) {
+        return communicator().allgather(name, tensor);
+    }
+
+    /// See [Communicator#allgatherAsync].
+    public static Handle<Tensor> allgatherAsync(String name, Tensor tensor) {
+        return communicator().allgatherAsync(name, tensor);
+    }
+
+    /// See [Communicator#groupedAllgather].
+    public static List<Tensor> groupedAllgather(String name, List<Tensor> tensors) {
+        return communicator().groupedAllgather(name, tensors);
+    }
+
+    /// See [Communicator#groupedAllgatherAsync].
+    public static Handle<List<Tensor>> groupedAllgatherAsync(String name, List<Tensor> tensors) {
+        return communicator().groupedAllgatherAsync(name, tensors);
+    }
+
+    /// See [Communicator#broadcast].
+    public static Tensor broadcast(String name, Tensor tensor, int rootRank) {
+        return communicator().broadcast(name, tensor, rootRank);
+    }
+
+    /// See [Communicator#broadcastAsync].
+    public static Handle<Tensor> broadcastAsync(String name, Tensor tensor, int rootRank) {
+        return communicator().broadcastAsync(name, tensor, rootRank);
+    }
+
+    /// See [Communicator#alltoall(String, Tensor)].
+    public static Tensor alltoall(String name, Tensor tensor) {
+        return communicator().alltoall(name, tensor);
+    }
+
+    /// See [Communicator#alltoall(String, Tensor, int[])].
+    public static Received alltoall(String name, Tensor tensor, int @Nullable [] splits) {
+        return communicator().alltoall(name, tensor, splits);
+    }
+
+    /// See [Communicator#alltoallAsync].
+    public static Handle<Received> alltoallAsync(
+            String name, Tensor tensor, int @Nullable [] splits) {
+        return communicator().alltoallAsync(name, tensor, splits);
+    }
+
+    /// See [Communicator#reducescatter(String, Tensor, ReduceOp)].
+    public static Tensor reducescatter(String name, Tensor tensor, ReduceOp op) {
+        return communicator().reducescatter(name, tensor, op);
+    }
+
+    /// See [Communicator#reducescatter(String, Tensor, ReduceOp, Scale)].
+    public static Tensor reducescatter(String name, Tensor tensor, ReduceOp op, Scale scale) {
+        return communicator().reducescatter(name, tensor, op, scale);
+    }
+
+    /// See [Communicator#reducescatterAsync].
+    public static Handle<Tensor> reducescatterAsync(
+            String name, Tensor tensor, ReduceOp op, Scale scale) {
+        return communicator().reducescatterAsync(name, tensor, op, scale);
+    }
+
+    /// See [Communicator#groupedReducescatter].
+    public static List<Tensor> groupedReducescatter(
+            String name, List<Tensor> tensors, ReduceOp op) {
+        return communicator().groupedReducescatter(name, tensors, op);
+    }
+
+    /// See [Communicator#groupedReducescatterAsync].
+    public static Handle<List<Tensor>> groupedReducescatterAsync(
+            String name, List<Tensor> tensors, ReduceOp op, Scale scale) {
+        return communicator().groupedReducescatterAsync(name, tensors, op, scale);
+    }
+
+    /// See [Communicator#barrier].
+    public static void barrier() {
+        communicator().barrier();
+    }
+
+    /// See [Communicator#broadcastObject].
+    public static <T extends @Nullable Object> T broadcastObject(
+            String name, T object, int rootRank) {
+        return communicator().broadcastObject(name, object, rootRank);
+    }
+
+    /// See [Communicator#allgatherObject].
+    public static <T extends @Nullable Object> List<T> allgatherObject(String name, T object) {
+        return communicator().allgatherObject(name, object);
+    }
+}

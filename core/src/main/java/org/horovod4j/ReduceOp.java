@@ -1,0 +1,17 @@
+package org.horovod4j;
+
+/// How the values of all ranks become one.
+///
+/// The order of the constants is part of the wire format: add new ones at the end.
+public enum ReduceOp {
+    /// The sum divided by the number of ranks; integers truncate toward zero. Not for `bool`.
+    AVERAGE,
+    /// The sum; for `bool` the logical or. Integers wrap around.
+    SUM,
+    /// The least value; for `bool` the logical and.
+    MIN,
+    /// The greatest value; for `bool` the logical or.
+    MAX,
+    /// The product; for `bool` the logical and.
+    PRODUCT
+}

@@ -1,0 +1,11 @@
+/// What a training program sees: [Hvd] and [Communicator], [Tensor] and its parts, the exceptions.
+///
+/// Start with [Hvd], whose every method is one line over a [Communicator].
+///
+/// - May depend on: `org.horovod4j.runtime`.
+/// - Used by: every package; those below the runtime use its values, never [Hvd].
+/// - Invariant: the only static state of the project is the communicator inside [Hvd].
+@NullMarked
+package org.horovod4j;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,43 @@
+package org.horovod4j.spi;
+
+import java.util.List;
+
+/// The slow, reliable channel beside the data: how ranks meet, agree when they disagree, and learn
+/// who is gone. One instance serves one rank in one world.
+public interface ControlPlane extends AutoCloseable {
+    /// Introduces this rank and waits for all the others. News go to `listener`, on a thread of the
+    /// control plane, from here on.
+    ///
+    /// @return all members, by rank
+    /// @throws org.horovod4j.ConfigurationException when they do not meet in time or not at all
+    List<Member> join(Member self, Listener listener);
+
+    /// Waits until every rank has called this with the same topic; each topic serves once.
+    ///
+    /// @return what the ranks gave, by rank
+    /// @throws org.horovod4j.PeerLostException when a rank is gone
+    List<byte[]> gather(String topic, byte[] mine);
+
+    /// Makes every rank's listener, this one's too, hear that `operation` is disputed.
+    void alarm(long operation);
+
+    /// Tells the others that this rank leaves.
+    ///
+    /// @param completedOperations how many operations it completed, which end well elsewhere too; 0
+    ///     when it failed
+    /// @param orderly whether the program asked for it
+    /// @param reason what the others should hear: "called shutdown", "its process has ended", …
+    void leave(long completedOperations, boolean orderly, String reason);
+
+    @Override
+    void close();
+
+    /// What a rank hears from the control plane.
+    interface Listener {
+        /// A rank is gone. Only the first loss of a world matters.
+        void lost(Loss loss);
+
+        /// A rank found that the ranks disagree about `operation`.
+        void disputed(long operation);
+    }
+}

@@ -1,0 +1,10 @@
+/// What the runtime asks of the parts that can be exchanged.
+///
+/// Start with [ControlPlane], then [Member], the card a rank hands round.
+///
+/// - May depend on: `org.horovod4j`.
+/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.rendezvous`, `org.horovod4j.testing`.
+@NullMarked
+package org.horovod4j.spi;
+
+import org.jspecify.annotations.NullMarked;
