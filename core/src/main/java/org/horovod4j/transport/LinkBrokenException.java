@@ -1,0 +1,20 @@
+package org.horovod4j.transport;
+
+import org.horovod4j.HorovodException;
+import org.jspecify.annotations.Nullable;
+
+/// A link has ended. The runtime turns it into the story of the lost peer.
+public final class LinkBrokenException extends HorovodException {
+    private static final long serialVersionUID = 1L;
+
+    private final int peer;
+
+    public LinkBrokenException(int peer, String message, @Nullable Throwable cause) {
+        super(message, cause);
+        this.peer = peer;
+    }
+
+    public int peer() {
+        return peer;
+    }
+}

@@ -1,0 +1,143 @@
+package org.horovod4j.transport;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+import java.util.List;
+import org.horovod4j.transport.Region.Counter;
+
+/// The ranks that share memory with this one, and how they keep in step.
+///
+/// An operation begins with one *notice* per rank: stamp and a small payload, posted in turn into
+/// two places. Nobody overwrites a notice that is still read: a rank posts number `t + 2` after it
+/// has seen everybody's `t + 1`, which they post after they are done with `t`. Larger data go
+/// through *stages*, a ring of buffers whose reuse the [Counter]s govern.
+public final class Neighbourhood {
+    private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
+
+    private final SharedMemory memory;
+    private final MemorySegment[] regions;
+    private final int index;
+    private final Patience patience;
+    private final long[] counted = new long[Counter.values().length];
+    private long sequence;
+
+    public Neighbourhood(SharedMemory memory, Patience patience) {
+        this.memory = memory;
+        this.patience = patience;
+        this.index = memory.index();
+        this.regions = new MemorySegment[memory.ranks().size()];
+        for (int member = 0; member < regions.length; member++) {
+            regions[member] = memory.region(member);
+        }
+    }
+
+    /// How many ranks share.
+    public int size() {
+        return regions.length;
+    }
+
+    /// This rank among them.
+    public int index() {
+        return index;
+    }
+
+    /// The ranks that share, ascending.
+    public List<Integer> ranks() {
+        return memory.ranks();
+    }
+
+    public SharedMemory memory() {
+        return memory;
+    }
+
+    /// The bytes of a member's region, at which [#payload] and [#stage] give offsets.
+    public MemorySegment region(int member) {
+        return regions[member];
+    }
+
+    /// Where the payload of the next notice to be posted lies in this rank's region.
+    public long nextPayload() {
+        return Region.notice(sequence + 1) + Region.PAYLOAD;
+    }
+
+    /// Where the payloads of the current notices lie in each region.
+    public long payload() {
+        return Region.notice(sequence) + Region.PAYLOAD;
+    }
+
+    /// Posts this rank's next notice, whose payload the caller has already written at
+    /// [#nextPayload], and waits for the others'.
+    ///
+    /// @throws StampMismatchException when another rank's stamp differs
+    public void meet(long stamp) {
+        sequence++;
+        MemorySegment mine = regions[index];
+        long notice = Region.notice(sequence);
+        mine.set(ValueLayout.JAVA_LONG, notice + Region.STAMP, stamp);
+        LONG.setRelease(mine, notice, sequence);
+        for (int member = 0; member < regions.length; member++) {
+            if (member != index) {
+                await(regions[member], notice, sequence);
+                if (regions[member].get(ValueLayout.JAVA_LONG, notice + Region.STAMP) != stamp) {
+                    throw new StampMismatchException(memory.ranks().get(member));
+                }
+            }
+        }
+    }
+
+    /// How far this rank has counted, which is where all members' next operation starts from.
+    public long counted(Counter counter) {
+        return counted[counter.ordinal()];
+    }
+
+    /// Counts one more, visible to the others together with all that was written before.
+    public void count(Counter counter) {
+        countTo(counter, counted[counter.ordinal()] + 1);
+    }
+
+    /// Counts up to `value` at once.
+    public void countTo(Counter counter, long value) {
+        counted[counter.ordinal()] = value;
+        LONG.setRelease(regions[index], Region.counter(counter), value);
+    }
+
+    /// Waits until a member has counted to `value`.
+    public void await(int member, Counter counter, long value) {
+        if (member != index) {
+            await(regions[member], Region.counter(counter), value);
+        }
+    }
+
+    /// Waits until every member has counted to `value`.
+    public void awaitAll(Counter counter, long value) {
+        for (int member = 0; member < regions.length; member++) {
+            await(member, counter, value);
+        }
+    }
+
+    /// Where the stage of a round lies in each region; rounds count up for ever.
+    public long stage(long round) {
+        return Region.stage(round);
+    }
+
+    /// Starts afresh after a failed operation; all members do, while nobody is in an operation.
+    public void reset() {
+        sequence = 0;
+        for (Counter counter : Counter.values()) {
+            countTo(counter, 0);
+        }
+        LONG.setRelease(regions[index], Region.notice(0), 0L);
+        LONG.setRelease(regions[index], Region.notice(1), 0L);
+    }
+
+    private void await(MemorySegment region, long offset, long value) {
+        if ((long) LONG.getAcquire(region, offset) >= value) {
+            return;
+        }
+        patience.reset();
+        while ((long) LONG.getAcquire(region, offset) < value) {
+            patience.pause();
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package org.horovod4j.transport;
+
+/// How to wait for another rank: spin a little, then yield, then sleep.
+///
+/// Spinning answers within a microsecond, but steals the core that the awaited rank may need, so a
+/// crowded host (more ranks than cores) begins by yielding. A sleep lasts an eighth of what was
+/// waited so far, at most a millisecond: the wait is stretched little, and a rank that waits for a
+/// minute costs a percent of a core.
+///
+/// One thread uses an instance; [#reset] begins a new wait.
+public final class Patience {
+    private static final int SPINS = 2_000;
+    private static final long YIELD_NANOS = 300_000;
+    private static final long MAX_SLEEP_NANOS = 1_000_000;
+
+    private final Liveness liveness;
+    private final Clock clock;
+    private final int spins;
+    private int turns;
+    private long sinceNanos;
+
+    public Patience(Liveness liveness, Clock clock, boolean crowded) {
+        this.liveness = liveness;
+        this.clock = clock;
+        this.spins = crowded ? 0 : SPINS;
+    }
+
+    /// Begins a new wait: something moved.
+    public void reset() {
+        turns = 0;
+    }
+
+    /// Lets some time pass, or throws what ends the waiting.
+    public void pause() {
+        if (turns < spins) {
+            turns++;
+            Thread.onSpinWait();
+            return;
+        }
+        liveness.check();
+        if (turns == spins) {
+            turns++;
+            sinceNanos = clock.nanoTime();
+        }
+        long waited = clock.nanoTime() - sinceNanos;
+        if (waited < YIELD_NANOS) {
+            Thread.yield();
+        } else {
+            clock.sleep(Math.min(waited / 8, MAX_SLEEP_NANOS));
+        }
+    }
+}

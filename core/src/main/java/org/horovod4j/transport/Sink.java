@@ -1,0 +1,58 @@
+package org.horovod4j.transport;
+
+import java.lang.foreign.MemorySegment;
+
+/// Where an incoming message goes, piece by piece.
+public interface Sink {
+    /// The payload's whole length.
+    long length();
+
+    /// How much of the payload may be taken now; a sink that must wait for something else to happen
+    /// first answers less than [#length].
+    default long limit() {
+        return length();
+    }
+
+    /// Pieces but the last are multiples of this.
+    default int granularity() {
+        return 1;
+    }
+
+    /// Takes `count` bytes of `piece` from `offset`, which are the payload's from `position`.
+    void take(MemorySegment piece, long offset, long position, long count);
+
+    /// Memory into which the payload can be written straight away, instead of being taken in pieces.
+    default @org.jspecify.annotations.Nullable MemorySegment direct() {
+        return null;
+    }
+
+    /// Where in [#direct] the payload begins.
+    default long directOffset() {
+        return 0;
+    }
+
+    /// Writes the payload to `target` at `offset`.
+    static Sink into(MemorySegment target, long offset, long length) {
+        return new Sink() {
+            @Override
+            public long length() {
+                return length;
+            }
+
+            @Override
+            public void take(MemorySegment piece, long pieceOffset, long position, long count) {
+                MemorySegment.copy(piece, pieceOffset, target, offset + position, count);
+            }
+
+            @Override
+            public MemorySegment direct() {
+                return target;
+            }
+
+            @Override
+            public long directOffset() {
+                return offset;
+            }
+        };
+    }
+}

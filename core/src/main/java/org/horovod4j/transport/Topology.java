@@ -1,0 +1,85 @@
+package org.horovod4j.transport;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.horovod4j.spi.Member;
+
+/// Who is where: hosts, for the numbers users see, and domains, the ranks that share memory.
+///
+/// @param rank this rank
+/// @param hosts the ranks of each host, ascending, hosts in the order of their first rank
+/// @param domains the ranks of each memory domain, ascending, in the order of their first rank
+public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> domains) {
+    public Topology {
+        hosts = hosts.stream().map(List::copyOf).toList();
+        domains = domains.stream().map(List::copyOf).toList();
+    }
+
+    /// The topology of `members` as `rank` sees it.
+    public static Topology of(int rank, List<Member> members) {
+        Map<String, List<Integer>> hosts = new LinkedHashMap<>();
+        Map<String, List<Integer>> domains = new LinkedHashMap<>();
+        for (Member member : members) {
+            hosts.computeIfAbsent(member.host(), _ -> new ArrayList<>()).add(member.rank());
+            String domain =
+                    member.domain().isEmpty() ? "rank " + member.rank() : member.domain();
+            domains.computeIfAbsent(domain, _ -> new ArrayList<>()).add(member.rank());
+        }
+        return new Topology(rank, List.copyOf(hosts.values()), List.copyOf(domains.values()));
+    }
+
+    public int size() {
+        return hosts.stream().mapToInt(List::size).sum();
+    }
+
+    public int localRank() {
+        return host().indexOf(rank);
+    }
+
+    public int localSize() {
+        return host().size();
+    }
+
+    /// This host among those that have this local rank.
+    public int crossRank() {
+        return (int) hosts.subList(0, hosts.indexOf(host())).stream().filter(this::hasLocalRank).count();
+    }
+
+    /// How many hosts have this local rank.
+    public int crossSize() {
+        return (int) hosts.stream().filter(this::hasLocalRank).count();
+    }
+
+    public boolean isHomogeneous() {
+        return hosts.stream().allMatch(ranks -> ranks.size() == hosts.getFirst().size());
+    }
+
+    /// The ranks that share memory with this one, itself included.
+    public List<Integer> domain() {
+        return containing(domains);
+    }
+
+    /// Which of [#domains] is this rank's.
+    public int domainIndex() {
+        return domains.indexOf(domain());
+    }
+
+    /// The size of the smallest domain.
+    public int smallestDomain() {
+        return domains.stream().mapToInt(List::size).min().orElseThrow();
+    }
+
+    private List<Integer> host() {
+        return containing(hosts);
+    }
+
+    private boolean hasLocalRank(List<Integer> host) {
+        return host.size() > localRank();
+    }
+
+    private List<Integer> containing(List<List<Integer>> groups) {
+        return groups.stream().filter(ranks -> ranks.contains(rank)).findFirst().orElseThrow();
+    }
+}

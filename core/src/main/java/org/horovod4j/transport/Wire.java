@@ -1,0 +1,88 @@
+package org.horovod4j.transport;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/// Stamped messages over links, sent and received at the same time.
+///
+/// A message is the stamp of its operation and then the payload, whose length both ends know. A
+/// short message travels with its stamp in one piece.
+public final class Wire implements AutoCloseable {
+    /// How much of a message is read before it is used: half a level-2 cache, at most.
+    static final int WINDOW_BYTES = 128 * 1024;
+
+    static final int STAMP_BYTES = Long.BYTES;
+    static final ValueLayout.OfLong STAMP = ValueLayout.JAVA_LONG_UNALIGNED;
+
+    private final Links links;
+    private final Patience patience;
+    private final Arena arena = Arena.ofShared();
+    private final Outgoing outgoing = new Outgoing(arena.allocate(STAMP_BYTES + WINDOW_BYTES, 64));
+    private final Incoming incoming = new Incoming(arena.allocate(STAMP_BYTES + WINDOW_BYTES, 64));
+    private long stamp;
+
+    public Wire(Links links, Patience patience) {
+        this.links = links;
+        this.patience = patience;
+    }
+
+    /// Begins an operation: all messages up to the next call carry its stamp.
+    public void begin(long stamp) {
+        this.stamp = stamp;
+    }
+
+    /// Sends a message to one peer while receiving one, perhaps from another.
+    public void exchange(
+            int target, MemorySegment out, long outOffset, long outLength, int source, Sink sink) {
+        outgoing.begin(links.link(target), stamp, out, outOffset, outLength);
+        incoming.begin(links.link(source), stamp, sink);
+        run(true, true);
+    }
+
+    public void send(int target, MemorySegment out, long outOffset, long outLength) {
+        outgoing.begin(links.link(target), stamp, out, outOffset, outLength);
+        run(true, false);
+    }
+
+    public void receive(int source, Sink sink) {
+        incoming.begin(links.link(source), stamp, sink);
+        run(false, true);
+    }
+
+    /// How many bytes of the payload now being sent are gone: a sink may overwrite these.
+    public long sent() {
+        return outgoing.sent();
+    }
+
+    /// Drops everything under way, on all ranks together.
+    public void reset() {
+        links.reset();
+    }
+
+    @Override
+    public void close() {
+        links.close();
+        arena.close();
+    }
+
+    private void run(boolean sending, boolean receiving) {
+        patience.reset();
+        while (sending || receiving) {
+            boolean moved = false;
+            if (sending) {
+                moved = outgoing.step();
+                sending = !outgoing.isDone();
+            }
+            if (receiving) {
+                moved |= incoming.step();
+                receiving = !incoming.isDone();
+            }
+            if (moved) {
+                patience.reset();
+            } else {
+                patience.pause();
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+/// Moves bytes between ranks, and knows nothing of what they mean.
+///
+/// Start with [Topology] (who shares memory with whom), then [Neighbourhood] (ranks of one host, through
+/// [SharedMemory]) and [Wire] (ranks of different hosts, through a [Link] each). [Patience] is how
+/// everybody waits.
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
+/// - Used by: `org.horovod4j.collectives`, `org.horovod4j.runtime`.
+/// - Invariant: every message and every notice carries the stamp of its operation, and nothing that
+///   follows a foreign stamp is believed.
+@NullMarked
+package org.horovod4j.transport;
+
+import org.jspecify.annotations.NullMarked;
