@@ -1,0 +1,178 @@
+package org.horovod4j.rendezvous;
+
+import org.jspecify.annotations.Nullable;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.SocketTimeoutException;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/// One end of an open rendezvous connection: a thread that reads, a thread that writes, and the
+/// heartbeats that show each end that the other is alive.
+///
+/// [#send] only queues, so whoever has news for many never waits for one of them, and a caller that
+/// is interrupted does not take the connection with it.
+final class Connection {
+    private static final Logger LOGGER = System.getLogger(Connection.class.getName());
+    private static final Message.Heartbeat HEARTBEAT = new Message.Heartbeat();
+
+    /// Far more than an honest reader ever leaves waiting.
+    private static final int QUEUE_CAPACITY = 1 << 16;
+
+    /// How many heartbeats fit into the time after which silence counts as death.
+    private static final int HEARTBEATS = 4;
+
+    /// How long an ended connection may take to tell the other end why.
+    private static final Duration LAST_WORDS = Duration.ofMillis(200);
+
+    private final SocketChannel channel;
+    private final Frames frames;
+    private final Duration heartbeatTimeout;
+    private final BlockingQueue<Message> outbound = new LinkedBlockingQueue<>(QUEUE_CAPACITY);
+    private volatile boolean finishing;
+    private volatile @Nullable Thread reader;
+    private volatile @Nullable Thread writer;
+
+    /// Takes over `channel`, which has passed its handshake.
+    Connection(SocketChannel channel, Duration heartbeatTimeout, int readLimit) throws IOException {
+        this.channel = channel;
+        this.frames = new Frames(channel.socket(), readLimit);
+        this.heartbeatTimeout = heartbeatTimeout;
+        channel.socket().setSoTimeout(Math.toIntExact(Math.max(1, heartbeatTimeout.toMillis())));
+    }
+
+    /// Who hears what comes in, on the reading thread.
+    interface Receiver {
+        /// Handles one message.
+        ///
+        /// @throws MalformedMessageException when the message has no place here: ends the connection
+        void received(Message message) throws MalformedMessageException;
+
+        /// Nothing more comes. Called once; what is sent from here still goes out.
+        void ended(End end);
+    }
+
+    /// Why nothing more comes.
+    ///
+    /// @param reason continues a sentence that begins with who was at the other end
+    record End(Kind kind, String reason) {
+        enum Kind {
+            CLOSED,
+            SILENT,
+            BROKEN
+        }
+    }
+
+    /// Begins to read and write, on two threads made by `threads`.
+    void start(Thread.Builder threads, Receiver receiver) {
+        writer = threads.unstarted(this::write);
+        reader = threads.unstarted(() -> read(receiver));
+        writer.start();
+        reader.start();
+    }
+
+    /// Queues `message`, or closes the connection when the other end has not read for long.
+    void send(Message message) {
+        if (!outbound.offer(message)) {
+            LOGGER.log(Level.WARNING, "{0} does not read what it is sent: closing", channel);
+            close();
+        }
+    }
+
+    /// Sends what is queued and waits for the other end to close too, for `limit` at most. An early
+    /// close could make the kernel drop what the other end has not yet read.
+    void finish(Duration limit) {
+        flushAndAwait(reader, limit);
+    }
+
+    /// Closes at once.
+    void close() {
+        try {
+            channel.close();
+        } catch (IOException e) {
+            LOGGER.log(Level.DEBUG, "Closing " + channel + " failed", e);
+        }
+    }
+
+    private void write() {
+        long period = Math.max(1, heartbeatTimeout.toNanos() / HEARTBEATS);
+        try {
+            while (!(finishing && outbound.isEmpty())) {
+                Message next = outbound.poll(period, TimeUnit.NANOSECONDS);
+                frames.write(next == null ? HEARTBEAT : next);
+                if (outbound.isEmpty()) {
+                    frames.flush();
+                }
+            }
+            channel.shutdownOutput();
+        } catch (IOException e) {
+            LOGGER.log(Level.DEBUG, "Writing to " + channel + " failed", e);
+            close(); // which the reader hears
+        } catch (InterruptedException e) {
+            close();
+        }
+    }
+
+    private void read(Receiver receiver) {
+        receiver.ended(receive(receiver));
+        flushAndAwait(writer, LAST_WORDS);
+    }
+
+    private End receive(Receiver receiver) {
+        try {
+            while (true) {
+                receiver.received(frames.read());
+            }
+        } catch (EOFException e) {
+            return new End(End.Kind.CLOSED, "its connection closed");
+        } catch (SocketTimeoutException e) {
+            return new End(End.Kind.SILENT, "silent for " + seconds(heartbeatTimeout) + " s");
+        } catch (MalformedMessageException e) {
+            return new End(End.Kind.BROKEN, "it sent what we do not understand: " + e.getMessage());
+        } catch (IOException e) {
+            return new End(End.Kind.CLOSED, "its connection broke (" + e.getMessage() + ")");
+        } catch (RuntimeException e) {
+            LOGGER.log(Level.ERROR, "What came over " + channel + " could not be handled", e);
+            return new End(End.Kind.BROKEN, "handling its message failed: " + e);
+        }
+    }
+
+    private void flushAndAwait(@Nullable Thread thread, Duration limit) {
+        finishing = true;
+        if (outbound.offer(HEARTBEAT) // wakes the writer
+                && thread != null
+                && !thread.equals(Thread.currentThread())) {
+            joinUninterruptibly(thread, limit);
+        }
+        close();
+    }
+
+    /// "10", or "0.5" where whole seconds would lie.
+    static String seconds(Duration duration) {
+        return duration.toMillis() % 1000 == 0
+                ? Long.toString(duration.toSeconds())
+                : Double.toString(duration.toMillis() / 1000.0);
+    }
+
+    private static void joinUninterruptibly(Thread thread, Duration limit) {
+        long deadline = System.nanoTime() + limit.toNanos();
+        boolean interrupted = false;
+        long left;
+        while (thread.isAlive() && (left = deadline - System.nanoTime()) > 0) {
+            try {
+                thread.join(Duration.ofNanos(left));
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,41 @@
+package org.horovod4j.rendezvous;
+
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/// How worker processes ended, as far as the launcher saw it.
+///
+/// A dying process closes its connection some milliseconds before its parent learns of the exit code,
+/// so the news of a loss waits that long for a better reason.
+final class ExitReports {
+    static final Duration GRACE = Duration.ofMillis(300);
+
+    private final Map<Integer, CompletableFuture<String>> reports = new ConcurrentHashMap<>();
+
+    void report(int rank, String how) {
+        of(rank).complete(how);
+    }
+
+    /// How the process of `rank` ended, or null when nobody reported that.
+    @Nullable String known(int rank) {
+        return of(rank).getNow(null);
+    }
+
+    /// Tells `listener` how the process of `rank` ended, or `otherwise` when nobody reports it in time.
+    void await(int rank, String otherwise, Consumer<String> listener) {
+        var _ =
+                of(rank).copy() // as the time-out must not be taken for a report
+                        .completeOnTimeout(otherwise, GRACE.toMillis(), TimeUnit.MILLISECONDS)
+                        .thenAccept(listener);
+    }
+
+    private CompletableFuture<String> of(int rank) {
+        return reports.computeIfAbsent(rank, any -> new CompletableFuture<>());
+    }
+}

@@ -1,0 +1,60 @@
+package org.horovod4j.rendezvous;
+
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.Socket;
+
+/// A connection as a sequence of messages, each a length and then the bytes of [MessageCodec].
+///
+/// One thread reads and one writes.
+final class Frames {
+    /// The most that a client may send at once.
+    static final int CLIENT_LIMIT = 1 << 20;
+
+    private final DataInputStream in;
+    private final DataOutputStream out;
+    private final int readLimit;
+
+    Frames(Socket socket, int readLimit) throws IOException {
+        this.in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+        this.out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
+        this.readLimit = readLimit;
+    }
+
+    /// The most that the server sends at once to a world of `size`: one share of a gather from each,
+    /// and as much again for lengths and names.
+    static int serverLimit(int size) {
+        return (int) Math.min((size + 1L) * CLIENT_LIMIT, Integer.MAX_VALUE - 16L);
+    }
+
+    /// @throws MalformedMessageException when the bytes are not a message
+    /// @throws EOFException when the other end closed
+    Message read() throws IOException {
+        int length = in.readInt();
+        if (length <= 0 || length > readLimit) {
+            throw new MalformedMessageException(
+                    "a frame of " + length + " bytes where at most " + readLimit + " may come");
+        }
+        // Grows as the bytes come, so that a bare length costs no memory.
+        byte[] bytes = in.readNBytes(length);
+        if (bytes.length < length) {
+            throw new EOFException("closed within a frame");
+        }
+        return MessageCodec.decode(bytes);
+    }
+
+    /// Writes into a buffer, see [#flush].
+    void write(Message message) throws IOException {
+        byte[] bytes = MessageCodec.encode(message);
+        out.writeInt(bytes.length);
+        out.write(bytes);
+    }
+
+    void flush() throws IOException {
+        out.flush();
+    }
+}

@@ -1,0 +1,277 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.HorovodException;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.rendezvous.Connection.End;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.Loss;
+import org.horovod4j.spi.Member;
+import org.horovod4j.trust.Secret;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/// A rank's line to the [RendezvousServer].
+///
+/// Its two threads are platform threads: a program that keeps all carriers of virtual threads busy
+/// must not be taken for dead.
+public final class RendezvousClient implements ControlPlane {
+    /// How long a farewell may take to reach the server.
+    private static final Duration FAREWELL = Duration.ofSeconds(1);
+
+    /// Characters of a reason that are passed on: it is a message to read, and must fit a frame.
+    private static final int MAX_REASON = 10_000;
+
+    private final ServerLine line;
+    private final int rank;
+    private final int size;
+    private final int generation;
+    private final Duration heartbeatTimeout;
+    private final Duration startTimeout;
+    private final CompletableFuture<List<Member>> joined = new CompletableFuture<>();
+    private final Map<String, CompletableFuture<List<byte[]>>> gathers = new ConcurrentHashMap<>();
+    private volatile @Nullable Connection connection;
+    private volatile @Nullable Listener listener;
+    private volatile Message.@Nullable Lost firstLoss;
+    private volatile boolean left;
+
+    /// @param servers where the server may be reached; names are looked up, all addresses tried
+    /// @param generation how often this process has joined a world before
+    /// @param heartbeatTimeout how long the server may be silent before it counts as lost
+    /// @param startTimeout how long to look for the server and to wait for the other ranks
+    public RendezvousClient(
+            Secret secret,
+            List<InetSocketAddress> servers,
+            int rank,
+            int size,
+            int generation,
+            Duration heartbeatTimeout,
+            Duration startTimeout) {
+        this.line = new ServerLine(secret, servers, startTimeout);
+        this.rank = rank;
+        this.size = size;
+        this.generation = generation;
+        this.heartbeatTimeout = heartbeatTimeout;
+        this.startTimeout = startTimeout;
+    }
+
+    @Override
+    public List<Member> join(Member self, Listener listener) {
+        if (self.rank() != rank || this.listener != null) {
+            throw new IllegalStateException("rank " + rank + " joins once, with its own card");
+        }
+        this.listener = listener;
+        Connection opened = open(line.dial(rank));
+        connection = opened;
+        opened.start(Thread.ofPlatform().daemon().name("hvd-rendezvous-" + rank), new News());
+        opened.send(new Message.Join(generation, size, self));
+        // The server ends the meeting in time; the margin is for one that is alive but stuck.
+        Duration limit = startTimeout.plus(heartbeatTimeout);
+        try {
+            return outcome(joined.copy().orTimeout(limit.toMillis(), TimeUnit.MILLISECONDS));
+        } catch (HorovodException e) {
+            close();
+            throw e;
+        }
+    }
+
+    @Override
+    public List<byte[]> gather(String topic, byte[] mine) {
+        Connection open = joinedConnection("gather of '" + topic + "'");
+        Message.Gather gather = new Message.Gather(topic, mine.clone());
+        if (MessageCodec.encode(gather).length > Frames.CLIENT_LIMIT) {
+            throw new IllegalArgumentException(
+                    "gather of '%s': %d bytes are too many, with its topic a share may have %d"
+                            .formatted(topic, mine.length, Frames.CLIENT_LIMIT));
+        }
+        CompletableFuture<List<byte[]>> shares = new CompletableFuture<>();
+        if (gathers.putIfAbsent(topic, shares) != null) {
+            throw new IllegalStateException("gather of '" + topic + "' is already under way");
+        }
+        open.send(gather);
+        // Asked after the gather was filed: a loss that came before did not see it.
+        Message.Lost lost = firstLoss;
+        if (lost != null) {
+            shares.completeExceptionally(obituary("gather of '" + topic + "'", lost));
+        }
+        try {
+            return outcome(shares);
+        } finally {
+            gathers.remove(topic, shares);
+        }
+    }
+
+    @Override
+    public void alarm(long operation) {
+        joinedConnection("alarm about operation " + operation).send(new Message.Alarm(operation));
+    }
+
+    @Override
+    public void leave(long completedOperations, boolean orderly, String reason) {
+        Connection open = connection;
+        if (!left && open != null) {
+            left = true;
+            String brief = reason.substring(0, Math.min(reason.length(), MAX_REASON));
+            open.send(new Message.Leave(completedOperations, orderly, brief));
+        }
+    }
+
+    @Override
+    public void close() {
+        left = true;
+        Connection open = connection;
+        if (open != null) {
+            open.finish(FAREWELL);
+        }
+        ShutDownException ended = new ShutDownException("rank " + rank + " has left the job");
+        joined.completeExceptionally(ended);
+        gathers.values().forEach(gather -> gather.completeExceptionally(ended));
+    }
+
+    private Connection open(SocketChannel channel) {
+        try {
+            return new Connection(channel, heartbeatTimeout, Frames.serverLimit(size));
+        } catch (IOException e) {
+            throw new ConfigurationException(
+                    "joining the job as rank " + rank + ": the connection broke at once", e);
+        }
+    }
+
+    private Connection joinedConnection(String doing) {
+        Connection open = connection;
+        if (open == null || !joined.isDone()) {
+            throw new IllegalStateException(doing + ": rank " + rank + " has not joined yet");
+        }
+        if (left) {
+            throw new ShutDownException(doing + ": rank " + rank + " has left the job");
+        }
+        return open;
+    }
+
+    /// What comes from the server, on the connection's reading thread.
+    private final class News implements Connection.Receiver {
+        @Override
+        public void received(Message message) throws MalformedMessageException {
+            if (!(message instanceof Message.FromServer said)) {
+                throw new MalformedMessageException("a client's message from the server");
+            }
+            switch (said) {
+                case Message.Heartbeat() -> {}
+                case Message.Refused(String reason) ->
+                        joined.completeExceptionally(new ConfigurationException(reason));
+                case Message.Joined(List<Member> members) -> joined.complete(members);
+                case Message.Gathered(String topic, List<byte[]> shares) -> {
+                    CompletableFuture<List<byte[]>> gather = gathers.get(topic);
+                    if (gather != null) {
+                        gather.complete(shares);
+                    }
+                }
+                case Message.Disputed(long operation) -> listener().disputed(operation);
+                case Message.Lost lost -> lost(lost);
+            }
+        }
+
+        @Override
+        public void ended(End end) {
+            if (!left && firstLoss == null && !joined.isCompletedExceptionally()) {
+                lost(serverGone(end));
+            }
+        }
+
+        private void lost(Message.Lost lost) {
+            if (firstLoss == null) {
+                firstLoss = lost;
+            }
+            gathers.forEach(
+                    (topic, gather) ->
+                            gather.completeExceptionally(
+                                    obituary("gather of '" + topic + "'", lost)));
+            boolean meeting =
+                    joined.completeExceptionally(obituary("joining the job as rank " + rank, lost));
+            if (!meeting && !left) {
+                listener().lost(lost.loss());
+            }
+        }
+
+        private Message.Lost serverGone(End end) {
+            String reason =
+                    switch (end.kind()) {
+                        case CLOSED -> "is gone: " + end.reason();
+                        case SILENT -> "is gone or cut off: " + end.reason();
+                        case BROKEN -> "cannot be understood: " + end.reason();
+                    };
+            return new Message.Lost(
+                    new Loss(
+                            -1,
+                            line.host(),
+                            "the launcher (rendezvous server at " + line + ") " + reason,
+                            false,
+                            0),
+                    -1);
+        }
+
+        private Listener listener() {
+            Listener present = listener;
+            if (present == null) {
+                throw new IllegalStateException("news came before join");
+            }
+            return present;
+        }
+    }
+
+    /// Who is gone, why, and where to look.
+    private static PeerLostException obituary(String doing, Message.Lost lost) {
+        Loss loss = lost.loss();
+        if (loss.rank() < 0) {
+            return new PeerLostException(
+                    -1,
+                    loss.host(),
+                    doing + ": " + loss.reason() + "\nLook at the launcher's output first.",
+                    null);
+        }
+        String process = lost.pid() < 0 ? "" : ", process " + lost.pid();
+        return new PeerLostException(
+                loss.rank(),
+                loss.host(),
+                """
+                %s: rank %d (%s%s) is gone: %s
+                Look at the output of rank %2$d first."""
+                        .formatted(doing, loss.rank(), loss.host(), process, loss.reason()),
+                null);
+    }
+
+    private <T> T outcome(CompletableFuture<T> future) {
+        try {
+            return future.join(); // which an interrupt does not end, as it would on one rank alone
+        } catch (CompletionException e) {
+            switch (e.getCause()) {
+                case HorovodException known -> throw known;
+                case TimeoutException late ->
+                        throw new ConfigurationException(
+                                """
+                                joining the job as rank %d: the rendezvous server at %s is there, \
+                                but did not say within %s s who has come
+                                Give the launcher and all ranks the same start timeout."""
+                                        .formatted(
+                                                rank,
+                                                line,
+                                                Connection.seconds(
+                                                        startTimeout.plus(heartbeatTimeout))),
+                                late);
+                case null, default -> throw e;
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.trust.Gate;
+import org.horovod4j.trust.Handshake;
+import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.RefusalLog;
+import org.horovod4j.trust.Secret;
+import org.horovod4j.trust.SocketSettings;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+/// Where the ranks of a job meet, and where each hears of the others' end.
+///
+/// The launcher runs it, or rank 0's process. Each rank keeps one connection to it for as long as it
+/// belongs to the job: n connections, where telling each other directly would take n². All threads
+/// are virtual and mostly wait.
+///
+/// A process may leave and join again: each time is a generation of its own, and a fast rank may be
+/// in the next one while others are still leaving the last.
+public final class RendezvousServer implements AutoCloseable {
+    private static final Logger LOGGER = System.getLogger(RendezvousServer.class.getName());
+
+    /// How long the last news may take to reach the clients when the server closes.
+    private static final Duration FAREWELL = Duration.ofSeconds(1);
+
+    private final int size;
+    private final Duration heartbeatTimeout;
+    private final Duration startTimeout;
+    private final ExitReports exits = new ExitReports();
+    private final Map<Integer, World> worlds = new ConcurrentHashMap<>();
+    private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+    private final Gate gate;
+    private volatile boolean closed;
+
+    private RendezvousServer(
+            Secret secret,
+            int size,
+            InetSocketAddress bind,
+            Duration heartbeatTimeout,
+            Duration startTimeout) {
+        this.size = size;
+        this.heartbeatTimeout = heartbeatTimeout;
+        this.startTimeout = startTimeout;
+        this.gate =
+                Gate.open(
+                        bind,
+                        new Handshake(secret, Purpose.RENDEZVOUS),
+                        SocketSettings.DEFAULT,
+                        new RefusalLog(LOGGER),
+                        this::admit);
+    }
+
+    /// Starts to serve a job of `size` ranks.
+    ///
+    /// @param bind where to listen; a wildcard address serves IPv4 and IPv6, port 0 any free port
+    /// @param heartbeatTimeout how long a rank may be silent before it counts as lost
+    /// @param startTimeout how long the first rank of a generation waits for the last
+    /// @throws org.horovod4j.ConfigurationException when it cannot listen there
+    public static RendezvousServer start(
+            Secret secret,
+            int size,
+            InetSocketAddress bind,
+            Duration heartbeatTimeout,
+            Duration startTimeout) {
+        return new RendezvousServer(secret, size, bind, heartbeatTimeout, startTimeout);
+    }
+
+    /// Where it listens; the host part is a wildcard if that was asked for.
+    public InetSocketAddress address() {
+        return gate.address();
+    }
+
+    /// Tells how the process of a rank ended, for the reason that the other ranks hear.
+    ///
+    /// @param how "exit code 3", "killed by signal 9 (SIGKILL)"
+    public void reportExit(int rank, String how) {
+        exits.report(rank, how);
+        worlds.values().forEach(world -> world.exited(rank));
+    }
+
+    /// Ends the service. Ranks that have not left hear that the launcher is gone, after all other news.
+    @Override
+    public void close() {
+        closed = true;
+        gate.close();
+        var farewells =
+                connections.stream()
+                        .map(each -> Thread.startVirtualThread(() -> each.finish(FAREWELL)))
+                        .toList();
+        for (Thread farewell : farewells) {
+            try {
+                farewell.join();
+            } catch (InterruptedException e) {
+                connections.forEach(Connection::close);
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
+    }
+
+    private void admit(SocketChannel channel) {
+        try {
+            Connection connection = new Connection(channel, heartbeatTimeout, Frames.CLIENT_LIMIT);
+            connections.add(connection);
+            if (closed) { // it slipped in while the others were sent off
+                connection.close();
+            }
+            connection.start(
+                    Thread.ofVirtual().name("hvd-rendezvous"),
+                    new Session(connection, this::world, () -> connections.remove(connection)));
+        } catch (IOException e) {
+            LOGGER.log(Level.DEBUG, "A connection broke as soon as it was admitted", e);
+        }
+    }
+
+    private World world(int generation) {
+        return worlds.computeIfAbsent(generation, this::found);
+    }
+
+    private World found(int generation) {
+        World world = new World(size, exits);
+        CompletableFuture.delayedExecutor(startTimeout.toMillis(), TimeUnit.MILLISECONDS)
+                .execute(() -> world.expire(Connection.seconds(startTimeout) + " s"));
+        return world;
+    }
+}

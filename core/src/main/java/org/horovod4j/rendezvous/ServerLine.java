@@ -1,0 +1,93 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.trust.Dialler;
+import org.horovod4j.trust.Handshake;
+import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.RefusedException;
+import org.horovod4j.trust.Secret;
+import org.horovod4j.trust.SocketSettings;
+import org.horovod4j.trust.UnreachableException;
+
+import java.net.InetSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+
+/// How a rank reaches the rendezvous server, which may start later than the rank.
+final class ServerLine {
+    /// Whole even when less is left until the start timeout: a shorter one would tell nothing.
+    private static final Duration ATTEMPT = Duration.ofSeconds(2);
+
+    private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    private final Dialler dialler;
+    private final List<InetSocketAddress> servers;
+    private final Duration startTimeout;
+
+    ServerLine(Secret secret, List<InetSocketAddress> servers, Duration startTimeout) {
+        Handshake handshake = new Handshake(secret, Purpose.RENDEZVOUS);
+        this.dialler =
+                new Dialler(SocketSettings.DEFAULT, channel -> handshake.dial(channel.socket()));
+        this.servers = List.copyOf(servers);
+        this.startTimeout = startTimeout;
+    }
+
+    /// A connection that has passed the handshake, tried for again and again until the start timeout.
+    ///
+    /// @throws ConfigurationException when there is none in time, or what is there is not ours
+    SocketChannel dial(int rank) {
+        long deadline = System.nanoTime() + startTimeout.toNanos();
+        long pause = MIN_PAUSE_NANOS;
+        while (true) {
+            try {
+                return dialler.dial(servers, ATTEMPT, () -> {});
+            } catch (UnreachableException e) {
+                if (isFinal(e) || System.nanoTime() - deadline >= 0) {
+                    throw unreachable(rank, e);
+                }
+            }
+            LockSupport.parkNanos(this, pause);
+            pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
+        }
+    }
+
+    /// The host to name when the server is gone.
+    String host() {
+        return servers.isEmpty() ? "unknown host" : servers.getFirst().getHostString();
+    }
+
+    @Override
+    public String toString() {
+        return servers.stream()
+                .map(server -> server.getHostString() + ":" + server.getPort())
+                .collect(Collectors.joining(" or "));
+    }
+
+    /// Whether to try again would only delay the bad news.
+    private static boolean isFinal(UnreachableException e) {
+        return e.attempts().stream()
+                .anyMatch(
+                        attempt ->
+                                attempt.failure() instanceof RefusedException refused
+                                        && refused.reason().isFinal());
+    }
+
+    private ConfigurationException unreachable(int rank, UnreachableException e) {
+        String remedy =
+                isFinal(e)
+                        ? "Give every rank the address and the secret of the launcher of its own job."
+                        : "Check that the launcher runs, and that its port is open to this host.";
+        return new ConfigurationException(
+                """
+                joining the job as rank %d: no rendezvous server was reached in %s s
+                %s
+                %s"""
+                        .formatted(rank, Connection.seconds(startTimeout), e.getMessage(), remedy),
+                e);
+    }
+}

@@ -1,0 +1,83 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.rendezvous.Connection.End;
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+import java.util.function.IntFunction;
+
+/// The server's side of one client: from its first message to its last.
+final class Session implements Connection.Receiver {
+    /// Above what a rank can say in earnest: a gather takes longer than this allows.
+    private static final int MAX_MESSAGES_PER_SECOND = 20_000;
+
+    private static final long SECOND_NANOS = Duration.ofSeconds(1).toNanos();
+
+    private final Connection connection;
+    private final IntFunction<World> worlds;
+    private final Runnable onEnd;
+    private @Nullable World world;
+    private int rank = -1;
+    private long windowNanos = System.nanoTime();
+    private int messages;
+
+    Session(Connection connection, IntFunction<World> worlds, Runnable onEnd) {
+        this.connection = connection;
+        this.worlds = worlds;
+        this.onEnd = onEnd;
+    }
+
+    @Override
+    public void received(Message message) throws MalformedMessageException {
+        throttle();
+        if (!(message instanceof Message.FromClient said)) {
+            throw new MalformedMessageException("a server's message from a client");
+        }
+        switch (said) {
+            case Message.Heartbeat() -> {}
+            case Message.Join join -> join(join);
+            case Message.Gather gather -> world().gather(rank, gather);
+            case Message.Alarm(long operation) -> world().alarm(operation);
+            case Message.Leave leave -> world().leave(rank, leave);
+        }
+    }
+
+    @Override
+    public void ended(End end) {
+        if (world != null) {
+            world.disconnected(rank, end);
+        }
+        onEnd.run();
+    }
+
+    private void join(Message.Join join) throws MalformedMessageException {
+        if (world != null) {
+            throw new MalformedMessageException("joined twice");
+        }
+        World wanted = worlds.apply(join.generation());
+        if (wanted.join(join, connection)) {
+            world = wanted;
+            rank = join.member().rank();
+        }
+    }
+
+    private World world() throws MalformedMessageException {
+        if (world == null) {
+            throw new MalformedMessageException("spoke before it had joined");
+        }
+        return world;
+    }
+
+    /// Ends a client that floods us, before its alarms flood the others.
+    private void throttle() throws MalformedMessageException {
+        long now = System.nanoTime();
+        if (now - windowNanos > SECOND_NANOS) {
+            windowNanos = now;
+            messages = 0;
+        }
+        if (++messages > MAX_MESSAGES_PER_SECOND) {
+            throw new MalformedMessageException(
+                    "more than " + MAX_MESSAGES_PER_SECOND + " messages in a second");
+        }
+    }
+}

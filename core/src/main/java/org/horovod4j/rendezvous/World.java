@@ -1,0 +1,234 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.rendezvous.Connection.End;
+import org.horovod4j.spi.Loss;
+import org.horovod4j.spi.Member;
+import org.jspecify.annotations.Nullable;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableSet;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+
+/// What the server knows of the ranks that met, or are meeting, in one generation.
+///
+/// Everything happens under one lock and nothing in it blocks: news are only queued. They are queued
+/// in the same order for all, so a rank that hears of a loss has heard before it of every gather that
+/// was complete by then.
+///
+/// The first rank to leave and the first to fail are announced, each once, to all who are still there.
+/// A failure is told even after an orderly leave: the ranks may have operations to complete, and wait
+/// for the failed one.
+final class World {
+    /// How many gathers a rank may have begun that others have not.
+    private static final int MAX_OPEN_GATHERS = 16;
+
+    private final int size;
+    private final ExitReports exits;
+    private final SortedMap<Integer, Seat> seats = new TreeMap<>();
+    private final Map<String, SortedMap<Integer, byte[]>> gathers = new HashMap<>();
+    private Message.@Nullable FromServer verdict;
+    private boolean leaveAnnounced;
+    private boolean failed;
+
+    World(int size, ExitReports exits) {
+        this.size = size;
+        this.exits = exits;
+    }
+
+    /// A rank that joined; `present` until it left or its connection ended.
+    private static final class Seat {
+        private final Member member;
+        private final Connection connection;
+        private boolean present = true;
+
+        Seat(Member member, Connection connection) {
+            this.member = member;
+            this.connection = connection;
+        }
+
+        Message.Lost lost(String reason, boolean orderly, long completed) {
+            return new Message.Lost(
+                    new Loss(member.rank(), member.host(), reason, orderly, completed),
+                    member.pid());
+        }
+    }
+
+    /// Seats a rank, or tells it why not.
+    ///
+    /// @return whether it has a seat now
+    synchronized boolean join(Message.Join join, Connection connection) {
+        Message.FromServer answer = objection(join);
+        if (answer != null) {
+            connection.send(answer);
+            return false;
+        }
+        seats.put(join.member().rank(), new Seat(join.member(), connection));
+        if (seats.size() == size && !failed) {
+            announce(new Message.Joined(seats.values().stream().map(seat -> seat.member).toList()));
+        } else {
+            missing().forEach(this::exited);
+        }
+        return true;
+    }
+
+    /// Ends the meeting if it is still incomplete.
+    ///
+    /// @param after how long that took, in words
+    synchronized void expire(String after) {
+        if (verdict != null || failed || seats.size() == size) {
+            return;
+        }
+        failed = true;
+        verdict =
+                new Message.Refused(
+                        """
+                        joining the job: after %s, %s of %d had not come
+                        Look at their output first. If they are only slow, raise the start timeout."""
+                                .formatted(after, RankList.of(missing()), size));
+        announce(verdict);
+    }
+
+    /// Ends the meeting if it still waits for `rank`, whose process has ended.
+    synchronized void exited(int rank) {
+        String how = exits.known(rank);
+        if (how == null || failed || verdict != null || !missing().contains(rank)) {
+            return;
+        }
+        failed = true;
+        Loss loss = new Loss(rank, "unknown host", how + ", before it had joined", false, 0);
+        announceLoss(new Message.Lost(loss, -1));
+    }
+
+    /// Adds a rank's share of a gather, and answers all when it is the last.
+    synchronized void gather(int rank, Message.Gather gather) throws MalformedMessageException {
+        if (verdict != null) {
+            return; // the rank will hear, or has heard, why nothing comes of it
+        }
+        SortedMap<Integer, byte[]> shares =
+                gathers.computeIfAbsent(gather.topic(), topic -> new TreeMap<>());
+        if (shares.put(rank, gather.share()) != null) {
+            throw new MalformedMessageException("topic '" + gather.topic() + "' given twice");
+        }
+        if (shares.size() == size) {
+            gathers.remove(gather.topic());
+            announce(new Message.Gathered(gather.topic(), List.copyOf(shares.values())));
+        } else if (gathers.values().stream().filter(open -> open.containsKey(rank)).count()
+                > MAX_OPEN_GATHERS) {
+            throw new MalformedMessageException("more than " + MAX_OPEN_GATHERS + " gathers begun");
+        }
+    }
+
+    /// Tells everybody that an operation is disputed.
+    synchronized void alarm(long operation) {
+        announce(new Message.Disputed(operation));
+    }
+
+    /// A rank says farewell.
+    synchronized void leave(int rank, Message.Leave leave) {
+        Seat seat = vacate(rank);
+        if (seat == null || failed) {
+            return;
+        }
+        if (leave.orderly() && leaveAnnounced) {
+            return;
+        }
+        leaveAnnounced = true;
+        failed = !leave.orderly();
+        announceLoss(seat.lost(leave.reason(), leave.orderly(), leave.completedOperations()));
+    }
+
+    /// A rank's connection has ended, after a farewell or without one.
+    synchronized void disconnected(int rank, End end) {
+        Seat seat = vacate(rank);
+        if (seat == null || failed) {
+            return;
+        }
+        // Claimed now, told when the reason is known: what dies of this loss meanwhile is no cause.
+        failed = true;
+        switch (end.kind()) {
+            case CLOSED ->
+                    exits.await(
+                            rank,
+                            end.reason() + ": the process has probably ended",
+                            reason -> fail(seat, reason));
+            case SILENT, BROKEN -> {
+                String exit = exits.known(rank);
+                fail(seat, exit == null ? end.reason() : exit);
+                String givenUp = end.reason() + ", so the other ranks gave it up";
+                seat.connection.send(seat.lost(givenUp, false, 0));
+            }
+        }
+    }
+
+    /// Takes a rank's seat away, and forgets all of them with the last: the verdict is enough for who
+    /// comes too late.
+    private @Nullable Seat vacate(int rank) {
+        Seat seat = seats.get(rank);
+        if (seat == null || !seat.present) {
+            return null;
+        }
+        seat.present = false;
+        if (seats.values().stream().noneMatch(each -> each.present)) {
+            seats.clear();
+        }
+        return seat;
+    }
+
+    private synchronized void fail(Seat seat, String reason) {
+        announceLoss(seat.lost(reason, false, 0));
+    }
+
+    private void announceLoss(Message.Lost lost) {
+        gathers.clear();
+        verdict = lost;
+        announce(lost);
+    }
+
+    private void announce(Message.FromServer news) {
+        for (Seat seat : seats.values()) {
+            if (seat.present) {
+                seat.connection.send(news);
+            }
+        }
+    }
+
+    /// Why `join` cannot be granted, or null.
+    private Message.@Nullable FromServer objection(Message.Join join) {
+        Member member = join.member();
+        String who = "rank " + member.rank() + " on " + member.host() + " joining the job: ";
+        if (join.size() != size) {
+            return new Message.Refused(
+                    """
+                    %sit believes in a size of %d, the job was started with %d
+                    Give every rank the same size."""
+                            .formatted(who, join.size(), size));
+        }
+        if (member.rank() < 0 || member.rank() >= size) {
+            return new Message.Refused(
+                    """
+                    %sthe job has ranks 0 to %d
+                    Give every process one of these."""
+                            .formatted(who, size - 1));
+        }
+        Seat taken = seats.get(member.rank());
+        if (taken != null) {
+            return new Message.Refused(
+                    """
+                    %sprocess %d on %s has joined as this rank already
+                    Give every process a rank of its own."""
+                            .formatted(who, taken.member.pid(), taken.member.host()));
+        }
+        return verdict;
+    }
+
+    private NavigableSet<Integer> missing() {
+        NavigableSet<Integer> missing = new TreeSet<>();
+        IntStream.range(0, size).filter(rank -> !seats.containsKey(rank)).forEach(missing::add);
+        return missing;
+    }
+}

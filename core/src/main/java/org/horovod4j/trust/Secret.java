@@ -1,0 +1,80 @@
+package org.horovod4j.trust;
+
+import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
+
+import java.security.GeneralSecurityException;
+import java.security.SecureRandom;
+import java.util.Base64;
+
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/// What the processes of one job know and nobody else does: 32 random bytes, made by the launcher.
+///
+/// It signs, and is never sent, printed or compared.
+public final class Secret {
+    private static final int BYTE_SIZE = 32;
+    private static final String ALGORITHM = "HmacSHA256";
+
+    private final byte[] bytes;
+
+    private Secret(byte[] bytes) {
+        this.bytes = bytes;
+    }
+
+    /// A new secret.
+    public static Secret random() {
+        byte[] bytes = new byte[BYTE_SIZE];
+        new SecureRandom().nextBytes(bytes);
+        return new Secret(bytes);
+    }
+
+    /// The secret that [#encode] wrote.
+    ///
+    /// @throws ConfigurationException when the text is not one; the message does not repeat the text
+    public static Secret decode(String text) {
+        try {
+            byte[] bytes = Base64.getUrlDecoder().decode(text.strip());
+            if (bytes.length == BYTE_SIZE) {
+                return new Secret(bytes);
+            }
+            throw malformed(bytes.length + " bytes", null);
+        } catch (IllegalArgumentException e) {
+            throw malformed("text that is not base64url", e);
+        }
+    }
+
+    /// The secret as text of one word, for an environment variable that only the job can read.
+    public String encode() {
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    /// HMAC-SHA256 over the parts, one after the other: callers keep their sizes fixed.
+    byte[] sign(byte[]... parts) {
+        try {
+            Mac mac = Mac.getInstance(ALGORITHM);
+            mac.init(new SecretKeySpec(bytes, ALGORITHM));
+            for (byte[] part : parts) {
+                mac.update(part);
+            }
+            return mac.doFinal();
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every Java platform must have " + ALGORITHM, e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "Secret[not shown]";
+    }
+
+    private static ConfigurationException malformed(String found, @Nullable Throwable cause) {
+        return new ConfigurationException(
+                """
+                reading the job's secret: expected 43 characters of base64url (%d bytes), found %s
+                Pass on the value that the launcher made, unchanged."""
+                        .formatted(BYTE_SIZE, found),
+                cause);
+    }
+}
