@@ -1,0 +1,188 @@
+package org.horovod4j.collectives;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.horovod4j.collectives.algorithm.InPlaceAllreduce;
+import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
+import org.horovod4j.collectives.algorithm.Reduction;
+import org.horovod4j.collectives.algorithm.StagedAllreduce;
+import org.horovod4j.collectives.algorithm.StagedAllreduce.Window;
+import org.horovod4j.transport.Neighbourhood;
+import org.horovod4j.transport.SharedMemory.Place;
+import org.jspecify.annotations.Nullable;
+
+/// Allreduce: which algorithm for which size and place.
+///
+/// | where               | small             | large                                           |
+/// |---------------------|-------------------|-------------------------------------------------|
+/// | one rank            | copy              | copy                                            |
+/// | one host            | [OneRoundAllreduce] | [StagedAllreduce], or [InPlaceAllreduce] when it can |
+/// | one rank per host   | links, on a copy  | links, in the caller's memory                   |
+/// | several of each     | [StagedAllreduce] with one owner | the same with all owners         |
+final class CpuAllreduce {
+    /// From here on several owners share the network's work.
+    private static final long MANY_OWNERS_BYTES = 64 * 1024;
+
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
+    private static final long NOWHERE = -1;
+
+    private final Neighbourhood near;
+    private final Across across;
+    private final CpuBarrier barrier;
+    private final Scratch scratch;
+    private final OneRoundAllreduce oneRound;
+    private final StagedAllreduce staged;
+    private final InPlaceAllreduce inPlace;
+
+    CpuAllreduce(Neighbourhood near, Across across, CpuBarrier barrier, Scratch scratch) {
+        this.near = near;
+        this.across = across;
+        this.barrier = barrier;
+        this.scratch = scratch;
+        this.oneRound = new OneRoundAllreduce(near, scratch.small());
+        this.staged = new StagedAllreduce(near);
+        this.inPlace = new InPlaceAllreduce(near);
+    }
+
+    void run(long stamp, Reduction reduction, MemorySegment input, MemorySegment output) {
+        long count = input.byteSize() / reduction.dataType().byteSize();
+        if (across.isEmpty()) {
+            if (near.size() == 1) {
+                alone(reduction, input, output, count);
+            } else if (oneRound.suits(input.byteSize())) {
+                oneRound.run(stamp, reduction, input, output, count);
+            } else {
+                large(stamp, reduction, input, output, count);
+            }
+        } else if (across.isEverybody()) {
+            overLinks(reduction, input, output, count);
+        } else {
+            near.meet(stamp);
+            stage(stamp, reduction, input, count, output, new Window(0, count));
+        }
+    }
+
+    /// Reduces through the stages, with the other hosts if there are any, after a meeting.
+    void stage(
+            long stamp,
+            Reduction reduction,
+            MemorySegment input,
+            long count,
+            MemorySegment output,
+            Window window) {
+        if (across.isEmpty()) {
+            staged.run(reduction, near.size(), null, input, count, output, window);
+        } else if (count == 0) {
+            barrier.run(stamp); // there is no round in which the hosts would see that they agree
+        } else {
+            int owners = input.byteSize() < MANY_OWNERS_BYTES ? 1 : across.places();
+            staged.run(reduction, owners, across::allreduce, input, count, output, window);
+        }
+    }
+
+    private void large(
+            long stamp,
+            Reduction reduction,
+            MemorySegment input,
+            MemorySegment output,
+            long count) {
+        boolean same = input.equals(output);
+        post(same ? near.memory().locate(input) : null);
+        near.meet(stamp);
+        MemorySegment @Nullable [] tensors = tensors(input);
+        if (tensors == null) {
+            stage(stamp, reduction, input, count, output, new Window(0, count));
+        } else {
+            inPlace.run(reduction, tensors, count);
+        }
+    }
+
+    /// Writes into the next notice where this rank's tensor can be reached.
+    private void post(@Nullable Place place) {
+        MemorySegment mine = near.region(near.index());
+        long payload = near.nextPayload();
+        if (place == null) {
+            mine.set(LONG, payload, NOWHERE);
+        } else {
+            mine.set(LONG, payload, place.block());
+            mine.set(LONG, payload + 8, place.blockSize());
+            mine.set(LONG, payload + 16, place.offset());
+            mine.set(LONG, payload + 24, place.byteSize());
+        }
+    }
+
+    /// Everybody's tensors, or null when one of them cannot be reached.
+    private MemorySegment @Nullable [] tensors(MemorySegment own) {
+        for (int member = 0; member < near.size(); member++) {
+            if (near.region(member).get(LONG, near.payload()) == NOWHERE) {
+                return null;
+            }
+        }
+        MemorySegment[] tensors = new MemorySegment[near.size()];
+        for (int member = 0; member < near.size(); member++) {
+            MemorySegment region = near.region(member);
+            long payload = near.payload();
+            tensors[member] =
+                    member == near.index()
+                            ? own
+                            : near.memory()
+                                    .find(
+                                            member,
+                                            new Place(
+                                                    region.get(LONG, payload),
+                                                    region.get(LONG, payload + 8),
+                                                    region.get(LONG, payload + 16),
+                                                    region.get(LONG, payload + 24)));
+        }
+        return tensors;
+    }
+
+    private void alone(
+            Reduction reduction, MemorySegment input, MemorySegment output, long count) {
+        if (reduction.scale().prescale() == 1.0 && reduction.scale().postscale() == 1.0) {
+            if (!input.equals(output)) {
+                MemorySegment.copy(input, 0, output, 0, input.byteSize());
+            }
+            return;
+        }
+        inPieces(reduction, input, output, count);
+    }
+
+    private void overLinks(
+            Reduction reduction, MemorySegment input, MemorySegment output, long count) {
+        if (!output.isNative() || input.byteSize() <= Scratch.LARGE_BYTES / 4) {
+            inPieces(reduction, input, output, count);
+            return;
+        }
+        // Two ranks see each other's stamp before they change anything; more could not tell in time.
+        if (across.worldSize() > 2 || reduction.prescales()) {
+            across.agree();
+        }
+        if (!input.equals(output)) {
+            MemorySegment.copy(input, 0, output, 0, input.byteSize());
+        }
+        reduction.prepare(output, 0, count);
+        across.allreduce(reduction.operands(output, 0, count));
+        reduction.finish(output, 0, count);
+    }
+
+    /// Reduces copies of the tensor, piece by piece: leaves the caller's memory alone until a piece is
+    /// done, and works for arrays on the heap.
+    private void inPieces(
+            Reduction reduction, MemorySegment input, MemorySegment output, long count) {
+        int byteSize = reduction.dataType().byteSize();
+        boolean fits = input.byteSize() <= scratch.small().byteSize();
+        MemorySegment memory = fits ? scratch.small() : scratch.large();
+        long pieceElements = memory.byteSize() / byteSize;
+        for (long start = 0; start == 0 || start < count; start += pieceElements) {
+            long elements = Math.min(pieceElements, count - start);
+            MemorySegment.copy(input, start * byteSize, memory, 0, elements * byteSize);
+            reduction.prepare(memory, 0, elements);
+            if (!across.isEmpty()) {
+                across.allreduce(reduction.operands(memory, 0, elements));
+            }
+            reduction.finish(memory, 0, elements);
+            MemorySegment.copy(memory, 0, output, start * byteSize, elements * byteSize);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+package org.horovod4j.collectives.algorithm;
+
+/// Reduces an array over the members of a group, which all end with the same bits.
+public interface Allreduce {
+    void run(Group group, Operands operands);
+}

@@ -1,0 +1,58 @@
+package org.horovod4j.collectives.algorithm;
+
+import java.lang.foreign.MemorySegment;
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.collectives.kernel.Kernels;
+
+/// The arithmetic of one operation, on memory outside the heap.
+///
+/// @param kernels does the work
+/// @param dataType the elements' type
+/// @param op how they are combined
+/// @param scale factors before and after
+/// @param ranks how many ranks take part, for averages
+public record Reduction(
+        Kernels kernels, DataType dataType, ReduceOp op, Scale scale, int ranks) {
+
+    int byteSize() {
+        return dataType.byteSize();
+    }
+
+    public boolean prescales() {
+        return scale.prescale() != 1.0;
+    }
+
+    /// What a rank does to its own values before they meet the others'.
+    public void prepare(MemorySegment memory, long offset, long count) {
+        if (prescales()) {
+            kernels.scale(dataType, memory, offset, count, scale.prescale());
+        }
+    }
+
+    /// Combines `sources` in order into `target`, which may be one of them.
+    void fold(
+            MemorySegment target,
+            long targetOffset,
+            MemorySegment[] sources,
+            long[] sourceOffsets,
+            long count) {
+        kernels.reduce(
+                dataType, op, target, targetOffset, sources, sourceOffsets, sources.length, count);
+    }
+
+    /// What happens to the combined values.
+    public void finish(MemorySegment memory, long offset, long count) {
+        if (op == ReduceOp.AVERAGE && ranks > 1) {
+            kernels.divide(dataType, memory, offset, count, ranks);
+        }
+        if (scale.postscale() != 1.0) {
+            kernels.scale(dataType, memory, offset, count, scale.postscale());
+        }
+    }
+
+    public Operands operands(MemorySegment memory, long offset, long count) {
+        return new Operands(kernels.kernel(dataType, op), dataType, memory, offset, count);
+    }
+}

@@ -1,0 +1,34 @@
+package org.horovod4j.collectives.algorithm;
+
+/// Binomial tree: arrays are added on the way to member 0, and the sum is copied on the way back.
+///
+/// | steps              | bytes sent by each member       |
+/// |--------------------|---------------------------------|
+/// | `2 log2 n`, rounded up | at most `log2 n` times the tensor, mostly once |
+///
+/// The choice for small tensors when the size is not a power of two, where [DoublingAllreduce] has to
+/// fold; and with no elements at all, a barrier.
+public final class TreeAllreduce implements Allreduce {
+    @Override
+    public void run(Group group, Operands operands) {
+        int index = group.index();
+        long bytes = operands.bytes(operands.count());
+        int distance = 1;
+        while (distance < group.size() && (index & distance) == 0) {
+            if (index + distance < group.size()) {
+                group.receive(index + distance, operands.combining(0, operands.count(), false));
+            }
+            distance *= 2;
+        }
+        if (index != 0) {
+            int parent = index - distance;
+            group.send(parent, operands.memory(), operands.at(0), bytes);
+            group.receive(parent, operands.replacing(0, operands.count()));
+        }
+        for (distance /= 2; distance >= 1; distance /= 2) {
+            if (index + distance < group.size()) {
+                group.send(index + distance, operands.memory(), operands.at(0), bytes);
+            }
+        }
+    }
+}
