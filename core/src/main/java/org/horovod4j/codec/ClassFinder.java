@@ -1,0 +1,59 @@
+package org.horovod4j.codec;
+
+/// Finds the classes that the bytes name, and lets nothing but records and enums through.
+record ClassFinder(ClassLoader loader) {
+    Class<?> findRecord(String name, Path path) {
+        Class<?> type = find(name, path);
+        if (!type.isRecord()) {
+            throw differs(type, "a record", path);
+        }
+        return type;
+    }
+
+    Class<?> findEnum(String name, Path path) {
+        Class<?> type = find(name, path);
+        if (!type.isEnum()) {
+            throw differs(type, "an enum", path);
+        }
+        return type;
+    }
+
+    /// Does not initialise the class, or bytes could run the static initialiser of any class.
+    private Class<?> find(String name, Path path) {
+        if (!isClassName(name)) {
+            throw new CodecException(
+                    "'%s', at %s, is not the name of a class".formatted(name, path));
+        }
+        try {
+            return Class.forName(name, false, loader);
+        } catch (ClassNotFoundException | LinkageError e) {
+            throw new CodecException(
+                    """
+                    the class of the value at %s is not on this rank: %s
+                    Start every rank with the same class path. If a class loader of yours has \
+                    it, make that the context class loader of the thread that starts Horovod4J."""
+                            .formatted(path, e),
+                    e);
+        }
+    }
+
+    /// Class loaders make file names of class names, where a slash or NUL would do mischief.
+    private static boolean isClassName(String name) {
+        return !name.isEmpty() && name.codePoints().allMatch(ClassFinder::isInClassName);
+    }
+
+    private static boolean isInClassName(int codePoint) {
+        return codePoint == '.'
+                || (Character.isJavaIdentifierPart(codePoint)
+                        && !Character.isIdentifierIgnorable(codePoint));
+    }
+
+    private static CodecException differs(Class<?> type, String kind, Path path) {
+        return new CodecException(
+                """
+                %s, at %s, is %s for the sender but not here: the ranks run different versions of \
+                that class
+                Start every rank with the same class path."""
+                        .formatted(type.getName(), path, kind));
+    }
+}

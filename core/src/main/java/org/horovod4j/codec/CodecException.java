@@ -1,0 +1,18 @@
+package org.horovod4j.codec;
+
+import org.horovod4j.HorovodException;
+import org.jspecify.annotations.Nullable;
+
+/// An object cannot travel: it holds something that may not, its bytes are corrupt, or the ranks
+/// have different versions of its class. Fix the program; the tensors are unaffected.
+public final class CodecException extends HorovodException {
+    private static final long serialVersionUID = 1L;
+
+    public CodecException(String message) {
+        super(message);
+    }
+
+    public CodecException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,32 @@
+package org.horovod4j.codec;
+
+import java.util.Arrays;
+
+/// An enum class, whose constants travel by name.
+record EnumType(Class<?> type) implements NamedType {
+    /// Finds a constant. Here, at the latest, the enum is initialised.
+    Object constant(String name, Path path) {
+        try {
+            for (Object constant : type.getEnumConstants()) {
+                if (((Enum<?>) constant).name().equals(name)) {
+                    return constant;
+                }
+            }
+            throw new CodecException(
+                    """
+                    %s has no constant '%s', wanted at %s: the ranks run different versions of \
+                    that enum
+                    Here it has %s. Start every rank with the same class path."""
+                            .formatted(
+                                    type.getName(),
+                                    name,
+                                    path,
+                                    Arrays.toString(type.getEnumConstants())));
+        } catch (LinkageError e) {
+            throw new CodecException(
+                    "%s, wanted at %s, cannot be initialised: %s"
+                            .formatted(type.getName(), path, e),
+                    e);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/// Turns small objects into bytes and back, so that ranks can hand each other more than tensors.
+///
+/// Start with [ObjectCodec], then [Tag] (the kinds of values), [Encoder] and [Decoder] (one arm for
+/// each kind), [Sink] and [Source] (the bytes).
+///
+/// - May depend on: `org.horovod4j`.
+/// - Used by: `org.horovod4j.runtime`.
+/// - Invariant: bytes from elsewhere give a value or a [CodecException], and no code runs on their
+///   behalf but that of records and enums this program has itself.
+@NullMarked
+package org.horovod4j.codec;
+
+import org.jspecify.annotations.NullMarked;

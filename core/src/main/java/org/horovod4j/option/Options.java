@@ -1,0 +1,199 @@
+package org.horovod4j.option;
+
+import java.time.Duration;
+import java.util.List;
+
+/// Every option there is. `docs/options.md` is made from this file.
+public final class Options {
+    public static final Option<Integer> RANK =
+            Option.integer()
+                    .environment("HOROVOD_RANK")
+                    .byDefault(0)
+                    .atLeast(0)
+                    .in(OptionGroup.WORLD)
+                    .help("The number of this process among all, from 0.");
+
+    public static final Option<Integer> SIZE =
+            Option.integer()
+                    .environment("HOROVOD_SIZE")
+                    .byDefault(1)
+                    .atLeast(1)
+                    .in(OptionGroup.WORLD)
+                    .help(
+                            "How many processes there are. With neither rank nor size, a process is"
+                                    + " a world of its own.");
+
+    public static final Option<Integer> LOCAL_RANK =
+            Option.integer()
+                    .environment("HOROVOD_LOCAL_RANK")
+                    .whenUnset("worked out from the hosts")
+                    .atLeast(0)
+                    .in(OptionGroup.WORLD)
+                    .help(
+                            "The number of this process among those of its host: usually that of its"
+                                    + " device.");
+
+    public static final Option<Integer> LOCAL_SIZE =
+            Option.integer()
+                    .environment("HOROVOD_LOCAL_SIZE")
+                    .whenUnset("worked out from the hosts")
+                    .atLeast(1)
+                    .in(OptionGroup.WORLD)
+                    .help("How many processes this host has.");
+
+    public static final Option<Integer> CROSS_RANK =
+            Option.integer()
+                    .environment("HOROVOD_CROSS_RANK")
+                    .whenUnset("worked out from the hosts")
+                    .atLeast(0)
+                    .in(OptionGroup.WORLD)
+                    .help("The number of this host among those that have this local rank.");
+
+    public static final Option<Integer> CROSS_SIZE =
+            Option.integer()
+                    .environment("HOROVOD_CROSS_SIZE")
+                    .whenUnset("worked out from the hosts")
+                    .atLeast(1)
+                    .in(OptionGroup.WORLD)
+                    .help("How many hosts have this local rank.");
+
+    public static final Option<String> HOSTNAME =
+            Option.text()
+                    .environment("HOROVOD_HOSTNAME")
+                    .whenUnset("this machine's own name")
+                    .in(OptionGroup.WORLD)
+                    .help("The name of this host. Ranks that give the same name share a host.");
+
+    public static final Option<String> RENDEZVOUS_ADDR =
+            Option.text()
+                    .environment("HOROVOD_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_ADDR")
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help("The name or address of the host where the ranks meet.");
+
+    public static final Option<Integer> RENDEZVOUS_PORT =
+            Option.integer()
+                    .environment("HOROVOD_RENDEZVOUS_PORT", "HOROVOD_GLOO_RENDEZVOUS_PORT")
+                    .atLeast(1)
+                    .atMost(65_535)
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help("The port where the ranks meet.");
+
+    public static final Option<RendezvousHost> RENDEZVOUS_SERVER =
+            Option.choice(RendezvousHost.class)
+                    .environment("HOROVOD_RENDEZVOUS_SERVER")
+                    .byDefault(RendezvousHost.RANK0)
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help(
+                            "Who answers at the rendezvous address: the launcher, or rank 0 where"
+                                    + " processes are started by hand.");
+
+    public static final Option<String> SECRET_KEY =
+            Option.text()
+                    .environment("HOROVOD_SECRET_KEY")
+                    .secret()
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help(
+                            "The secret of the job, the same on every rank. A connection that does"
+                                    + " not know it is refused.");
+
+    public static final Option<String> JOB_ID =
+            Option.text()
+                    .environment("HOROVOD_JOB_ID")
+                    .byDefault("horovod")
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help("The name of the job, in logs and in the names of shared files.");
+
+    public static final Option<Duration> START_TIMEOUT =
+            Option.seconds("start-timeout")
+                    .environment("HOROVOD_START_TIMEOUT")
+                    .byDefault(Duration.ofSeconds(30))
+                    .atLeast(Duration.ofMillis(100))
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help("How long the ranks wait for each other at the start.");
+
+    public static final Option<Duration> HEARTBEAT_TIMEOUT =
+            Option.seconds("heartbeat-timeout")
+                    .environment("HOROVOD_HEARTBEAT_TIMEOUT")
+                    .byDefault(Duration.ofSeconds(10))
+                    .atLeast(Duration.ofMillis(100))
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help(
+                            "How long a rank may be silent before the others hold it for lost. A"
+                                    + " process that ends is noticed at once.");
+
+    public static final Option<TransportChoice> TRANSPORT =
+            Option.choice("transport", TransportChoice.class)
+                    .environment("HOROVOD_TRANSPORT")
+                    .byDefault(TransportChoice.AUTO)
+                    .in(OptionGroup.TRANSPORT)
+                    .help(
+                            "How bytes move: `auto` uses shared memory inside a host and TCP between"
+                                    + " hosts, `tcp` uses TCP throughout.");
+
+    public static final Option<Integer> TCP_STREAMS =
+            Option.integer("tcp-streams")
+                    .environment("HOROVOD_TCP_STREAMS")
+                    .byDefault(0)
+                    .atLeast(0)
+                    .atMost(16)
+                    .in(OptionGroup.TRANSPORT)
+                    .help(
+                            "Connections between each two ranks; 0 makes it 1 inside a host and 4"
+                                    + " between hosts.");
+
+    public static final Option<String> SHM_FOLDER =
+            Option.text("shm-folder")
+                    .environment("HOROVOD_SHM_FOLDER")
+                    .byDefault("/dev/shm")
+                    .in(OptionGroup.TRANSPORT)
+                    .help(
+                            "Where the ranks of a host put the files they share. A folder in memory;"
+                                    + " when it cannot be used, the folder for temporary files is.");
+
+    public static final Option<KernelChoice> KERNELS =
+            Option.choice("kernels", KernelChoice.class)
+                    .environment("HOROVOD_KERNELS")
+                    .byDefault(KernelChoice.AUTO)
+                    .in(OptionGroup.COLLECTIVES)
+                    .help(
+                            "The arithmetic: `auto` uses vector instructions where the JVM has them,"
+                                    + " `scalar` never does. The results are the same.");
+
+    public static final Option<AllreduceChoice> ALLREDUCE_ALGORITHM =
+            Option.choice("allreduce-algorithm", AllreduceChoice.class)
+                    .environment("HOROVOD_ALLREDUCE_ALGORITHM")
+                    .byDefault(AllreduceChoice.AUTO)
+                    .in(OptionGroup.COLLECTIVES)
+                    .help(
+                            "The algorithm of an allreduce between hosts: `auto` picks by size, from"
+                                    + " latency and bandwidth measured at start.");
+
+    private static final List<Option<?>> ALL =
+            List.of(
+                    RANK,
+                    SIZE,
+                    LOCAL_RANK,
+                    LOCAL_SIZE,
+                    CROSS_RANK,
+                    CROSS_SIZE,
+                    HOSTNAME,
+                    RENDEZVOUS_ADDR,
+                    RENDEZVOUS_PORT,
+                    RENDEZVOUS_SERVER,
+                    SECRET_KEY,
+                    JOB_ID,
+                    START_TIMEOUT,
+                    HEARTBEAT_TIMEOUT,
+                    TRANSPORT,
+                    TCP_STREAMS,
+                    SHM_FOLDER,
+                    KERNELS,
+                    ALLREDUCE_ALGORITHM);
+
+    private Options() {}
+
+    /// All of them, in the order of the reference page.
+    public static List<Option<?>> all() {
+        return ALL;
+    }
+}

@@ -1,0 +1,13 @@
+/// Every option, declared once: variable, flag, default, check, help and the reference page come
+/// from that declaration.
+///
+/// Start with [Options] (what there is), then [Option] (what a declaration says), [Environment]
+/// (how values are read) and [WorkerSettings] (what a rank is started with).
+///
+/// - May depend on: `org.horovod4j`.
+/// - Used by: `org.horovod4j.runtime`, the launcher.
+/// - Invariant: the environment is read once, from a snapshot that is handed in, and becomes records.
+@NullMarked
+package org.horovod4j.option;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,183 @@
+package org.horovod4j.option;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.assertj.core.api.AbstractThrowableAssert;
+import org.horovod4j.ConfigurationException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+
+class WorkerSettingsTest {
+    /// What a launcher sets for the fourth of six processes, two hosts with three each.
+    private static final Map<String, String> LAUNCHED =
+            Map.ofEntries(
+                    Map.entry("HOROVOD_RANK", "3"),
+                    Map.entry("HOROVOD_SIZE", "6"),
+                    Map.entry("HOROVOD_LOCAL_RANK", "0"),
+                    Map.entry("HOROVOD_LOCAL_SIZE", "3"),
+                    Map.entry("HOROVOD_CROSS_RANK", "1"),
+                    Map.entry("HOROVOD_CROSS_SIZE", "2"),
+                    Map.entry("HOROVOD_HOSTNAME", "node2"),
+                    Map.entry("HOROVOD_RENDEZVOUS_ADDR", "node1"),
+                    Map.entry("HOROVOD_RENDEZVOUS_PORT", "4242"),
+                    Map.entry("HOROVOD_RENDEZVOUS_SERVER", "launcher"),
+                    Map.entry("HOROVOD_SECRET_KEY", "hunter2"),
+                    Map.entry("HOROVOD_JOB_ID", "resnet"));
+
+    @Test
+    void aProcessThatIsToldNothingIsAWorldOfItsOwn() {
+        assertThat(settings(Map.of()))
+                .isEqualTo(
+                        new WorkerSettings(
+                                Place.ALONE,
+                                Place.ALONE,
+                                Place.ALONE,
+                                "localhost",
+                                null,
+                                "horovod",
+                                Duration.ofSeconds(30),
+                                Duration.ofSeconds(10),
+                                TransportChoice.AUTO,
+                                0,
+                                Path.of("/dev/shm"),
+                                KernelChoice.AUTO,
+                                AllreduceChoice.AUTO));
+    }
+
+    @Test
+    void aLaunchedProcessKnowsItsPlace() {
+        WorkerSettings settings = settings(LAUNCHED);
+        assertThat(settings.world()).isEqualTo(new Place(3, 6));
+        assertThat(settings.local()).isEqualTo(new Place(0, 3));
+        assertThat(settings.cross()).isEqualTo(new Place(1, 2));
+        assertThat(settings.host()).isEqualTo("node2");
+        assertThat(settings.jobId()).isEqualTo("resnet");
+        assertThat(settings.rendezvous())
+                .isEqualTo(
+                        new Rendezvous(
+                                InetSocketAddress.createUnresolved("node1", 4242),
+                                RendezvousHost.LAUNCHER,
+                                new SecretText("hunter2")));
+    }
+
+    @Test
+    void theSecretIsNotPrinted() {
+        assertThat(settings(LAUNCHED).toString()).doesNotContain("hunter2");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, rank0, true", "0, launcher, false", "1, rank0, false"})
+    void rankZeroServesTheRendezvousWhenAsked(String rank, String server, boolean serves) {
+        Map<String, String> variables =
+                with("HOROVOD_RANK", rank, "HOROVOD_RENDEZVOUS_SERVER", server);
+        assertThat(settings(variables).servesRendezvous()).isEqualTo(serves);
+    }
+
+    @Test
+    void localAndCrossRanksMayBeLeftToTheHosts() {
+        WorkerSettings settings =
+                settings(
+                        without(
+                                "HOROVOD_LOCAL_RANK",
+                                "HOROVOD_LOCAL_SIZE",
+                                "HOROVOD_CROSS_RANK",
+                                "HOROVOD_CROSS_SIZE"));
+        assertThat(settings.local()).isNull();
+        assertThat(settings.cross()).isNull();
+    }
+
+    @Test
+    void withoutAHostNameTheMachineIsAsked() {
+        assertThat(settings(without("HOROVOD_HOSTNAME")).host()).isNotBlank();
+    }
+
+    @Test
+    void bracketsAroundAnAddressAreTakenOff() {
+        Rendezvous rendezvous = settings(with("HOROVOD_RENDEZVOUS_ADDR", "[::1]")).rendezvous();
+        assertThat(rendezvous)
+                .isNotNull()
+                .extracting(it -> it.address().getHostString())
+                .isEqualTo("::1");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "HOROVOD_RANK, HOROVOD_SIZE",
+        "HOROVOD_SIZE, HOROVOD_RANK",
+        "HOROVOD_LOCAL_RANK, HOROVOD_LOCAL_SIZE",
+        "HOROVOD_CROSS_SIZE, HOROVOD_CROSS_RANK"
+    })
+    void halfAPlaceIsRefused(String missing, String given) {
+        refused(without(missing)).hasMessageContaining("%s is set, but %s is not", given, missing);
+    }
+
+    @Test
+    void aRankBeyondTheSizeIsRefused() {
+        refused(with("HOROVOD_RANK", "6"))
+                .hasMessageContaining("HOROVOD_RANK is 6 and HOROVOD_SIZE is 6")
+                .hasMessageContaining("from 0 to 5");
+    }
+
+    @Test
+    void moreProcessesOnAHostThanInTheWorldAreRefused() {
+        refused(with("HOROVOD_LOCAL_SIZE", "7"))
+                .hasMessageContaining("HOROVOD_LOCAL_SIZE is 7, but there are only 6 processes");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"HOROVOD_RENDEZVOUS_ADDR", "HOROVOD_RENDEZVOUS_PORT", "HOROVOD_SECRET_KEY"})
+    void aWorldOfManyNeedsAMeetingPlaceAndASecret(String missing) {
+        refused(without(missing))
+                .hasMessageContaining(
+                        "rank 3 of 6 cannot find the others: not set are %s\n", missing)
+                .hasMessageContaining("horovodrun")
+                .hasMessageContaining("  HOROVOD_SECRET_KEY: The secret of the job");
+    }
+
+    @Test
+    void aWorldOfOneNeedsNoMeetingPlace() {
+        Map<String, String> alone = Map.of("HOROVOD_RANK", "0", "HOROVOD_SIZE", "1");
+        assertThat(settings(alone).rendezvous()).isNull();
+    }
+
+    @Test
+    void aMeetingPlaceWithoutARankIsRefused() {
+        refused(without("HOROVOD_RANK", "HOROVOD_SIZE"))
+                .hasMessageContaining("HOROVOD_RENDEZVOUS_ADDR is set, but HOROVOD_RANK");
+    }
+
+    private static WorkerSettings settings(Map<String, String> variables) {
+        return WorkerSettings.from(new Environment(variables));
+    }
+
+    private static AbstractThrowableAssert<?, ?> refused(Map<String, String> variables) {
+        return assertThatThrownBy(() -> settings(variables))
+                .isInstanceOf(ConfigurationException.class);
+    }
+
+    private static Map<String, String> with(String... namesAndValues) {
+        Map<String, String> variables = new HashMap<>(LAUNCHED);
+        for (int i = 0; i < namesAndValues.length; i += 2) {
+            variables.put(namesAndValues[i], namesAndValues[i + 1]);
+        }
+        return variables;
+    }
+
+    private static Map<String, String> without(String... names) {
+        Map<String, String> variables = new HashMap<>(LAUNCHED);
+        for (String name : names) {
+            variables.remove(name);
+        }
+        return variables;
+    }
+}
