@@ -1,0 +1,156 @@
+package org.horovod4j.runtime;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Map;
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.HorovodException;
+import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.KernelChoice;
+import org.horovod4j.option.Rendezvous;
+import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.rendezvous.LocalRendezvous;
+import org.horovod4j.rendezvous.RendezvousClient;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.Member;
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.SharedMemory;
+import org.horovod4j.transport.local.LocalDomain;
+import org.horovod4j.transport.local.LocalLinks;
+import org.horovod4j.transport.tcp.TcpLinks;
+import org.horovod4j.transport.tcp.TcpTuning;
+import org.horovod4j.trust.Secret;
+import org.horovod4j.trust.SocketSettings;
+import org.jspecify.annotations.Nullable;
+
+/// A process of a job: joins worlds, one after the other.
+///
+/// Where rank 0 itself serves the rendezvous, the server lives as long as the process, since the other
+/// ranks may still need it when rank 0 has left a world.
+public final class HvdRuntime {
+    private static final Logger LOG = System.getLogger(HvdRuntime.class.getName());
+
+    private final WorkerSettings settings;
+    private final Kernels kernels;
+    private @Nullable RendezvousServer server;
+    private int generation;
+
+    /// @param environment the variables of the process
+    /// @throws ConfigurationException when they are wrong
+    public HvdRuntime(Map<String, String> environment) {
+        Environment options = new Environment(environment);
+        options.unknown().forEach(warning -> LOG.log(Level.WARNING, warning));
+        this.settings = WorkerSettings.from(options);
+        this.kernels =
+                settings.kernels() == KernelChoice.SCALAR ? Kernels.scalar() : Kernels.best();
+    }
+
+    /// Joins the next world of the job and returns when all ranks have.
+    public Rank start() {
+        Rendezvous rendezvous = settings.rendezvous();
+        Rank rank = rendezvous == null ? alone() : together(rendezvous);
+        LOG.log(
+                Level.DEBUG,
+                () ->
+                        "rank %d of %d on %s: %s"
+                                .formatted(
+                                        settings.rank(),
+                                        settings.size(),
+                                        settings.host(),
+                                        kernels.description()));
+        return rank;
+    }
+
+    private Rank alone() {
+        WorldState state = new WorldState();
+        ControlPlane control = new LocalRendezvous(1).controlPlane(0);
+        Member self = new Member(0, settings.host(), "alone", pid(), "", List.of());
+        List<Member> members = control.join(self, state);
+        return Rank.of(
+                new Parts(
+                        0,
+                        members,
+                        control,
+                        state,
+                        new LocalDomain(List.of(0)).memory(0),
+                        new LocalLinks(new LocalLinks.Exchange(), 0),
+                        Clock.SYSTEM,
+                        kernels,
+                        settings.allreduce()));
+    }
+
+    private Rank together(Rendezvous rendezvous) {
+        Secret secret = Secret.decode(rendezvous.secret().text());
+        if (settings.servesRendezvous() && server == null) {
+            server = serve(secret, rendezvous.address().getPort());
+        }
+        WorldState state = new WorldState();
+        int world = generation++;
+        ControlPlane control =
+                new RendezvousClient(
+                        secret,
+                        List.of(rendezvous.address()),
+                        settings.rank(),
+                        settings.size(),
+                        world,
+                        settings.heartbeatTimeout(),
+                        settings.startTimeout());
+        TcpLinks links = TcpLinks.open(secret, settings.rank(), settings.startTimeout(), tuning());
+        Neighbours neighbours = Neighbours.open(settings);
+        try {
+            Member self =
+                    new Member(
+                            settings.rank(),
+                            settings.host(),
+                            neighbours.domain(),
+                            pid(),
+                            neighbours.address(),
+                            links.addresses());
+            List<Member> members = control.join(self, state);
+            links.meet(members, world, state);
+            SharedMemory memory = neighbours.meet(members, control);
+            return Rank.of(
+                    new Parts(
+                            settings.rank(),
+                            members,
+                            control,
+                            state,
+                            memory,
+                            links,
+                            Clock.SYSTEM,
+                            kernels,
+                            settings.allreduce()));
+        } catch (HorovodException e) {
+            control.leave(0, false, "could not start: " + e.getMessage());
+            control.close();
+            links.close();
+            neighbours.close();
+            throw e;
+        }
+    }
+
+    private RendezvousServer serve(Secret secret, int port) {
+        return RendezvousServer.start(
+                secret,
+                settings.size(),
+                new InetSocketAddress(port),
+                settings.heartbeatTimeout(),
+                settings.startTimeout());
+    }
+
+    private TcpTuning tuning() {
+        int streams = settings.tcpStreams();
+        return streams == 0
+                ? TcpTuning.DEFAULT
+                : new TcpTuning(streams, streams, SocketSettings.DEFAULT);
+    }
+
+    private static long pid() {
+        return ProcessHandle.current().pid();
+    }
+}

@@ -1,0 +1,38 @@
+package org.horovod4j.runtime;
+
+import java.util.List;
+import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.Member;
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.Links;
+import org.horovod4j.transport.SharedMemory;
+
+/// What a rank is made of, once it has met the others. Another transport, a simulated network or a
+/// manual clock comes in here.
+///
+/// @param rank this rank
+/// @param members everybody's cards
+/// @param control the slow, reliable channel, joined
+/// @param state what `control` tells its news to
+/// @param memory shared with the ranks of this rank's domain
+/// @param links to all other ranks
+/// @param clock for waiting
+/// @param kernels for the arithmetic
+/// @param allreduce which algorithm to use between hosts
+public record Parts(
+        int rank,
+        List<Member> members,
+        ControlPlane control,
+        WorldState state,
+        SharedMemory memory,
+        Links links,
+        Clock clock,
+        Kernels kernels,
+        AllreduceChoice allreduce) {
+    public Parts {
+        members = List.copyOf(members);
+    }
+}

@@ -1,0 +1,114 @@
+package org.horovod4j.runtime.controller;
+
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.horovod4j.HorovodException;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.Loss;
+import org.horovod4j.transport.Liveness;
+import org.jspecify.annotations.Nullable;
+
+/// What this rank knows of its world: which operation it is at, who is gone, what is disputed.
+///
+/// Everyone who waits asks [#check], and so learns within moments why waiting is in vain.
+public final class WorldState implements Liveness, ControlPlane.Listener {
+    private static final long NONE = -1;
+
+    private final CountDownLatch lossKnown = new CountDownLatch(1);
+    private volatile @Nullable Loss loss;
+    private volatile long disputed = NONE;
+    /// The operation now running, or the last one; written by whoever runs it.
+    private volatile long current;
+    private volatile long completed;
+    private volatile boolean stopped;
+
+    /// Begins the next operation.
+    ///
+    /// @return its number, from 1
+    long begin() {
+        long number = current + 1;
+        current = number;
+        return number;
+    }
+
+    /// Notes that an operation is over on this rank, whether it went well or all disagreed.
+    void complete(long number) {
+        completed = number;
+    }
+
+    /// How many operations are over.
+    public long completed() {
+        return completed;
+    }
+
+    /// Makes the operation that is running, if any, give up: this rank leaves.
+    public void stop() {
+        stopped = true;
+    }
+
+    boolean isDisputed(long operation) {
+        return disputed == operation;
+    }
+
+    @Override
+    public void check() {
+        if (stopped) {
+            throw new ShutDownException("this rank called shutdown while the operation was running");
+        }
+        if (disputed == current) {
+            throw new DisputedException();
+        }
+        Loss known = loss;
+        if (known != null && current > known.completedOperations()) {
+            throw describe(known);
+        }
+    }
+
+    @Override
+    public synchronized void lost(Loss news) {
+        if (loss == null) {
+            loss = news;
+            lossKnown.countDown();
+        }
+    }
+
+    @Override
+    public void disputed(long operation) {
+        disputed = operation;
+    }
+
+    /// Waits a while for news of the loss that must be behind a failure seen here.
+    @Nullable HorovodException awaitLoss(Duration patience) {
+        try {
+            lossKnown.await(patience.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        Loss known = loss;
+        return known == null ? null : describe(known);
+    }
+
+    private static HorovodException describe(Loss loss) {
+        if (loss.rank() < 0) {
+            return new PeerLostException(loss.rank(), loss.host(), loss.reason(), null);
+        }
+        String who = "rank %d on %s".formatted(loss.rank(), loss.host());
+        return loss.orderly()
+                ? new ShutDownException(
+                        """
+                        %s %s, so no further collective can run
+                        Let every rank call the same collectives before shutdown."""
+                                .formatted(who, loss.reason()))
+                : new PeerLostException(
+                        loss.rank(),
+                        loss.host(),
+                        """
+                        %s is lost: %s
+                        Its own output tells why; this rank is well, but cannot go on without it."""
+                                .formatted(who, loss.reason()),
+                        null);
+    }
+}

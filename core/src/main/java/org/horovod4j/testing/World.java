@@ -1,0 +1,297 @@
+package org.horovod4j.testing;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
+import org.horovod4j.Communicator;
+import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.rendezvous.LocalRendezvous;
+import org.horovod4j.rendezvous.RendezvousClient;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.runtime.Parts;
+import org.horovod4j.runtime.Rank;
+import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.Member;
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.Links;
+import org.horovod4j.transport.SharedMemory;
+import org.horovod4j.transport.local.LocalDomain;
+import org.horovod4j.transport.local.LocalLinks;
+import org.horovod4j.transport.shm.HostMemory;
+import org.horovod4j.transport.tcp.TcpLinks;
+import org.horovod4j.transport.tcp.TcpTuning;
+import org.horovod4j.trust.Secret;
+
+/// A world of several ranks inside one JVM, each on a thread of its own.
+///
+/// ```java
+/// World.run(4, comm -> {
+///     float[] tensor = {comm.rank()};
+///     comm.allreduce("tensor", tensor, ReduceOp.SUM);
+///     assertEquals(6, tensor[0]);
+/// });
+/// ```
+///
+/// By default ranks share plain memory; [#via] takes them over mapped files or real sockets instead, and
+/// [#hosts] spreads them over hosts that share nothing.
+public final class World {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final int size;
+    private final int hosts;
+    private final Transport transport;
+    private final AllreduceChoice allreduce;
+    private final Kernels kernels;
+
+    private World(
+            int size,
+            int hosts,
+            Transport transport,
+            AllreduceChoice allreduce,
+            Kernels kernels) {
+        this.size = size;
+        this.hosts = hosts;
+        this.transport = transport;
+        this.allreduce = allreduce;
+        this.kernels = kernels;
+    }
+
+    /// What carries the bytes.
+    public enum Transport {
+        /// Plain memory inside a host, pipes between hosts.
+        LOCAL,
+        /// Mapped files inside a host, sockets between hosts.
+        SHM,
+        /// Sockets between all ranks.
+        TCP
+    }
+
+    /// What a rank does.
+    @FunctionalInterface
+    public interface Body {
+        void run(Communicator communicator) throws Exception;
+    }
+
+    /// What a rank does and returns.
+    @FunctionalInterface
+    public interface Function<T> {
+        T apply(Communicator communicator) throws Exception;
+    }
+
+    public static World of(int size) {
+        return new World(size, 1, Transport.LOCAL, AllreduceChoice.AUTO, Kernels.best());
+    }
+
+    /// Runs `body` on each of `size` ranks and returns when all have ended.
+    public static void run(int size, Body body) {
+        of(size).run(body);
+    }
+
+    /// The same world over another transport.
+    public World via(Transport other) {
+        return new World(size, hosts, other, allreduce, kernels);
+    }
+
+    /// The same world spread over `count` hosts, the first of which get one rank more where ranks do not
+    /// divide evenly.
+    public World hosts(int count) {
+        return new World(size, count, transport, allreduce, kernels);
+    }
+
+    /// The same world with a fixed algorithm between hosts.
+    public World allreduce(AllreduceChoice algorithm) {
+        return new World(size, hosts, transport, algorithm, kernels);
+    }
+
+    /// Runs `body` on each rank and returns when all have ended.
+    ///
+    /// @throws AssertionError or whatever else the first rank to fail threw, with the others' exceptions
+    ///     suppressed in it
+    public void run(Body body) {
+        List<Boolean> _ =
+                call(
+                        communicator -> {
+                            body.run(communicator);
+                            return true;
+                        });
+    }
+
+    /// Runs `function` on each rank and returns the results, by rank.
+    public <T> List<T> call(Function<T> function) {
+        AtomicReference<Throwable> first = new AtomicReference<>();
+        try (Site site = transport == Transport.LOCAL ? new LocalSite() : new SocketSite();
+                ExecutorService threads =
+                        Executors.newFixedThreadPool(
+                                size, Thread.ofPlatform().name("rank-", 0).factory())) {
+            List<Future<T>> futures =
+                    IntStream.range(0, size)
+                            .mapToObj(rank -> threads.submit(() -> live(site, rank, function, first)))
+                            .toList();
+            return results(futures, first);
+        }
+    }
+
+    private <T> T live(
+            Site site, int rank, Function<T> function, AtomicReference<Throwable> first)
+            throws Exception {
+        Rank running = null;
+        try {
+            running = Rank.of(site.parts(rank));
+            T result = function.apply(running.communicator());
+            running.close();
+            return result;
+        } catch (Exception | Error e) {
+            first.compareAndSet(null, e);
+            if (running != null) {
+                running.abandon("its body threw " + e);
+            }
+            throw e;
+        }
+    }
+
+    private static <T> List<T> results(List<Future<T>> futures, AtomicReference<Throwable> first) {
+        List<T> results = new ArrayList<>();
+        List<Throwable> failures = new ArrayList<>();
+        for (Future<T> future : futures) {
+            try {
+                results.add(future.get());
+            } catch (ExecutionException e) {
+                failures.add(e.getCause());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("interrupted while the world was running", e);
+            }
+        }
+        Throwable failure = first.get();
+        if (failure == null) {
+            return results;
+        }
+        failures.stream().filter(other -> other != failure).forEach(failure::addSuppressed);
+        switch (failure) {
+            case Error error -> throw error;
+            case RuntimeException exception -> throw exception;
+            default -> throw new IllegalStateException(failure);
+        }
+    }
+
+    private String host(int rank) {
+        return "host" + hostIndex(rank);
+    }
+
+    private int hostIndex(int rank) {
+        int larger = size % hosts;
+        int least = size / hosts;
+        return rank < larger * (least + 1)
+                ? rank / (least + 1)
+                : larger + (rank - larger * (least + 1)) / least;
+    }
+
+    /// Where the ranks of one world get their parts from.
+    private interface Site extends AutoCloseable {
+        Parts parts(int rank);
+
+        @Override
+        void close();
+    }
+
+    private final class LocalSite implements Site {
+        private final LocalRendezvous rendezvous = new LocalRendezvous(size);
+        private final LocalLinks.Exchange exchange = new LocalLinks.Exchange();
+        private final List<LocalDomain> domains =
+                IntStream.range(0, hosts)
+                        .mapToObj(
+                                host ->
+                                        new LocalDomain(
+                                                IntStream.range(0, size)
+                                                        .filter(rank -> hostIndex(rank) == host)
+                                                        .boxed()
+                                                        .toList()))
+                        .toList();
+
+        @Override
+        public Parts parts(int rank) {
+            WorldState state = new WorldState();
+            ControlPlane control = rendezvous.controlPlane(rank);
+            Member self = new Member(rank, host(rank), host(rank), 0, "", List.of());
+            List<Member> members = control.join(self, state);
+            SharedMemory memory = domains.get(hostIndex(rank)).memory(rank);
+            Links links = new LocalLinks(exchange, rank);
+            return World.this.parts(rank, members, control, state, memory, links);
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private final class SocketSite implements Site {
+        private final Secret secret = Secret.random();
+        private final RendezvousServer server =
+                RendezvousServer.start(
+                        secret,
+                        size,
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                        PATIENCE,
+                        PATIENCE);
+
+        @Override
+        public Parts parts(int rank) {
+            WorldState state = new WorldState();
+            ControlPlane control =
+                    new RendezvousClient(
+                            secret,
+                            List.of(server.address()),
+                            rank,
+                            size,
+                            0,
+                            PATIENCE,
+                            PATIENCE);
+            TcpLinks links = TcpLinks.open(secret, rank, PATIENCE, TcpTuning.DEFAULT);
+            boolean shares = transport == Transport.SHM;
+            HostMemory mapped = shares ? HostMemory.open(Path.of("/dev/shm")) : null;
+            Member self =
+                    new Member(
+                            rank,
+                            host(rank),
+                            shares ? host(rank) : "",
+                            ProcessHandle.current().pid(),
+                            mapped == null ? "" : mapped.address(),
+                            links.addresses());
+            List<Member> members = control.join(self, state);
+            links.meet(members, 0, state);
+            if (mapped == null) {
+                SharedMemory own = new LocalDomain(List.of(rank)).memory(rank);
+                return World.this.parts(rank, members, control, state, own, links);
+            }
+            mapped.meet(
+                    members.stream().filter(m -> m.domain().equals(self.domain())).toList(), rank);
+            return World.this.parts(rank, members, control, state, mapped, links);
+        }
+
+        @Override
+        public void close() {
+            server.close();
+        }
+    }
+
+    private Parts parts(
+            int rank,
+            List<Member> members,
+            ControlPlane control,
+            WorldState state,
+            SharedMemory memory,
+            Links links) {
+        return new Parts(
+                rank, members, control, state, memory, links, Clock.SYSTEM, kernels, allreduce);
+    }
+}
