@@ -1,0 +1,13 @@
+/// Horovod4J: collectives and distributed training for the JVM.
+module org.horovod4j.core {
+    requires static jdk.incubator.vector;
+    requires static org.jspecify;
+
+    exports org.horovod4j;
+    exports org.horovod4j.codec;
+    exports org.horovod4j.option;
+    exports org.horovod4j.rendezvous;
+    exports org.horovod4j.spi;
+    exports org.horovod4j.testing;
+    exports org.horovod4j.trust;
+}
