@@ -13,7 +13,6 @@ import org.horovod4j.Received;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.runtime.controller.Controller;
 import org.horovod4j.runtime.controller.Controller.Operation;
 import org.horovod4j.runtime.cycle.OperationQueue;
@@ -31,6 +30,7 @@ final class RankCommunicator implements Communicator {
     private final OperationQueue queue;
     private final Controller controller;
     private final Lifecycle lifecycle;
+    private final Objects objects = new Objects(this);
 
     RankCommunicator(
             Topology topology, OperationQueue queue, Controller controller, Lifecycle lifecycle) {
@@ -203,34 +203,14 @@ final class RankCommunicator implements Communicator {
     }
 
     @Override
-    @SuppressWarnings("unchecked")
     public <T extends @Nullable Object> T broadcastObject(String name, T object, int rootRank) {
         checkRoot(name, rootRank);
-        ObjectCodec codec = new ObjectCodec();
-        byte[] bytes = rank() == rootRank ? codec.encode(object) : new byte[0];
-        long[] length = {bytes.length};
-        broadcast(name + ".size", Tensor.of(length), rootRank);
-        if (rank() != rootRank) {
-            bytes = new byte[Math.toIntExact(length[0])];
-        }
-        broadcast(name + ".bytes", Tensor.of(bytes), rootRank);
-        return rank() == rootRank ? object : (T) codec.decode(bytes);
+        return objects.broadcast(name, object, rootRank);
     }
 
     @Override
-    @SuppressWarnings("unchecked")
     public <T extends @Nullable Object> List<T> allgatherObject(String name, T object) {
-        ObjectCodec codec = new ObjectCodec();
-        byte[] bytes = codec.encode(object);
-        long[] lengths = allgather(name + ".size", Tensor.of(new long[] {bytes.length})).toLongArray();
-        Tensor all = allgather(name + ".bytes", Tensor.of(bytes));
-        List<T> objects = new ArrayList<>();
-        long start = 0;
-        for (long length : lengths) {
-            objects.add((T) codec.decode(all.segment().asSlice(start, length)));
-            start += length;
-        }
-        return objects;
+        return objects.allgather(name, object);
     }
 
     @Override

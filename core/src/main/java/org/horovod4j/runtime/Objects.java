@@ -1,0 +1,102 @@
+package org.horovod4j.runtime;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.horovod4j.Communicator;
+import org.horovod4j.HorovodException;
+import org.horovod4j.Tensor;
+import org.horovod4j.codec.CodecException;
+import org.horovod4j.codec.ObjectCodec;
+import org.jspecify.annotations.Nullable;
+
+/// Collectives on objects: first how many bytes each takes, then the bytes.
+///
+/// A rank whose object cannot be encoded says so in place of the number, so that the others fail with
+/// it instead of waiting for bytes that never come.
+final class Objects {
+    private static final long REFUSED = -1;
+
+    private final Communicator communicator;
+
+    Objects(Communicator communicator) {
+        this.communicator = communicator;
+    }
+
+    <T extends @Nullable Object> T broadcast(String name, T object, int rootRank) {
+        Encoded mine =
+                communicator.rank() == rootRank ? Encoded.of(object) : new Encoded(new byte[0], null);
+        long[] length = {mine.length()};
+        communicator.broadcast(name + ".size", Tensor.of(length), rootRank);
+        mine.check();
+        checkOther(name, rootRank, length[0]);
+        byte[] bytes =
+                communicator.rank() == rootRank ? mine.bytes : new byte[Math.toIntExact(length[0])];
+        communicator.broadcast(name + ".bytes", Tensor.of(bytes), rootRank);
+        return decode(Tensor.of(bytes));
+    }
+
+    <T extends @Nullable Object> List<T> allgather(String name, T object) {
+        Encoded mine = Encoded.of(object);
+        long[] lengths =
+                communicator
+                        .allgather(name + ".size", Tensor.of(new long[] {mine.length()}))
+                        .toLongArray();
+        mine.check();
+        for (int rank = 0; rank < lengths.length; rank++) {
+            checkOther(name, rank, lengths[rank]);
+        }
+        Tensor all = communicator.allgather(name + ".bytes", Tensor.of(mine.bytes));
+        List<T> objects = new ArrayList<>();
+        long start = 0;
+        for (long length : lengths) {
+            objects.add(
+                    decode(
+                            Tensor.of(
+                                    all.segment().asSlice(start, length), all.dataType(), length)));
+            start += length;
+        }
+        return objects;
+    }
+
+    private static void checkOther(String name, int rank, long length) {
+        if (length == REFUSED) {
+            throw new HorovodException(
+                    "'%s': the object of rank %d cannot be encoded; that rank's own error says why"
+                            .formatted(name, rank));
+        }
+    }
+
+    @SuppressWarnings("unchecked") // the ranks agree on what they send, as they do on names
+    private static <T extends @Nullable Object> T decode(Tensor bytes) {
+        return (T) new ObjectCodec().decode(bytes.segment());
+    }
+
+    /// An object's bytes, or why there are none.
+    private static final class Encoded {
+        private final byte[] bytes;
+        private final @Nullable CodecException failure;
+
+        Encoded(byte[] bytes, @Nullable CodecException failure) {
+            this.bytes = bytes;
+            this.failure = failure;
+        }
+
+        static Encoded of(@Nullable Object object) {
+            try {
+                return new Encoded(new ObjectCodec().encode(object), null);
+            } catch (CodecException e) {
+                return new Encoded(new byte[0], e);
+            }
+        }
+
+        long length() {
+            return failure == null ? bytes.length : REFUSED;
+        }
+
+        void check() {
+            if (failure != null) {
+                throw failure;
+            }
+        }
+    }
+}
