@@ -44,14 +44,16 @@ final class Connection {
         this.channel = channel;
         this.frames = new Frames(channel.socket(), readLimit);
         this.heartbeatTimeout = heartbeatTimeout;
-        channel.socket().setSoTimeout(Math.toIntExact(Math.max(1, heartbeatTimeout.toMillis())));
+        channel.socket()
+                .setSoTimeout(Math.clamp(heartbeatTimeout.toMillis(), 1, Integer.MAX_VALUE));
     }
 
     /// Who hears what comes in, on the reading thread.
     interface Receiver {
         /// Handles one message.
         ///
-        /// @throws MalformedMessageException when the message has no place here: ends the connection
+        /// @throws MalformedMessageException when the message has no place here: ends the
+        ///     connection
         void received(Message message) throws MalformedMessageException;
 
         /// Nothing more comes. Called once; what is sent from here still goes out.

@@ -25,8 +25,8 @@ final class Frames {
         this.readLimit = readLimit;
     }
 
-    /// The most that the server sends at once to a world of `size`: one share of a gather from each,
-    /// and as much again for lengths and names.
+    /// The most that the server sends at once to a world of `size`: one share of a gather from
+    /// each, and as much again for lengths and names.
     static int serverLimit(int size) {
         return (int) Math.min((size + 1L) * CLIENT_LIMIT, Integer.MAX_VALUE - 16L);
     }

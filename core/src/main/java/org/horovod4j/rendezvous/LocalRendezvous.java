@@ -36,7 +36,8 @@ public final class LocalRendezvous {
     }
 
     private synchronized void announce(Loss news) {
-        if (loss == null) {
+        Loss known = loss;
+        if (known == null || (known.orderly() && !news.orderly())) {
             loss = news;
             for (ControlPlane.Listener listener : listeners) {
                 if (listener != null) {

@@ -75,7 +75,8 @@ public final class RendezvousClient implements ControlPlane {
         this.listener = listener;
         Connection opened = open(line.dial(rank));
         connection = opened;
-        opened.start(Thread.ofPlatform().daemon().name("hvd-rendezvous-" + rank), new News());
+        opened.start(
+                Thread.ofPlatform().daemon().name("hvd-rendezvous-" + rank + "-", 0), new News());
         opened.send(new Message.Join(generation, size, self));
         // The server ends the meeting in time; the margin is for one that is alive but stuck.
         Duration limit = startTimeout.plus(heartbeatTimeout);

@@ -21,9 +21,9 @@ import java.util.concurrent.TimeUnit;
 
 /// Where the ranks of a job meet, and where each hears of the others' end.
 ///
-/// The launcher runs it, or rank 0's process. Each rank keeps one connection to it for as long as it
-/// belongs to the job: n connections, where telling each other directly would take n². All threads
-/// are virtual and mostly wait.
+/// The launcher runs it, or rank 0's process. Each rank keeps one connection to it for as long as
+/// it belongs to the job: n connections, where telling each other directly would take n². All
+/// threads are virtual and mostly wait.
 ///
 /// A process may leave and join again: each time is a generation of its own, and a fast rank may be
 /// in the next one while others are still leaving the last.
@@ -36,7 +36,7 @@ public final class RendezvousServer implements AutoCloseable {
     private final int size;
     private final Duration heartbeatTimeout;
     private final Duration startTimeout;
-    private final ExitReports exits = new ExitReports();
+    private final ExitReports exits = new ExitReports(ExitReports.GRACE);
     private final Map<Integer, World> worlds = new ConcurrentHashMap<>();
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
     private final Gate gate;
@@ -88,7 +88,8 @@ public final class RendezvousServer implements AutoCloseable {
         worlds.values().forEach(world -> world.exited(rank));
     }
 
-    /// Ends the service. Ranks that have not left hear that the launcher is gone, after all other news.
+    /// Ends the service. Ranks that have not left hear that the launcher is gone, after all other
+    /// news.
     @Override
     public void close() {
         closed = true;

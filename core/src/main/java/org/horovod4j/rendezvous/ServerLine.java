@@ -37,7 +37,8 @@ final class ServerLine {
         this.startTimeout = startTimeout;
     }
 
-    /// A connection that has passed the handshake, tried for again and again until the start timeout.
+    /// A connection that has passed the handshake, tried for again and again until the start
+    /// timeout.
     ///
     /// @throws ConfigurationException when there is none in time, or what is there is not ours
     SocketChannel dial(int rank) {
@@ -80,7 +81,7 @@ final class ServerLine {
     private ConfigurationException unreachable(int rank, UnreachableException e) {
         String remedy =
                 isFinal(e)
-                        ? "Give every rank the address and the secret of the launcher of its own job."
+                        ? "Give every rank the address and the secret of its own job's launcher."
                         : "Check that the launcher runs, and that its port is open to this host.";
         return new ConfigurationException(
                 """

@@ -16,13 +16,13 @@ import java.util.stream.IntStream;
 
 /// What the server knows of the ranks that met, or are meeting, in one generation.
 ///
-/// Everything happens under one lock and nothing in it blocks: news are only queued. They are queued
-/// in the same order for all, so a rank that hears of a loss has heard before it of every gather that
-/// was complete by then.
+/// Everything happens under one lock and nothing in it blocks: news are only queued. They are
+/// queued in the same order for all, so a rank that hears of a loss has heard before it of every
+/// gather that was complete by then.
 ///
-/// The first rank to leave and the first to fail are announced, each once, to all who are still there.
-/// A failure is told even after an orderly leave: the ranks may have operations to complete, and wait
-/// for the failed one.
+/// The first rank to leave and the first to fail are announced, each once, to all who are still
+/// there. A failure is told even after an orderly leave: the ranks may have operations to complete,
+/// and wait for the failed one.
 final class World {
     /// How many gathers a rank may have begun that others have not.
     private static final int MAX_OPEN_GATHERS = 16;
@@ -71,7 +71,7 @@ final class World {
         if (seats.size() == size && !failed) {
             announce(new Message.Joined(seats.values().stream().map(seat -> seat.member).toList()));
         } else {
-            missing().forEach(this::exited);
+            exits.reported().forEach(this::exited);
         }
         return true;
     }
@@ -88,7 +88,7 @@ final class World {
                 new Message.Refused(
                         """
                         joining the job: after %s, %s of %d had not come
-                        Look at their output first. If they are only slow, raise the start timeout."""
+                        Look at their output first; raise the start timeout if they are slow."""
                                 .formatted(after, RankList.of(missing()), size));
         announce(verdict);
     }
@@ -96,7 +96,8 @@ final class World {
     /// Ends the meeting if it still waits for `rank`, whose process has ended.
     synchronized void exited(int rank) {
         String how = exits.known(rank);
-        if (how == null || failed || verdict != null || !missing().contains(rank)) {
+        boolean awaited = rank >= 0 && rank < size && !seats.containsKey(rank);
+        if (how == null || failed || verdict != null || !awaited) {
             return;
         }
         failed = true;
@@ -165,8 +166,8 @@ final class World {
         }
     }
 
-    /// Takes a rank's seat away, and forgets all of them with the last: the verdict is enough for who
-    /// comes too late.
+    /// Takes a rank's seat away, and forgets all of them with the last: the verdict is enough for
+    /// who comes too late.
     private @Nullable Seat vacate(int rank) {
         Seat seat = seats.get(rank);
         if (seat == null || !seat.present) {

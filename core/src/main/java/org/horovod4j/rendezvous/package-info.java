@@ -1,7 +1,8 @@
 /// How the ranks of a job find each other, and learn of each other's end.
 ///
-/// Start with [RendezvousServer], to which all ranks dial in, and [RendezvousClient], a rank's end of
-/// that line. [Message] lists all that is said on it; [World] is what the server knows of one meeting.
+/// Start with [RendezvousServer], to which all ranks dial in, and [RendezvousClient], a rank's end
+/// of that line. [Message] lists all that is said on it; [World] is what the server knows of one
+/// meeting.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.trust`.
 /// - Used by: `org.horovod4j.runtime`, `org.horovod4j.launcher`.

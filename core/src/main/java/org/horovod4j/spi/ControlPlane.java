@@ -34,7 +34,7 @@ public interface ControlPlane extends AutoCloseable {
 
     /// What a rank hears from the control plane.
     interface Listener {
-        /// A rank is gone. Only the first loss of a world matters.
+        /// A rank is gone. Heard at most twice: of the first to leave in order, of the first to fail.
         void lost(Loss loss);
 
         /// A rank found that the ranks disagree about `operation`.

@@ -20,10 +20,10 @@ import java.util.concurrent.locks.LockSupport;
 
 /// Reaches a peer that may have several addresses, by trying them.
 ///
-/// A host has addresses that lead nowhere from here, or to somebody else, and neither their order nor
-/// the names of its interfaces tell which. So the candidates race: each starts a moment after the one
-/// before, or at once when that one failed, and the first to complete the greeting wins. A good first
-/// candidate thus stays the only connection, and a black hole costs a moment.
+/// A host has addresses that lead nowhere from here, or to somebody else, and neither their order
+/// nor the names of its interfaces tell which. So the candidates race: each starts a moment after
+/// the one before, or at once when that one failed, and the first to complete the greeting wins. A
+/// good first candidate thus stays the only connection, and a black hole costs a moment.
 public final class Dialler {
     private static final long HEAD_START_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);

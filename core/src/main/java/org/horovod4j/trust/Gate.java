@@ -54,8 +54,8 @@ public final class Gate implements AutoCloseable {
 
     /// Listens at `bind`; a wildcard address takes IPv4 and IPv6, port 0 any free port.
     ///
-    /// @param admitted is handed each connection that proved itself, in blocking mode and on a thread
-    ///     of its own, and owns it from then on
+    /// @param admitted is handed each connection that proved itself, in blocking mode and on a
+    ///     thread of its own, and owns it from then on
     /// @throws ConfigurationException when it cannot listen there
     public static Gate open(
             InetSocketAddress bind,

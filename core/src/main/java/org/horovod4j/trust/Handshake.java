@@ -24,9 +24,9 @@ import java.util.HexFormat;
 /// | dialler  | 32    | proof: HMAC over role, purpose, dialler's and acceptor's nonce |
 /// | acceptor | 32    | proof, once the dialler's is right                             |
 ///
-/// Both nonces are in both proofs, so a recorded conversation proves nothing later; the role is too,
-/// so a proof cannot be sent back to its maker. Strangers learn nothing: the acceptor keeps silent
-/// until it has seen the magic, and proves nothing to those who have not proved first.
+/// Both nonces are in both proofs, so a recorded conversation proves nothing later; the role is
+/// too, so a proof cannot be sent back to its maker. Strangers learn nothing: the acceptor keeps
+/// silent until it has seen the magic, and proves nothing to those who have not proved first.
 ///
 /// All reads are of fixed size and the whole takes [#DEADLINE] at most, so a half-open connection
 /// costs a virtual thread for seconds and nothing more.

@@ -10,9 +10,9 @@ import java.util.concurrent.TimeUnit;
 
 /// Reads of known size from a fresh connection, all under one deadline.
 ///
-/// A socket's own timeout begins anew with each byte, so a stranger could hold a connection for hours
-/// by trickling; here the bytes may come as they like, but the last one has to be there in time.
-/// Whoever reads on afterwards sets a timeout of its own: this one leaves its last.
+/// A socket's own timeout begins anew with each byte, so a stranger could hold a connection for
+/// hours by trickling; here the bytes may come as they like, but the last one has to be there in
+/// time. Whoever reads on afterwards sets a timeout of its own: this one leaves its last.
 public final class PromptReader {
     private final Socket socket;
     private final Duration limit;

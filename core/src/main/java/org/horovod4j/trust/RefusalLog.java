@@ -10,8 +10,8 @@ import java.util.Set;
 
 /// Tells of refused connections once for each address and reason.
 ///
-/// A port scanner or a health check that knocks every second would otherwise bury the job's own log.
-/// The memory is bounded too: a flood from many addresses ends with one last line.
+/// A port scanner or a health check that knocks every second would otherwise bury the job's own
+/// log. The memory is bounded too: a flood from many addresses ends with one last line.
 public final class RefusalLog {
     static final int CAPACITY = 256;
 

@@ -32,7 +32,8 @@ public final class Secret {
 
     /// The secret that [#encode] wrote.
     ///
-    /// @throws ConfigurationException when the text is not one; the message does not repeat the text
+    /// @throws ConfigurationException when the text is not one; the message does not repeat the
+    ///     text
     public static Secret decode(String text) {
         try {
             byte[] bytes = Base64.getUrlDecoder().decode(text.strip());

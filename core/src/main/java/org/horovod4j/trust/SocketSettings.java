@@ -11,7 +11,8 @@ import java.util.Map;
 /// Small frames leave at once, and the kernel probes an idle connection every second, so that the
 /// loss of a whole host ends it after four.
 ///
-/// @param sendBufferBytes the kernel's buffer for sending; 0 leaves it to the kernel, which adapts it
+/// @param sendBufferBytes the kernel's buffer for sending; 0 leaves it to the kernel, which adapts
+///     it
 /// @param receiveBufferBytes the same for receiving
 public record SocketSettings(int sendBufferBytes, int receiveBufferBytes) {
     public static final SocketSettings DEFAULT = new SocketSettings(0, 0);
@@ -27,8 +28,8 @@ public record SocketSettings(int sendBufferBytes, int receiveBufferBytes) {
         }
     }
 
-    /// Applies those that `channel` has. Comes before connect or bind, or the window of the connection
-    /// would not follow the size of the buffer.
+    /// Applies those that `channel` has. Comes before connect or bind, or the window of the
+    /// connection would not follow the size of the buffer.
     void apply(NetworkChannel channel) throws IOException {
         set(channel, StandardSocketOptions.TCP_NODELAY, true);
         set(channel, StandardSocketOptions.SO_KEEPALIVE, true);

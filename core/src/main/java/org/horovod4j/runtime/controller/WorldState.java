@@ -67,9 +67,12 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         }
     }
 
+    /// The first loss counts, but a failure outdoes a rank that left in order: operations that the
+    /// latter had completed may still be running here, and the former ends them too.
     @Override
     public synchronized void lost(Loss news) {
-        if (loss == null) {
+        Loss known = loss;
+        if (known == null || (known.orderly() && !news.orderly())) {
             loss = news;
             lossKnown.countDown();
         }

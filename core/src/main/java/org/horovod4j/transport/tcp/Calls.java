@@ -13,8 +13,8 @@ import java.util.OptionalLong;
 
 /// The calls of higher ranks that were answered but not yet asked for.
 ///
-/// Ranks do not reset, or even learn of each other, at the same moment. So a call from ahead is kept
-/// until this rank has caught up, while one from behind is turned away.
+/// Ranks do not reset, or even learn of each other, at the same moment. So a call from ahead is
+/// kept until this rank has caught up, while one from behind is turned away.
 final class Calls {
     private final int rank;
     private final Map<Key, Call> waiting = new HashMap<>();
@@ -100,7 +100,8 @@ final class Calls {
         return call.present();
     }
 
-    /// From now on only calls of this world are welcome; those of others that came early are dropped.
+    /// From now on only calls of this world are welcome; those of others that came early are
+    /// dropped.
     synchronized void meet(long world) {
         this.world = OptionalLong.of(world);
         waiting.values().removeIf(call -> call.world != world && discard(call));

@@ -5,8 +5,8 @@ import java.nio.ByteBuffer;
 
 /// What a caller says after the handshake: which link it wants, and which stream of it this is.
 ///
-/// The answer is one byte, a [Verdict]. A caller content with it sends [#TAKEN]; one that has reached
-/// the same rank by another address meanwhile just closes.
+/// The answer is one byte, a [Verdict]. A caller content with it sends [#TAKEN]; one that has
+/// reached the same rank by another address meanwhile just closes.
 ///
 /// @param world the meeting that both belong to
 /// @param epoch how often the caller has reset its links

@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 final class LocalAddresses {
     private LocalAddresses() {}
 
-    /// All addresses of interfaces that are up, with `port`. IPv4 comes before IPv6 and loopback last;
-    /// link-local ones are left out, as they mean nothing on another host.
+    /// All addresses of interfaces that are up, with `port`. IPv4 comes before IPv6 and loopback
+    /// last; link-local ones are left out, as they mean nothing on another host.
     static List<InetSocketAddress> candidates(int port) {
         return addresses()
                 .filter(address -> !address.isLinkLocalAddress() && !address.isMulticastAddress())

@@ -15,14 +15,14 @@ import java.util.List;
 
 /// A link over one or more TCP connections.
 ///
-/// With several streams the bytes are striped: they are cut into stripes of [#STRIPE] bytes and stripe
-/// i travels on stream i mod K. Both ends count the bytes, so both know where each belongs and nothing
-/// but data is sent. The kernel's buffers hold many stripes, so all streams are busy at once although
-/// they are filled in turn.
+/// With several streams the bytes are striped: they are cut into stripes of [#STRIPE] bytes and
+/// stripe i travels on stream i mod K. Both ends count the bytes, so both know where each belongs
+/// and nothing but data is sent. The kernel's buffers hold many stripes, so all streams are busy at
+/// once although they are filled in turn.
 ///
-/// Memory outside the heap goes to the kernel as it is. Bytes on the heap are copied through a buffer
-/// of this link, made when first needed: the JDK would copy them too, through one of its own of the
-/// size of the whole tensor.
+/// Memory outside the heap goes to the kernel as it is. Bytes on the heap are copied through a
+/// buffer of this link, made when first needed: the JDK would copy them too, through one of its own
+/// of the size of the whole tensor.
 final class TcpLink implements Link {
     static final int STRIPE = 64 << 10;
 
@@ -158,11 +158,14 @@ final class TcpLink implements Link {
 
     /// The way of heap memory to and from a stream.
     private static final class Scratch {
+        /// Left to the collector, since a link may be closed under a thread that is copying.
         private final MemorySegment memory = Arena.ofAuto().allocate(SCRATCH_SIZE, Long.BYTES);
+
         private final ByteBuffer buffer = memory.asByteBuffer();
 
-        /// How much to copy for the next send. What the kernel does not take was copied in vain, and
-        /// while it takes nothing we are asked again and again: so little then, more as it takes all.
+        /// How much to copy for the next send. What the kernel does not take was copied in vain,
+        /// and while it takes nothing we are asked again and again: so little then, more as it
+        /// takes all.
         private int copy = SCRATCH_SIZE;
 
         int send(SocketChannel stream, MemorySegment segment, long offset, int length)

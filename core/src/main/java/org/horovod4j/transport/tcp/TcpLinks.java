@@ -29,9 +29,9 @@ import java.util.Map;
 
 /// The TCP links of one rank: one listener, and a connection for each link somebody asked for.
 ///
-/// Of two ranks the higher one dials. The lower one answers at any time, on a virtual thread, whether
-/// it has asked for the link or not; so a dialler never waits for another rank's program, only lower
-/// ranks wait for higher ones, and no circle of ranks can wait for each other.
+/// Of two ranks the higher one dials. The lower one answers at any time, on a virtual thread,
+/// whether it has asked for the link or not; so a dialler never waits for another rank's program,
+/// only lower ranks wait for higher ones, and no circle of ranks can wait for each other.
 public final class TcpLinks implements Links {
     private static final Logger LOGGER = System.getLogger(TcpLinks.class.getName());
 
@@ -155,8 +155,8 @@ public final class TcpLinks implements Links {
         }
     }
 
-    /// Loopback leads to the caller's own host, so it is of use there only. Where a host has nothing
-    /// else, it must be the only host, whatever names its ranks give it.
+    /// Loopback leads to the caller's own host, so it is of use there only. Where a host has
+    /// nothing else, it must be the only host, whatever names its ranks give it.
     private static List<InetSocketAddress> candidates(Member other, boolean local) {
         List<InetSocketAddress> useful =
                 other.addresses().stream()
@@ -177,8 +177,8 @@ public final class TcpLinks implements Links {
                                         && unwelcome.verdict() != Verdict.WRONG_RANK);
     }
 
-    /// Waits as long as the job lives: a rank may come late to its first collective for good reasons,
-    /// and one that cannot reach us fails by itself, of which liveness tells.
+    /// Waits as long as the job lives: a rank may come late to its first collective for good
+    /// reasons, and one that cannot reach us fails by itself, of which liveness tells.
     private List<SocketChannel> awaitCall(Peers met, int peer, long now) {
         Patience patience = new Patience(met.liveness, Clock.SYSTEM, true);
         long warnNanos = System.nanoTime() + timeout.toNanos();
@@ -193,17 +193,17 @@ public final class TcpLinks implements Links {
             }
             if (!warned && System.nanoTime() - warnNanos > 0) {
                 warned = true;
-                LOGGER.log(
-                        Level.WARNING,
-                        "Rank {0} has waited {1} ms for rank {2} ({3}) to open a TCP link: it may be"
-                                + " busy elsewhere, or have no way to this host.",
-                        rank,
-                        timeout.toMillis(),
-                        peer,
-                        met.members.get(peer).host());
+                warnOfWaiting(met.members.get(peer));
             }
             patience.pause();
         }
+    }
+
+    private void warnOfWaiting(Member peer) {
+        LOGGER.log(
+                Level.WARNING,
+                "Rank %d has waited %d s for rank %d (%s) to call: it is busy, or has no way here."
+                        .formatted(rank, timeout.toSeconds(), peer.rank(), peer.host()));
     }
 
     private synchronized Link install(TcpLink link, long then) {

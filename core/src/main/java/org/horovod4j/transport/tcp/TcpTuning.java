@@ -4,8 +4,8 @@ import org.horovod4j.trust.SocketSettings;
 
 /// How the links use the network. Both ends go by the dialler's.
 ///
-/// @param remoteStreams connections per link between two hosts: one stream alone seldom fills a fast
-///     network, since its window and its kernel thread are the limit
+/// @param remoteStreams connections per link between two hosts: one stream alone seldom fills a
+///     fast network, since its window and its kernel thread are the limit
 /// @param localStreams connections per link inside a host, where more than one only costs
 /// @param sockets buffers of the kernel
 public record TcpTuning(int remoteStreams, int localStreams, SocketSettings sockets) {

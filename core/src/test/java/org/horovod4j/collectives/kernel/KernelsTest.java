@@ -1,0 +1,97 @@
+package org.horovod4j.collectives.kernel;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/// Which twin is chosen, and what that costs at start-up; in JVMs of their own.
+class KernelsTest {
+    private static final String WITH_VECTORS = "--add-modules=jdk.incubator.vector";
+
+    @Test
+    void aJvmWithoutTheVectorApiReducesAllTheSame() throws Exception {
+        assertThat(sumInAJvmOfItsOwn(100_000))
+                .contains("scalar kernels; start Java with --add-modules jdk.incubator.vector")
+                .contains("sum 3.0");
+    }
+
+    @Test
+    void aSmallSumLoadsNothingOfTheVectorApi() throws Exception {
+        assertThat(sumInAJvmOfItsOwn(16, WITH_VECTORS, "-Xlog:class+load"))
+                .contains("sum 3.0")
+                .contains(VectorTwin.class.getName())
+                .doesNotContain("jdk.incubator.vector.FloatVector");
+    }
+
+    @Test
+    void aLargeSumUsesTheVectorApi() throws Exception {
+        assertThat(sumInAJvmOfItsOwn(100_000, WITH_VECTORS, "-Xlog:class+load"))
+                .contains("sum 3.0")
+                .contains("vector kernels of ")
+                .contains("jdk.incubator.vector.FloatVector");
+    }
+
+    @Test
+    void elementsOutsideTheMemoryAreRefused() {
+        Kernel sum = Kernels.best().kernel(DataType.FLOAT32, ReduceOp.SUM);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment two = arena.allocate(8);
+            assertThatThrownBy(() -> sum.combine(two, 0, two, 0, two, 0, 3))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
+        }
+    }
+
+    private static String sumInAJvmOfItsOwn(int count, String... flags)
+            throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of(flags));
+        command.add("-cp");
+        command.add(System.getProperty("java.class.path"));
+        command.add(Sum.class.getName());
+        command.add(Integer.toString(count));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+        return output;
+    }
+
+    /// Adds 1 and 2 that many times.
+    static final class Sum {
+        private Sum() {}
+
+        public static void main(String[] arguments) {
+            int count = Integer.parseInt(arguments[0]);
+            Kernels kernels = Kernels.best();
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment left = arena.allocate((long) count * Float.BYTES);
+                MemorySegment right = arena.allocate((long) count * Float.BYTES);
+                Elements.setAll(DataType.FLOAT32, left, 0, all(count, 1));
+                Elements.setAll(DataType.FLOAT32, right, 0, all(count, 2));
+                kernels.kernel(DataType.FLOAT32, ReduceOp.SUM)
+                        .combine(left, 0, left, 0, right, 0, count);
+                long last = Elements.get(DataType.FLOAT32, left, (count - 1L) * Float.BYTES);
+                System.out.println("sum " + Elements.value(DataType.FLOAT32, last));
+                System.out.println(kernels.description());
+            }
+        }
+
+        private static long[] all(int count, double value) {
+            long[] elements = new long[count];
+            Arrays.fill(elements, Elements.of(DataType.FLOAT32, value));
+            return elements;
+        }
+    }
+}

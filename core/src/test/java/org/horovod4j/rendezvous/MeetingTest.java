@@ -1,0 +1,203 @@
+package org.horovod4j.rendezvous;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.rendezvous.Ranks.Rank;
+import org.horovod4j.trust.Secret;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+
+/// How ranks come together, and how they fail to.
+final class MeetingTest {
+    @ParameterizedTest(name = "size {0}")
+    @ValueSource(ints = {1, 2, 16, 64})
+    void everyRankHearsOfAllInOrder(int size) throws Exception {
+        try (Ranks ranks = new Ranks(size)) {
+            List<Rank> all = IntStream.range(0, size).mapToObj(ranks::rank).toList();
+
+            ranks.onEach(
+                    all,
+                    rank ->
+                            assertThat(rank.join())
+                                    .isEqualTo(
+                                            IntStream.range(0, size)
+                                                    .mapToObj(Ranks::card)
+                                                    .toList()));
+        }
+    }
+
+    @ParameterizedTest(name = "size {0}")
+    @ValueSource(ints = {1, 2, 16, 64})
+    void gatherHandsEveryRankAllShares(int size) throws Exception {
+        try (Ranks ranks = new Ranks(size)) {
+            ranks.onEach(
+                    ranks.joined(0),
+                    rank -> {
+                        for (int round = 0; round < 5; round++) {
+                            String topic = "topic " + round;
+                            byte[] mine = (topic + " of " + rank.card.rank()).getBytes(UTF_8);
+                            assertThat(rank.client.gather(topic, mine))
+                                    .extracting(share -> new String(share, UTF_8))
+                                    .containsExactlyElementsOf(
+                                            IntStream.range(0, size)
+                                                    .mapToObj(each -> topic + " of " + each)
+                                                    .toList());
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void namesTheRanksThatDidNotCome() throws Exception {
+        try (Ranks ranks = new Ranks(5, Ranks.CALM, Duration.ofMillis(500))) {
+            ranks.onEach(
+                    List.of(ranks.rank(0), ranks.rank(2)),
+                    rank ->
+                            assertThatThrownBy(rank::join)
+                                    .isInstanceOf(ConfigurationException.class)
+                                    .hasMessageContaining("after 0.5 s, ranks 1, 3-4 of 5"));
+            assertThatThrownBy(ranks.rank(1)::join)
+                    .as("who comes later hears the same")
+                    .isInstanceOf(ConfigurationException.class);
+        }
+    }
+
+    @Test
+    void refusesImpostorsWithoutDisturbingTheOthers() throws Exception {
+        try (Ranks ranks = new Ranks(2)) {
+            Future<?> first = ranks.async(ranks.rank(0)::join);
+            assertThatThrownBy(ranks.rank(1, 3, 0)::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("it believes in a size of 3, the job was started with 2");
+            assertThatThrownBy(ranks.rank(2)::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("the job has ranks 0 to 1");
+            ranks.rank(1).join();
+            first.get();
+            assertThatThrownBy(ranks.rank(1)::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("process 1001 on host1 has joined as this rank already");
+        }
+    }
+
+    @Test
+    void aRankThatDiesWhileOthersJoinEndsTheMeeting() throws Exception {
+        try (Ranks ranks = new Ranks(3)) {
+            Future<?> waiting = ranks.async(ranks.rank(0)::join);
+            try (SilentClient dying = new SilentClient(ranks)) {
+                dying.say(new Message.Join(0, 3, Ranks.card(1)));
+            }
+            assertThatThrownBy(waiting::get)
+                    .isInstanceOf(ExecutionException.class)
+                    .cause()
+                    .isInstanceOfSatisfying(
+                            PeerLostException.class, e -> assertThat(e.lostRank()).isEqualTo(1))
+                    .hasMessageContaining("rank 1 (host1, process 1001) is gone")
+                    .hasMessageContaining("Look at the output of rank 1 first");
+        }
+    }
+
+    @Test
+    void aProcessThatEndsBeforeItJoinsEndsTheMeeting() throws Exception {
+        try (Ranks ranks = new Ranks(3)) {
+            Future<?> waiting = ranks.async(ranks.rank(0)::join);
+            ranks.server.reportExit(2, "exit code 3");
+
+            assertThatThrownBy(waiting::get)
+                    .cause()
+                    .isInstanceOf(PeerLostException.class)
+                    .hasMessageContaining("rank 2 (unknown host) is gone: exit code 3, before");
+        }
+    }
+
+    @Test
+    void aClientWaitsForAServerThatStartsLater() throws Exception {
+        int port = freePort();
+        Secret secret = Secret.random();
+        RendezvousClient client = client(secret, port, Ranks.CALM);
+        Ranks.Rank rank = new Ranks.Rank(client, Ranks.card(0));
+        Thread joining = Thread.startVirtualThread(rank::join);
+
+        try (RendezvousServer server =
+                        RendezvousServer.start(
+                                secret, 1, new InetSocketAddress(port), Ranks.CALM, Ranks.CALM);
+                client) {
+            assertThat(server.address().getPort()).isEqualTo(port);
+            joining.join();
+            assertThat(client.gather("alone", new byte[1])).hasSize(1);
+        }
+    }
+
+    @Test
+    void aServerThatNeverComesIsAConfigurationError() throws Exception {
+        int port = freePort();
+        try (RendezvousClient client = client(Secret.random(), port, Duration.ofMillis(300))) {
+            assertThatThrownBy(new Ranks.Rank(client, Ranks.card(0))::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("no rendezvous server was reached in 0.3 s")
+                    .hasMessageContaining(":" + port + ": Connection refused");
+        }
+    }
+
+    @Test
+    void theWrongSecretIsSaidAtOnce() throws Exception {
+        try (Ranks ranks = new Ranks(1);
+                RendezvousClient client =
+                        client(Secret.random(), ranks.server.address().getPort(), Ranks.CALM)) {
+            assertThatThrownBy(new Ranks.Rank(client, Ranks.card(0))::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("refused our proof of the job's secret");
+            ranks.rank(0).join();
+        }
+    }
+
+    @Test
+    void fastRanksMayMeetAgainWhileOthersStillLeave() throws Exception {
+        try (Ranks ranks = new Ranks(2)) {
+            List<Rank> first = ranks.joined(0);
+            first.getFirst().client.leave(1, true, "called shutdown");
+            first.getFirst().client.close();
+            Rank ahead = ranks.rank(0, 2, 1);
+            Future<?> meeting = ranks.async(ahead::join);
+
+            assertThat(first.getLast().losses.take().orderly()).isTrue();
+            first.getLast().client.leave(1, true, "called shutdown");
+            first.getLast().client.close();
+            ranks.rank(1, 2, 1).join();
+            meeting.get();
+
+            assertThat(ahead.losses).isEmpty();
+        }
+    }
+
+    private static RendezvousClient client(Secret secret, int port, Duration startTimeout) {
+        return new RendezvousClient(
+                secret,
+                List.of(InetSocketAddress.createUnresolved("localhost", port)),
+                0,
+                1,
+                0,
+                Ranks.CALM,
+                startTimeout);
+    }
+
+    private static int freePort() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+}

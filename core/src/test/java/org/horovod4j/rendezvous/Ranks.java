@@ -1,0 +1,135 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.Loss;
+import org.horovod4j.spi.Member;
+import org.horovod4j.trust.Secret;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Consumer;
+
+/// A server and its clients in one JVM, each client with what its listener heard.
+final class Ranks implements AutoCloseable {
+    /// Long enough that a busy machine is not taken for a silent rank.
+    static final Duration CALM = Duration.ofSeconds(30);
+
+    final Secret secret = Secret.random();
+    final RendezvousServer server;
+    private final int size;
+    private final Duration heartbeatTimeout;
+    private final List<RendezvousClient> open = new ArrayList<>();
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+
+    Ranks(int size) {
+        this(size, CALM, CALM);
+    }
+
+    Ranks(int size, Duration heartbeatTimeout, Duration startTimeout) {
+        this.size = size;
+        this.heartbeatTimeout = heartbeatTimeout;
+        this.server =
+                RendezvousServer.start(
+                        secret, size, new InetSocketAddress(0), heartbeatTimeout, startTimeout);
+    }
+
+    /// One client and its news.
+    static final class Rank implements ControlPlane.Listener {
+        final RendezvousClient client;
+        final Member card;
+        final BlockingQueue<Loss> losses = new LinkedBlockingQueue<>();
+        final BlockingQueue<Long> disputes = new LinkedBlockingQueue<>();
+
+        Rank(RendezvousClient client, Member card) {
+            this.client = client;
+            this.card = card;
+        }
+
+        List<Member> join() {
+            return client.join(card, this);
+        }
+
+        @Override
+        public void lost(Loss loss) {
+            losses.add(loss);
+        }
+
+        @Override
+        public void disputed(long operation) {
+            disputes.add(operation);
+        }
+    }
+
+    InetSocketAddress address() {
+        return InetSocketAddress.createUnresolved("localhost", server.address().getPort());
+    }
+
+    Rank rank(int rank) {
+        return rank(rank, size, 0);
+    }
+
+    synchronized Rank rank(int rank, int believedSize, int generation) {
+        RendezvousClient client =
+                new RendezvousClient(
+                        secret,
+                        List.of(address()),
+                        rank,
+                        believedSize,
+                        generation,
+                        heartbeatTimeout,
+                        CALM);
+        open.add(client);
+        return new Rank(client, card(rank));
+    }
+
+    static Member card(int rank) {
+        return new Member(
+                rank,
+                "host" + rank,
+                "domain",
+                1000 + rank,
+                "",
+                List.of(new InetSocketAddress("10.0.0." + (rank + 1), 4000)));
+    }
+
+    /// All ranks of a generation, joined.
+    List<Rank> joined(int generation) throws Exception {
+        List<Rank> ranks = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            ranks.add(rank(i, size, generation));
+        }
+        onEach(ranks, Rank::join);
+        return ranks;
+    }
+
+    /// Does something on all ranks at once and waits for all, throwing what any threw.
+    void onEach(List<Rank> ranks, Consumer<Rank> action) throws Exception {
+        List<Future<?>> running = new ArrayList<>();
+        for (Rank rank : ranks) {
+            running.add(async(() -> action.accept(rank)));
+        }
+        for (Future<?> each : running) {
+            each.get();
+        }
+    }
+
+    Future<?> async(Runnable action) {
+        return threads.submit(action);
+    }
+
+    @Override
+    public void close() {
+        server.close();
+        for (RendezvousClient each : open) {
+            each.close();
+        }
+        threads.close();
+    }
+}

@@ -1,0 +1,139 @@
+package org.horovod4j.transport.tcp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import org.horovod4j.transport.Link;
+import org.horovod4j.transport.LinkBrokenException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Random;
+import java.util.concurrent.Future;
+
+/// That bytes arrive, all and in order.
+final class TcpLinkTest {
+    private static final MemorySegment NOTHING = MemorySegment.ofArray(new byte[0]);
+
+    @ParameterizedTest(name = "{0} streams, {1} bytes, native {2}")
+    @CsvSource({
+        "1, 0, true", "1, 1, false", "1, 10485767, true", "1, 10485767, false",
+        "4, 1, true", "4, 65537, false", "4, 10485767, true", "4, 10485767, false",
+        "3, 262144, true", "3, 999983, false"
+    })
+    void bytesArriveInOrderBothWaysAtOnce(int streams, int byteSize, boolean offHeap)
+            throws Exception {
+        long seed = new Random().nextLong();
+        try (Arena arena = Arena.ofShared();
+                TcpWorld world = TcpWorld.met(2, streams)) {
+            MemorySegment[] out = {random(byteSize, seed), random(byteSize, seed + 1)};
+            world.onEach(
+                    rank -> {
+                        Link link = world.ranks.get(rank).link(1 - rank);
+                        MemorySegment mine =
+                                offHeap ? arena.allocate(byteSize).copyFrom(out[rank]) : out[rank];
+                        MemorySegment in =
+                                offHeap
+                                        ? arena.allocate(byteSize)
+                                        : MemorySegment.ofArray(new byte[byteSize]);
+                        Transfers.exchange(link, mine, in);
+                        assertThat(in.mismatch(out[1 - rank])).as("seed %d", seed).isEqualTo(-1);
+                    });
+        }
+    }
+
+    @ParameterizedTest(name = "{0} streams")
+    @ValueSource(ints = {1, 4})
+    void piecesOfOddSizesJoinUp(int streams) throws Exception {
+        long seed = new Random().nextLong();
+        int byteSize = 10 << 20;
+        MemorySegment whole = random(byteSize, seed);
+        try (TcpWorld world = TcpWorld.met(2, streams)) {
+            Future<?> sending =
+                    world.async(
+                            () -> {
+                                Link link = world.ranks.getFirst().link(1);
+                                inPieces(whole, new Random(seed), link, true);
+                            });
+            MemorySegment copy = MemorySegment.ofArray(new byte[byteSize]);
+            inPieces(copy, new Random(seed + 1), world.ranks.getLast().link(0), false);
+            sending.get();
+            assertThat(copy.mismatch(whole)).as("seed %d", seed).isEqualTo(-1);
+        }
+    }
+
+    @ParameterizedTest(name = "{0} streams")
+    @ValueSource(ints = {1, 4})
+    void whatWasSentBeforeTheCloseStillArrives(int streams) throws Exception {
+        MemorySegment whole = random(200_003, 1);
+        try (TcpWorld world = TcpWorld.met(2, streams)) {
+            Link sender = world.ranks.getLast().link(0);
+            Link receiver = world.ranks.getFirst().link(1);
+            Future<?> sending =
+                    world.async(
+                            () -> {
+                                Transfers.exchange(sender, whole, NOTHING);
+                                sender.close();
+                            });
+            MemorySegment copy = MemorySegment.ofArray(new byte[200_003]);
+            Transfers.exchange(receiver, NOTHING, copy);
+            sending.get();
+
+            assertThat(copy.mismatch(whole)).isEqualTo(-1);
+            MemorySegment one = MemorySegment.ofArray(new byte[1]);
+            assertThatThrownBy(() -> Transfers.exchange(receiver, NOTHING, one))
+                    .isInstanceOfSatisfying(
+                            LinkBrokenException.class, e -> assertThat(e.peer()).isEqualTo(1))
+                    .hasMessageContaining("receiving from rank 1");
+        }
+    }
+
+    @Test
+    void sendingToAClosedEndFails() throws Exception {
+        try (TcpWorld world = TcpWorld.met(2, 1)) {
+            Link sender = world.ranks.getLast().link(0);
+            world.ranks.getFirst().link(1).close();
+            MemorySegment one = MemorySegment.ofArray(new byte[1]);
+
+            await().untilAsserted(
+                            () ->
+                                    assertThatThrownBy(() -> sender.trySend(one, 0, 1))
+                                            .isInstanceOf(LinkBrokenException.class)
+                                            .hasMessageContaining("sending to rank 0"));
+        }
+    }
+
+    @Test
+    void aFullLinkTakesNothingRatherThanWait() throws Exception {
+        try (Arena arena = Arena.ofShared();
+                TcpWorld world = TcpWorld.met(2, 1)) {
+            Link sender = world.ranks.getLast().link(0);
+            MemorySegment block = arena.allocate(1 << 20);
+            await().until(() -> sender.trySend(block, 0, block.byteSize()) == 0);
+
+            Link receiver = world.ranks.getFirst().link(1);
+            assertThat(receiver.trySend(block, 0, 1)).as("the other way is free").isEqualTo(1);
+        }
+    }
+
+    private static MemorySegment random(int byteSize, long seed) {
+        byte[] bytes = new byte[byteSize];
+        new Random(seed).nextBytes(bytes);
+        return MemorySegment.ofArray(bytes);
+    }
+
+    private static void inPieces(MemorySegment whole, Random sizes, Link link, boolean send) {
+        long done = 0;
+        while (done < whole.byteSize()) {
+            long size = Math.min(1 + sizes.nextInt(200_000), whole.byteSize() - done);
+            MemorySegment piece = whole.asSlice(done, size);
+            Transfers.exchange(link, send ? piece : NOTHING, send ? NOTHING : piece);
+            done += size;
+        }
+    }
+}

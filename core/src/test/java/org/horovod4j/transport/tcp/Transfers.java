@@ -1,0 +1,30 @@
+package org.horovod4j.transport.tcp;
+
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.Link;
+import org.horovod4j.transport.Patience;
+
+import java.lang.foreign.MemorySegment;
+
+/// Moves whole segments over a link, as a collective would.
+final class Transfers {
+    private Transfers() {}
+
+    /// Sends all of `out` and fills all of `in`, both at once.
+    static void exchange(Link link, MemorySegment out, MemorySegment in) {
+        Patience patience = new Patience(() -> {}, Clock.SYSTEM, true);
+        long sent = 0;
+        long received = 0;
+        while (sent < out.byteSize() || received < in.byteSize()) {
+            long moved = link.trySend(out, sent, out.byteSize() - sent);
+            sent += moved;
+            long came = link.tryReceive(in, received, in.byteSize() - received);
+            received += came;
+            if (moved + came > 0) {
+                patience.reset();
+            } else {
+                patience.pause();
+            }
+        }
+    }
+}
