@@ -113,7 +113,10 @@ public final class HvdRuntime {
                             links.addresses());
             List<Member> members = control.join(self, state);
             links.meet(members, world, state);
-            SharedMemory memory = neighbours.meet(members, control);
+            SharedMemory memory = neighbours.meet(members);
+            // A rank that is through may end at once, and its memory must be mapped by then.
+            control.gather("memory mapped", new byte[0]);
+            neighbours.met();
             return Rank.of(
                     new Parts(
                             settings.rank(),

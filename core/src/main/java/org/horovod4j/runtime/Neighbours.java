@@ -6,7 +6,6 @@ import java.nio.file.Path;
 import java.util.List;
 import org.horovod4j.option.TransportChoice;
 import org.horovod4j.option.WorkerSettings;
-import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Member;
 import org.horovod4j.transport.SharedMemory;
 import org.horovod4j.transport.local.LocalDomain;
@@ -45,7 +44,7 @@ final class Neighbours implements AutoCloseable {
     }
 
     /// Maps the memory of the ranks in this rank's domain.
-    SharedMemory meet(List<Member> members, ControlPlane control) {
+    SharedMemory meet(List<Member> members) {
         int rank = settings.rank();
         if (memory == null) {
             return new LocalDomain(List.of(rank)).memory(rank);
@@ -53,11 +52,14 @@ final class Neighbours implements AutoCloseable {
         List<Member> domain =
                 members.stream().filter(member -> member.domain().equals(domain())).toList();
         memory.meet(domain, rank);
-        if (HostMemory.needsUnlink(members)) {
-            control.gather("memory mapped", new byte[0]);
+        return memory;
+    }
+
+    /// Removes what was needed to find this rank's memory, once everybody has mapped it.
+    void met() {
+        if (memory != null) {
             memory.unlink();
         }
-        return memory;
     }
 
     @Override

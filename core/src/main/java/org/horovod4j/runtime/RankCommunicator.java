@@ -219,7 +219,7 @@ final class RankCommunicator implements Communicator {
     }
 
     private <T> T perform(Request request, Operation<T> operation) {
-        return queue.run(List.of(request.name()), () -> controller.perform(request, operation));
+        return queue.run(request.name(), () -> controller.perform(request, operation));
     }
 
     private <T> Handle<T> submit(Request request, Operation<T> operation) {

@@ -275,6 +275,7 @@ public final class World {
             }
             mapped.meet(
                     members.stream().filter(m -> m.domain().equals(self.domain())).toList(), rank);
+            control.gather("memory mapped", new byte[0]);
             return World.this.parts(rank, members, control, state, mapped, links);
         }
 

@@ -5,25 +5,35 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ShutDownException;
+import org.jspecify.annotations.Nullable;
 
 /// Runs operations one at a time in the order they come.
 ///
 /// A caller that would wait anyway runs its operation itself when it is the next: handing it to another
-/// thread and back would cost more than a small operation takes.
+/// thread and back would cost more than a small operation takes. That way takes no lock: `turn` holds
+/// the name of the operation whose turn it is, and is taken by whoever finds it free while nothing is
+/// queued.
 public final class OperationQueue implements AutoCloseable {
+    private static final String FREE = "";
+
+    /// The operation that runs: its name, [#FREE], or null once closed.
+    private final AtomicReference<@Nullable String> turn = new AtomicReference<>(FREE);
+
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final Queue<Pending<?>> queue = new ArrayDeque<>();
     private final Set<String> inFlight = new HashSet<>();
     private final Thread thread;
-    private boolean busy;
-    private boolean closed;
+    /// Operations submitted and not yet done; written under the lock.
+    private volatile int submitted;
+    private volatile boolean closed;
 
     /// @param threadName what thread dumps show: `hvd-cycle` and the rank
     public OperationQueue(String threadName) {
@@ -32,25 +42,15 @@ public final class OperationQueue implements AutoCloseable {
 
     /// Runs `operation` when its turn has come, and returns its result.
     ///
-    /// @throws IllegalArgumentException when one of `names` is in flight already
-    public <T> T run(List<String> names, Supplier<T> operation) {
-        lock.lock();
-        try {
-            admit(names);
-            if (!busy && queue.isEmpty()) {
-                busy = true;
-            } else {
-                return enqueue(new Pending<>(names, operation)).joinUnlocked(lock);
-            }
-        } finally {
-            if (lock.isHeldByCurrentThread()) {
-                lock.unlock();
-            }
+    /// @throws IllegalArgumentException when `name` is in flight already
+    public <T> T run(String name, Supplier<T> operation) {
+        if (submitted > 0 || !turn.compareAndSet(FREE, name)) {
+            return submit(List.of(name), operation).join();
         }
         try {
             return operation.get();
         } finally {
-            release(names);
+            release();
         }
     }
 
@@ -61,7 +61,14 @@ public final class OperationQueue implements AutoCloseable {
         lock.lock();
         try {
             admit(names);
-            return enqueue(new Pending<>(names, operation)).promise;
+            Pending<T> pending = new Pending<>(names, operation);
+            queue.add(pending);
+            submitted++;
+            if (thread.getState() == Thread.State.NEW) {
+                thread.start();
+            }
+            changed.signalAll();
+            return pending.promise;
         } finally {
             lock.unlock();
         }
@@ -78,7 +85,7 @@ public final class OperationQueue implements AutoCloseable {
             }
             queue.clear();
             changed.signalAll();
-            while (busy) {
+            while (turn.get() != null && !turn.compareAndSet(FREE, null)) {
                 changed.awaitUninterruptibly();
             }
         } finally {
@@ -91,7 +98,7 @@ public final class OperationQueue implements AutoCloseable {
             throw shutDown();
         }
         for (String name : names) {
-            if (inFlight.contains(name)) {
+            if (inFlight.contains(name) || name.equals(turn.get())) {
                 throw new IllegalArgumentException(
                         """
                         '%s' is in flight already: wait for its handle before you submit it again, or \
@@ -102,25 +109,17 @@ public final class OperationQueue implements AutoCloseable {
         inFlight.addAll(names);
     }
 
-    private <T> Pending<T> enqueue(Pending<T> pending) {
-        queue.add(pending);
-        if (thread.getState() == Thread.State.NEW) {
-            thread.start();
-        }
-        changed.signalAll();
-        return pending;
-    }
-
-    private void release(List<String> names) {
-        lock.lock();
-        try {
-            busy = false;
-            names.forEach(inFlight::remove);
-            if (closed || !queue.isEmpty()) {
+    /// Gives the turn back, and wakes those who want it. Whoever comes later sees the turn free; whoever
+    /// came before is seen here, since both sides write before they read.
+    private void release() {
+        turn.set(FREE);
+        if (submitted > 0 || closed) {
+            lock.lock();
+            try {
                 changed.signalAll();
+            } finally {
+                lock.unlock();
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -129,19 +128,29 @@ public final class OperationQueue implements AutoCloseable {
             Pending<?> next;
             lock.lock();
             try {
-                while (!closed && (busy || queue.isEmpty())) {
+                while (!closed && (queue.isEmpty() || !turn.compareAndSet(FREE, thread.getName()))) {
                     changed.awaitUninterruptibly();
                 }
                 if (closed) {
                     return;
                 }
                 next = queue.remove();
-                busy = true;
             } finally {
                 lock.unlock();
             }
             next.perform(this);
         }
+    }
+
+    private void done(List<String> names) {
+        lock.lock();
+        try {
+            names.forEach(inFlight::remove);
+            submitted--;
+        } finally {
+            lock.unlock();
+        }
+        release();
     }
 
     private static ShutDownException shutDown() {
@@ -163,20 +172,15 @@ public final class OperationQueue implements AutoCloseable {
         void perform(OperationQueue owner) {
             try {
                 T result = operation.get();
-                owner.release(names);
+                owner.done(names);
                 promise.complete(result);
             } catch (HorovodException e) {
-                owner.release(names);
+                owner.done(names);
                 promise.fail(e);
             } catch (RuntimeException | Error e) {
-                owner.release(names);
+                owner.done(names);
                 promise.fail(new HorovodException("an operation failed: " + e, e));
             }
-        }
-
-        T joinUnlocked(ReentrantLock held) {
-            held.unlock();
-            return promise.join();
         }
     }
 }

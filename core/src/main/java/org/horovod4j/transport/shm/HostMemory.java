@@ -95,12 +95,6 @@ public final class HostMemory implements SharedMemory {
         regions = List.copyOf(mapped);
     }
 
-    /// Whether the regions of `members` have names that go away only by [#unlink].
-    public static boolean needsUnlink(List<Member> members) {
-        return members.stream()
-                .anyMatch(m -> !m.memory().isEmpty() && !m.memory().startsWith("/proc/"));
-    }
-
     /// Removes the name of this rank's region, once all have met.
     public void unlink() {
         try {

@@ -1,0 +1,55 @@
+# What the benchmark scripts share: the build, the jars, the JDK and the peers. Sourced, not run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { echo "${0##*/}: $*"; }
+
+die() {
+    say "$*" >&2
+    exit 1
+}
+
+jar() { # the jar of a module, without those of its sources and documentation
+    find "$1/target" -maxdepth 1 -name "horovod4j-$1-*.jar" \
+        ! -name '*-sources.jar' ! -name '*-javadoc.jar' 2>/dev/null | sort | tail -n 1
+}
+
+# Always, so that nobody measures the code of yesterday.
+build() {
+    say "building core, launcher and benchmarks"
+    ./mvnw -q -Dquick -DskipTests -pl launcher,benchmarks -am package
+    classpath="$(jar benchmarks):$(jar core)"
+}
+
+# The java that horovodrun gives its ranks, for what runs beside a job: the same for all programs.
+find_java() {
+    local home
+    home="$(./horovodrun -np 1 java -XshowSettings:properties -version 2>&1 |
+        sed -n 's/.*java\.home = //p')"
+    [ -n "$home" ] || die "horovodrun started no java; try: ./horovodrun -np 1 java -version"
+    java="$home/bin/java"
+}
+
+# Debian's packages, unless the commands or headers are there already.
+install_peers() {
+    if command -v mpicc mpirun >/dev/null && [ -e /usr/include/gloo/allreduce.h ]; then
+        return
+    fi
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        say "a peer is missing: apt-get install openmpi-bin libopenmpi-dev libgloo-dev g++"
+        return
+    fi
+    say "installing Open MPI and Gloo"
+    local package
+    apt-get update -qq || say "apt-get update failed, trying with the lists at hand"
+    for package in g++ openmpi-bin libopenmpi-dev libgloo-dev; do
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" \
+            >/dev/null || say "no package $package, going on without it"
+    done
+}
+
+# What Horovod4J calls a transport of the tables: inside one host, auto means shared memory.
+transport_option() { if [ "$1" = shm ]; then echo auto; else echo "$1"; fi; }
+
+# Neither root nor more ranks than cores shall stop it.
+mpi() { mpirun --allow-run-as-root --oversubscribe "$@"; }

@@ -1,0 +1,132 @@
+/*
+ * How every peer is measured: the same steps as org.horovod4j.benchmarks.Stopwatch, so that the
+ * lines of both can stand in one table. A peer brings its own allreduce, barrier and maximum.
+ *
+ * Usage of a peer's program: NAME OUTPUT SECONDS SIZES, that is the name in the results, the file
+ * to which rank 0 appends its lines, the timed seconds of each size, and bytes joined by commas.
+ */
+#ifndef HOROVOD4J_MEASURE_H
+#define HOROVOD4J_MEASURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Compiled code needs no more than warm caches, buffers and connections. */
+#define WARM_UP_SECONDS 0.2
+#define BATCHES_MIN 5
+#define BATCHES_MAX 25
+
+struct peer {
+    int rank;
+    int size;
+    void (*allreduce)(float *values, size_t count); /* sum, in place */
+    void (*barrier)(void);
+    double (*slowest)(double seconds); /* the maximum over all ranks, on all ranks */
+};
+
+static void fail(const char *what) {
+    perror(what);
+    exit(1);
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec + time.tv_nsec * 1e-9;
+}
+
+/* Seconds that the slowest rank needs for one of `iterations` allreduces in a row. */
+static double batch(const struct peer *peer, float *values, size_t count, long iterations) {
+    peer->barrier();
+    double start = now();
+    for (long i = 0; i < iterations; i++) {
+        peer->allreduce(values, count);
+    }
+    return peer->slowest(now() - start) / iterations;
+}
+
+/* Doubles the batch until it is warm: every rank sees the slowest, so all stop together. */
+static double warm_up(const struct peer *peer, float *values, size_t count) {
+    double spent = 0;
+    double each = 0;
+    for (long iterations = 1; spent < WARM_UP_SECONDS; iterations *= 2) {
+        each = batch(peer, values, count, iterations);
+        spent += each * iterations;
+    }
+    return each;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Between the two nearest samples, in proportion. */
+static double quantile(const double *sorted, int length, double fraction) {
+    double at = fraction * (length - 1);
+    int below = (int)at;
+    int above = below + 1 < length ? below + 1 : below;
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+/* A wrong sum is no fast one. */
+static void verify(const struct peer *peer, float *values, size_t count) {
+    float expected = peer->size * (peer->size + 1) / 2;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = peer->rank + 1;
+    }
+    peer->allreduce(values, count);
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] != expected) {
+            fprintf(stderr, "element %zu is %g, not %g\n", i, values[i], expected);
+            exit(1);
+        }
+    }
+}
+
+static void measure_size(
+        const struct peer *peer, const char *name, FILE *output, double seconds, size_t bytes) {
+    size_t count = bytes / sizeof(float);
+    float *values = (float *)aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    if (values == NULL) {
+        fail("memory for the tensor");
+    }
+    verify(peer, values, count);
+    memset(values, 0, bytes); /* zeros stay zeros, other sums would run to infinity */
+
+    double each = warm_up(peer, values, count);
+    long iterations = (long)(seconds / BATCHES_MAX / each);
+    iterations = iterations < 1 ? 1 : iterations;
+    int batches = (int)(seconds / (iterations * each));
+    batches = batches < BATCHES_MIN ? BATCHES_MIN : batches > BATCHES_MAX ? BATCHES_MAX : batches;
+
+    double samples[BATCHES_MAX];
+    for (int i = 0; i < batches; i++) {
+        samples[i] = batch(peer, values, count, iterations) * 1e6;
+    }
+    if (peer->rank == 0) {
+        qsort(samples, batches, sizeof(double), ascending);
+        fprintf(output, "%s,%d,%zu,%.3f,%.3f,%.3f\n", name, peer->size, bytes,
+                quantile(samples, batches, 0.5), quantile(samples, batches, 0.1),
+                quantile(samples, batches, 0.9));
+        fflush(output);
+    }
+    free(values);
+}
+
+static void measure(const struct peer *peer, char **arguments) {
+    FILE *output = fopen(peer->rank == 0 ? arguments[1] : "/dev/null", "a");
+    if (output == NULL) {
+        fail(arguments[1]);
+    }
+    double seconds = atof(arguments[2]);
+    for (char *size = strtok(arguments[3], ","); size != NULL; size = strtok(NULL, ",")) {
+        measure_size(peer, arguments[0], output, seconds, strtoull(size, NULL, 10));
+    }
+    fclose(output);
+}
+
+#endif

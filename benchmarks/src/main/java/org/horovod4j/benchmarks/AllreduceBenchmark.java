@@ -1,0 +1,100 @@
+package org.horovod4j.benchmarks;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Tensor;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.Arrays;
+
+/// Sums floats over all ranks in place, from a few bytes to many, and appends a [Result] for each
+/// size to a file.
+///
+/// Arguments: KIND TRANSPORT OUTPUT SECONDS SIZES, that is the [TensorKind], the transport's name
+/// in the results, the file, the timed seconds of each size, and bytes joined by commas. The
+/// transport is only a label here: `HOROVOD_TRANSPORT` chooses it. One job measures one kind, as
+/// a training program would have it: code compiled for several kinds of memory may be slower for
+/// each of them.
+public final class AllreduceBenchmark {
+    private static final int ARGUMENTS = 5;
+
+    private final Communicator comm;
+    private final TensorKind kind;
+    private final Stopwatch stopwatch;
+
+    private AllreduceBenchmark(Communicator comm, TensorKind kind, Duration timed) {
+        this.comm = comm;
+        this.kind = kind;
+        this.stopwatch = new Stopwatch(comm, timed);
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        if (arguments.length != ARGUMENTS) {
+            throw new IllegalArgumentException(
+                    "arguments are KIND TRANSPORT OUTPUT SECONDS SIZES, found "
+                            + Arrays.toString(arguments));
+        }
+        TensorKind kind = TensorKind.parse(arguments[0]);
+        String program = "horovod4j-" + arguments[0];
+        String transport = arguments[1];
+        Path output = Path.of(arguments[2]);
+        Duration timed = Duration.ofNanos((long) (Double.parseDouble(arguments[3]) * 1e9));
+        int[] byteSizes =
+                Arrays.stream(arguments[4].split(",")).mapToInt(Integer::parseInt).toArray();
+
+        Hvd.init();
+        try {
+            Communicator comm = Hvd.communicator();
+            AllreduceBenchmark benchmark = new AllreduceBenchmark(comm, kind, timed);
+            for (int byteSize : byteSizes) {
+                Spread micros = benchmark.measure(byteSize);
+                if (comm.rank() == 0) {
+                    append(output, new Result(program, transport, comm.size(), byteSize, micros));
+                }
+            }
+        } finally {
+            Hvd.shutdown();
+        }
+    }
+
+    private Spread measure(int byteSize) {
+        Tensor tensor = kind.allocate(comm, byteSize / Float.BYTES);
+        verify(tensor);
+        // Zeros stay zeros, other sums would run to infinity.
+        tensor.segment().fill((byte) 0);
+        return stopwatch.time(() -> comm.allreduce("values", tensor, ReduceOp.SUM));
+    }
+
+    /// A wrong sum is no fast one.
+    private void verify(Tensor tensor) {
+        MemorySegment values = tensor.segment();
+        for (long i = 0; i < tensor.elementCount(); i++) {
+            values.setAtIndex(ValueLayout.JAVA_FLOAT, i, comm.rank() + 1f);
+        }
+        comm.allreduce("values", tensor, ReduceOp.SUM);
+        float expected = comm.size() * (comm.size() + 1) / 2f;
+        for (long i = 0; i < tensor.elementCount(); i++) {
+            float found = values.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+            if (found != expected) {
+                throw new IllegalStateException(
+                        "allreduce of %d bytes on rank %d: element %d is %s, not %s"
+                                .formatted(tensor.byteSize(), comm.rank(), i, found, expected));
+            }
+        }
+    }
+
+    private static void append(Path output, Result result) throws IOException {
+        Files.writeString(
+                output,
+                result.toLine() + "\n",
+                StandardOpenOption.CREATE,
+                StandardOpenOption.APPEND);
+    }
+}

@@ -1,0 +1,103 @@
+package org.horovod4j.benchmarks;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/// All programs of one [Setting], size by size: what each took, and how many times longer a peer
+/// took than we did.
+///
+/// A ratio compares the two programs round by round, since those ran one after the other, and only
+/// then takes the median: what slows the machine for a minute slows both.
+final class Comparison {
+    private static final String OURS = "horovod4j";
+    private static final String MISSING = "–";
+
+    private final Setting setting;
+    private final List<Result> results;
+    private final List<String> ours;
+    private final List<String> peers;
+
+    Comparison(Setting setting, List<Result> results) {
+        this.setting = setting;
+        this.results = List.copyOf(results);
+        List<String> programs = results.stream().map(Result::program).distinct().toList();
+        this.ours = programs.stream().filter(program -> program.startsWith(OURS)).toList();
+        this.peers = programs.stream().filter(program -> !program.startsWith(OURS)).toList();
+    }
+
+    /// One comparison for each setting that occurs, in the order in which they were measured.
+    static List<Comparison> of(List<Result> results) {
+        return results.stream()
+                .map(result -> new Setting(result.np(), result.transport()))
+                .distinct()
+                .map(setting -> new Comparison(setting, of(setting, results)))
+                .toList();
+    }
+
+    private static List<Result> of(Setting setting, List<Result> results) {
+        return results.stream()
+                .filter(r -> r.np() == setting.np() && r.transport().equals(setting.transport()))
+                .toList();
+    }
+
+    String toMarkdown() {
+        List<String> heading = new ArrayList<>(List.of("size"));
+        heading.addAll(peers);
+        heading.addAll(ours);
+        pairs().forEach(pair -> heading.add(pair.peer() + " ÷ " + kind(pair.own())));
+        Table table = new Table(heading);
+        for (long byteSize : sizes()) {
+            table.add(row(byteSize));
+        }
+        return "## %s\n\n%s".formatted(setting, table.toMarkdown());
+    }
+
+    private List<String> row(long byteSize) {
+        List<String> cells = new ArrayList<>(List.of(Units.bytes(byteSize)));
+        Stream.concat(peers.stream(), ours.stream())
+                .map(program -> medians(program, byteSize))
+                .map(rounds -> rounds.length == 0 ? MISSING : Units.time(Spread.of(rounds)))
+                .forEach(cells::add);
+        pairs().map(pair -> ratio(pair, byteSize)).forEach(cells::add);
+        return cells;
+    }
+
+    private String ratio(Pair pair, long byteSize) {
+        double[] peer = medians(pair.peer(), byteSize);
+        double[] own = medians(pair.own(), byteSize);
+        double[] ratios =
+                IntStream.range(0, Math.min(peer.length, own.length))
+                        .mapToDouble(round -> peer[round] / own[round])
+                        .toArray();
+        return ratios.length == 0 ? MISSING : Units.ratio(Spread.of(ratios));
+    }
+
+    private Stream<Pair> pairs() {
+        return peers.stream().flatMap(peer -> ours.stream().map(own -> new Pair(peer, own)));
+    }
+
+    private double[] medians(String program, long byteSize) {
+        return results.stream()
+                .filter(r -> r.program().equals(program) && r.byteSize() == byteSize)
+                .mapToDouble(r -> r.micros().median())
+                .toArray();
+    }
+
+    private SortedSet<Long> sizes() {
+        return results.stream()
+                .map(Result::byteSize)
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /// `heap` of `horovod4j-heap`: the column is narrow.
+    private static String kind(String own) {
+        return own.substring(own.indexOf('-') + 1);
+    }
+
+    private record Pair(String peer, String own) {}
+}

@@ -1,0 +1,17 @@
+package org.horovod4j.benchmarks;
+
+import org.horovod4j.Hvd;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/// Joins the job, notes when that was done, and leaves. Argument: the file for the [Moment].
+public final class InitOnly {
+    private InitOnly() {}
+
+    public static void main(String[] arguments) throws IOException {
+        Hvd.init();
+        Moment.note(Path.of(arguments[0]));
+        Hvd.shutdown();
+    }
+}

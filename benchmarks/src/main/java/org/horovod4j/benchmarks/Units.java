@@ -1,0 +1,44 @@
+package org.horovod4j.benchmarks;
+
+import java.util.Locale;
+
+/// How the report writes quantities: three digits, and the unit that keeps them before the point.
+final class Units {
+    private static final long KIB = 1L << 10;
+    private static final long MIB = 1L << 20;
+
+    private Units() {}
+
+    static String bytes(long byteSize) {
+        if (byteSize >= MIB && byteSize % MIB == 0) {
+            return byteSize / MIB + " MiB";
+        }
+        if (byteSize >= KIB && byteSize % KIB == 0) {
+            return byteSize / KIB + " KiB";
+        }
+        return byteSize + " B";
+    }
+
+    /// A time and its spread, in the unit that fits the median.
+    static String time(Spread micros) {
+        return micros.median() < 1000 ? spread(micros, 1, " µs") : spread(micros, 1000, " ms");
+    }
+
+    static String ratio(Spread ratio) {
+        return spread(ratio, 1, "");
+    }
+
+    private static String spread(Spread values, double divisor, String unit) {
+        return "%s%s [%s..%s]"
+                .formatted(
+                        digits(values.median() / divisor),
+                        unit,
+                        digits(values.p10() / divisor),
+                        digits(values.p90() / divisor));
+    }
+
+    private static String digits(double value) {
+        int decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
+        return String.format(Locale.ROOT, "%." + decimals + "f", value);
+    }
+}

@@ -1,0 +1,12 @@
+/// Whole jobs beside their peers: how long an allreduce takes, a start, and what waiting costs.
+///
+/// Start with [AllreduceBenchmark] (what one rank does), then [Stopwatch] (how it is timed) and
+/// [Report] (how the rounds of all programs become one table). `run.sh` starts them all.
+///
+/// - May depend on: `org.horovod4j`.
+/// - Used by: `run.sh`, `startup.sh` and `idle.sh`.
+/// - Invariant: a peer is timed as we are; `measure.h` is the twin of [Stopwatch].
+@NullMarked
+package org.horovod4j.benchmarks;
+
+import org.jspecify.annotations.NullMarked;

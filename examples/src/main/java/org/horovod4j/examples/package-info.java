@@ -1,0 +1,11 @@
+/// Programs to read and to copy from: one file tells one story.
+///
+/// Start with [Mnist], which trains a small network in plain Java on several processes.
+///
+/// - May depend on: `org.horovod4j`.
+/// - Used by: people.
+/// - Invariant: what concerns Horovod4J stands in the program itself, in Horovod's six steps.
+@NullMarked
+package org.horovod4j.examples;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,40 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Options;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.trust.Secret;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Map;
+import java.util.UUID;
+
+/// What a job has before anything is known of its program and ranks.
+///
+/// @param id marks the processes of this job and all they start
+/// @param secret proves that a process belongs to it
+record JobSettings(String id, Secret secret, Duration heartbeatTimeout, Duration startTimeout) {
+    /// A new job, with the timeouts that the environment sets.
+    static JobSettings of(Map<String, String> environment) {
+        Environment options = new Environment(environment);
+        return new JobSettings(
+                UUID.randomUUID().toString(),
+                Secret.random(),
+                options.get(Options.HEARTBEAT_TIMEOUT),
+                options.get(Options.START_TIMEOUT));
+    }
+
+    /// What the environment of each of its processes contains.
+    String mark() {
+        return Options.JOB_ID.variable() + "=" + id;
+    }
+
+    /// Opens the place where its ranks meet. As all of them run on this machine, nobody else can
+    /// reach it.
+    RendezvousServer openRendezvous(int size) {
+        InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        return RendezvousServer.start(secret, size, anyPort, heartbeatTimeout, startTimeout);
+    }
+}

@@ -1,0 +1,39 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.launcher.plan.Slot;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RendezvousHost;
+
+import java.net.InetSocketAddress;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/// What a process needs to know to find the others, as environment variables.
+///
+/// The environment of a process can be read by its own user alone, unlike its command line.
+///
+/// @param rendezvous where the ranks meet
+record JobVariables(JobSettings settings, InetSocketAddress rendezvous) {
+    Map<String, String> of(Slot slot) {
+        Map<String, String> variables = new LinkedHashMap<>();
+        put(variables, Options.HOSTNAME, slot.host());
+        put(variables, Options.RANK, slot.rank());
+        put(variables, Options.SIZE, slot.size());
+        put(variables, Options.LOCAL_RANK, slot.localRank());
+        put(variables, Options.LOCAL_SIZE, slot.localSize());
+        put(variables, Options.CROSS_RANK, slot.crossRank());
+        put(variables, Options.CROSS_SIZE, slot.crossSize());
+        put(variables, Options.RENDEZVOUS_ADDR, rendezvous.getAddress().getHostAddress());
+        put(variables, Options.RENDEZVOUS_PORT, rendezvous.getPort());
+        put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
+        put(variables, Options.SECRET_KEY, settings.secret().encode());
+        put(variables, Options.JOB_ID, settings.id());
+        return variables;
+    }
+
+    private static <T extends Comparable<T>> void put(
+            Map<String, String> variables, Option<T> option, T value) {
+        variables.put(option.variable(), option.format(value));
+    }
+}

@@ -1,0 +1,100 @@
+package org.horovod4j.launcher.output;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.launcher.output.Console.Channel;
+
+import java.io.ByteArrayOutputStream;
+import java.util.function.Predicate;
+
+/// Cuts one stream of one rank into lines and puts `[rank]<stream>:` before each.
+///
+/// A line ends with a line feed or, for progress bars, a carriage return; it is passed on as soon
+/// as it has ended and not before, so that lines of different ranks cannot mix. Only these two
+/// bytes are looked for, and in UTF-8 neither occurs inside a longer character, so a character
+/// split over two reads survives.
+///
+/// Two exceptions to "bytes pass unchanged": a last line without an end gains a line feed, or the
+/// next rank's prefix would not start a line; and a line of more than [#LONGEST_LINE] bytes is
+/// broken, or a program that never ends its line would fill the launcher's memory.
+final class LinePrefixer {
+    static final int LONGEST_LINE = 1 << 20;
+
+    private final byte[] prefix;
+    private final Channel channel;
+    private final Console console;
+    private final Predicate<byte[]> admission;
+    private final ByteArrayOutputStream line = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream ready = new ByteArrayOutputStream();
+    private boolean afterCarriageReturn;
+
+    /// @param admission asked for each line ended by a line feed: whether it may be printed
+    LinePrefixer(int rank, Channel channel, Console console, Predicate<byte[]> admission) {
+        this.prefix = ("[" + rank + "]<" + channel + ">:").getBytes(UTF_8);
+        this.channel = channel;
+        this.console = console;
+        this.admission = admission;
+    }
+
+    /// Takes the next bytes and prints the lines they end, in one write.
+    void accept(byte[] bytes, int length) {
+        int start = 0;
+        if (length > 0 && afterCarriageReturn) {
+            // A Windows line end cut in two: its first half is already on the screen.
+            start = bytes[0] == '\n' ? 1 : 0;
+            ready.write(bytes, 0, start);
+            afterCarriageReturn = false;
+        }
+        for (int at = start; at < length; at++) {
+            if (bytes[at] == '\n') {
+                start = endLine(bytes, start, at + 1);
+            } else if (bytes[at] == '\r' && (at + 1 == length || bytes[at + 1] != '\n')) {
+                start = endProgress(bytes, start, at + 1);
+                afterCarriageReturn = at + 1 == length;
+            }
+        }
+        line.write(bytes, start, length - start);
+        if (line.size() > LONGEST_LINE) {
+            finish();
+        }
+        print();
+    }
+
+    /// Prints what is left, a line without an end.
+    void finish() {
+        if (line.size() > 0) {
+            endLine(new byte[] {'\n'}, 0, 1);
+        }
+        print();
+    }
+
+    private int endLine(byte[] bytes, int from, int to) {
+        line.write(bytes, from, to - from);
+        byte[] whole = line.toByteArray();
+        if (admission.test(whole)) {
+            release(whole);
+        }
+        line.reset();
+        return to;
+    }
+
+    /// Like [#endLine], but asks nobody: a state of a progress bar is no line of the log.
+    private int endProgress(byte[] bytes, int from, int to) {
+        line.write(bytes, from, to - from);
+        release(line.toByteArray());
+        line.reset();
+        return to;
+    }
+
+    private void release(byte[] whole) {
+        ready.writeBytes(prefix);
+        ready.writeBytes(whole);
+    }
+
+    private void print() {
+        if (ready.size() > 0) {
+            console.write(channel, ready.toByteArray(), ready.size());
+            ready.reset();
+        }
+    }
+}

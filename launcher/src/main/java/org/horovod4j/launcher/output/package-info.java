@@ -1,0 +1,13 @@
+/// What the processes of a job print, told apart by rank.
+///
+/// Start with [Pump] (one stream of one process), then [LinePrefixer] (its lines), then [Console]
+/// (where all lines meet).
+///
+/// - May depend on: the JDK alone.
+/// - Used by: `org.horovod4j.launcher`.
+/// - Invariant: bytes are never decoded on their way, and each line reaches the console in one
+///   write.
+@NullMarked
+package org.horovod4j.launcher.output;
+
+import org.jspecify.annotations.NullMarked;

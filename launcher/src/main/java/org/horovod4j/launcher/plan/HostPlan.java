@@ -1,0 +1,66 @@
+package org.horovod4j.launcher.plan;
+
+import org.horovod4j.ConfigurationException;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/// The slots of a job, by rank: hosts are filled in the order given, so that ranks of one host are
+/// neighbours and a ring over ranks leaves each host once.
+///
+/// The cross numbers count hosts that reach a given local rank. For `a:1,b:2` the two processes of
+/// local rank 0 form one cross group, and the second process of `b` is alone in another.
+public record HostPlan(List<Slot> slots) {
+    public HostPlan {
+        slots = List.copyOf(slots);
+    }
+
+    /// The plan for so many processes on these hosts.
+    ///
+    /// @throws ConfigurationException when the hosts have fewer slots than there are processes
+    public static HostPlan of(List<Host> hosts, int processes) {
+        List<Host> used = fill(hosts, processes);
+        List<Slot> slots = new ArrayList<>();
+        for (int index = 0; index < used.size(); index++) {
+            Host host = used.get(index);
+            for (int localRank = 0; localRank < host.slots(); localRank++) {
+                slots.add(
+                        new Slot(
+                                host.name(),
+                                slots.size(),
+                                processes,
+                                localRank,
+                                host.slots(),
+                                reaching(localRank, used.subList(0, index)),
+                                reaching(localRank, used)));
+            }
+        }
+        return new HostPlan(slots);
+    }
+
+    /// The hosts that get any process at all, each with the number it gets.
+    private static List<Host> fill(List<Host> hosts, int processes) {
+        List<Host> used = new ArrayList<>();
+        int left = processes;
+        for (Host host : hosts) {
+            if (left > 0) {
+                used.add(new Host(host.name(), Math.min(host.slots(), left)));
+                left -= Math.min(host.slots(), left);
+            }
+        }
+        if (left > 0) {
+            throw new ConfigurationException(
+                    "-np %d: the hosts have %d slots in all (%s). Lower -np or give -H more slots."
+                            .formatted(processes, processes - left, listed(hosts)));
+        }
+        return used;
+    }
+
+    private static int reaching(int localRank, List<Host> hosts) {
+        return (int) hosts.stream().filter(host -> host.slots() > localRank).count();
+    }
+
+    private static String listed(List<Host> hosts) {
+        return String.join(", ", hosts.stream().map(Host::toString).toList());
+    }
+}

@@ -1,0 +1,16 @@
+package org.horovod4j.launcher.plan;
+
+/// The place of one process in the world.
+///
+/// @param host the name of its host
+/// @param rank its number among all processes
+/// @param localRank its number among those of its host
+/// @param crossRank its number among those of equal local rank, host by host
+public record Slot(
+        String host,
+        int rank,
+        int size,
+        int localRank,
+        int localSize,
+        int crossRank,
+        int crossSize) {}

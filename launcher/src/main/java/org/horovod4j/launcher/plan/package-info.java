@@ -1,0 +1,12 @@
+/// Which rank runs where.
+///
+/// Start with [HostPlan], which hands out the slots of every [Host] in order.
+///
+/// - May depend on: `org.horovod4j`.
+/// - Used by: `org.horovod4j.launcher`.
+/// - Invariant: a plan depends on the hosts and the number of processes alone, so that two
+///   launchers given the same ones number their ranks alike.
+@NullMarked
+package org.horovod4j.launcher.plan;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,52 @@
+package org.horovod4j.launcher.process;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/// An installed Java, known by its folder.
+public record JavaHome(Path folder) {
+    /// What Horovod4J is compiled for.
+    static final int NEEDED = 25;
+
+    private static final Pattern VERSION = Pattern.compile("(?m)^JAVA_VERSION=\"(\\d+)");
+
+    /// The Java that runs the launcher, which is new enough or the launcher would not run.
+    public static JavaHome own() {
+        return new JavaHome(Path.of(System.getProperty("java.home")));
+    }
+
+    /// Which `java` the bare word means: the one on the path if it is new enough, else this one's.
+    /// So a machine whose default is older needs no further setting.
+    String orBetter(Optional<Path> onPath) {
+        return onPath.filter(java -> of(java).isNewEnough())
+                .map(_ -> "java")
+                .orElse(folder.resolve("bin", "java").toString());
+    }
+
+    private static JavaHome of(Path java) {
+        try {
+            return new JavaHome(java.toRealPath().resolve("../..").normalize());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /// Read from the file `release`, since asking `java` itself takes longer than all else here.
+    private boolean isNewEnough() {
+        Path release = folder.resolve("release");
+        if (!Files.isReadable(release)) {
+            return false;
+        }
+        try {
+            Matcher version = VERSION.matcher(Files.readString(release));
+            return version.find() && Integer.parseInt(version.group(1)) >= NEEDED;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

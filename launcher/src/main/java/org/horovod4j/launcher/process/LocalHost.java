@@ -1,0 +1,90 @@
+package org.horovod4j.launcher.process;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/// This machine.
+///
+/// Each process leads a session of its own (by `setsid`), which makes its number that of its
+/// process group, keeps the terminal's Ctrl-C for the launcher alone, and lets one signal reach all
+/// it started.
+public final class LocalHost implements HostAgent {
+    private static final File NOTHING = new File("/dev/null");
+
+    private final Watchdog watchdog;
+
+    private LocalHost(Watchdog watchdog) {
+        this.watchdog = watchdog;
+    }
+
+    /// Gets ready for a job.
+    ///
+    /// @param jobVariable the variable and value, in the form `NAME=value`, which every process of
+    ///     the job and none other has in its environment
+    public static LocalHost open(String jobVariable) throws IOException {
+        return new LocalHost(Watchdog.start(jobVariable));
+    }
+
+    /// Whether `name` means this machine: one of its network interfaces has that address.
+    public static boolean isNamed(String name) {
+        if (name.equals("localhost")) {
+            return true;
+        }
+        try {
+            InetAddress address = InetAddress.getByName(name);
+            return address.isLoopbackAddress()
+                    || NetworkInterface.getByInetAddress(address) != null;
+        } catch (UnknownHostException | SocketException e) {
+            System.getLogger(LocalHost.class.getName())
+                    .log(System.Logger.Level.DEBUG, "Taken for a remote host: " + name, e);
+            return false;
+        }
+    }
+
+    @Override
+    public Process start(List<String> command, Map<String, String> variables) throws IOException {
+        List<String> words = new ArrayList<>();
+        words.add("setsid");
+        words.addAll(command);
+        ProcessBuilder builder = new ProcessBuilder(words);
+        // Ranks cannot share one keyboard: each finds its input at its end.
+        builder.redirectInput(NOTHING);
+        builder.environment().keySet().removeIf(LocalHost::isShellState);
+        builder.environment().putAll(variables);
+        Process process = builder.start();
+        watchdog.watch(process);
+        return process;
+    }
+
+    /// Bash exports functions and the previous folder; they mean nothing to a rank.
+    private static boolean isShellState(String variable) {
+        return variable.startsWith("BASH_FUNC_") || variable.equals("OLDPWD");
+    }
+
+    @Override
+    public void ended(Process process) {
+        watchdog.forget(process);
+    }
+
+    @Override
+    public void signal(Signal signal) {
+        watchdog.signal(signal);
+    }
+
+    @Override
+    public List<String> sweep() throws InterruptedException {
+        return watchdog.sweep();
+    }
+
+    @Override
+    public void close() {
+        watchdog.close();
+    }
+}

@@ -1,0 +1,57 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.util.List;
+
+class ExitCodesIT {
+    @Test
+    void zeroWhenAllRanksEndWell() throws Exception {
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "3", "true")) {
+            assertThat(launcher.exitCode()).isZero();
+            assertThat(launcher.stderr()).isEmpty();
+        }
+    }
+
+    @Test
+    void oneWhenARankFails() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start("-np", "2", "sh", "-c", "exit $((HOROVOD_RANK * 7))")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr()).contains("rank 1 on localhost", "exit code 7");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "-np 2 no-such-command              | command 'no-such-command' not found",
+                "-np 4 -H localhost:2 true          | 2 slots in all",
+                "-np 2 -H elsewhere.invalid:2 true  | is not this machine",
+                "-np 0 true                         | -np: '0' is not a number",
+                "-np 2                              | no command to run"
+            })
+    void twoWhenTheCommandLineIsWrong(String line, String message) throws Exception {
+        try (LauncherProcess launcher = LauncherProcess.start(line.split(" "))) {
+            assertThat(launcher.exitCode()).isEqualTo(2);
+            assertThat(launcher.stderr()).startsWith("horovodrun: ").contains(message);
+            assertThat(launcher.stderr().lines()).hasSize(1);
+        }
+    }
+
+    @Test
+    void helpAndVersionGoToStandardOutput() throws Exception {
+        for (String option : List.of("--help", "--version")) {
+            try (LauncherProcess launcher = LauncherProcess.start(option)) {
+                assertThat(launcher.exitCode()).isZero();
+                assertThat(launcher.stdout()).contains("horovodrun");
+                assertThat(launcher.stderr()).isEmpty();
+            }
+        }
+    }
+}

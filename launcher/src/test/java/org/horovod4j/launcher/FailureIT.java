@@ -1,0 +1,96 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/// What happens when a rank fails while the others run.
+class FailureIT {
+    private static final String PRINT_PID_AND_WAIT = "echo job=$HOROVOD_JOB_ID; echo pid=$$; ";
+
+    @Test
+    void theFirstFailureIsReportedWithItsLastWords() throws Exception {
+        String program =
+                """
+                if [ $HOROVOD_RANK = 2 ]; then
+                    for line in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "reason $line" >&2; done
+                    exit 3
+                fi
+                exec sleep 1000""";
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "4", "sh", "-c", program)) {
+            assertThat(launcher.exitCode()).isOne();
+            String report =
+                    launcher.stderr().substring(launcher.stderr().indexOf("the job failed"));
+            assertThat(report)
+                    .contains("First to fail was rank 2 on localhost", "exit code 3")
+                    .contains("    reason 3\n", "    reason 12\n", "The other processes had ended")
+                    .doesNotContain("    reason 2\n");
+        }
+    }
+
+    @Test
+    void aKilledRankIsNamedWithItsSignal() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "-np", "3", "sh", "-c", PRINT_PID_AND_WAIT + "exec sleep 1000")) {
+            launcher.awaitOutput("pid=(\\d+)", 3);
+            String pid = launcher.awaitOutput("^\\[1]<stdout>:pid=(\\d+)", 1).getFirst();
+            Processes.signal("KILL", Long.parseLong(pid));
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("First to fail was rank 1 on localhost")
+                    .contains("killed by signal 9 (SIGKILL)");
+            assertThat(Processes.ofJob(launcher.awaitJobId())).isEmpty();
+        }
+    }
+
+    @Test
+    void survivorsMayEndByThemselvesFirst(@TempDir Path folder) throws Exception {
+        // Rank 1 notices the end of rank 0, and would print "asked" if a signal came before that.
+        String program =
+                """
+                if [ $HOROVOD_RANK = 0 ]; then echo $$ >"$0/new"; mv "$0/new" "$0/pid"; exit 1; fi
+                trap 'echo asked' TERM
+                until [ -e "$0/pid" ]; do sleep 0.02; done
+                while kill -0 $(cat "$0/pid"); do sleep 0.02; done
+                echo lost a peer; exit 1""";
+        try (LauncherProcess launcher =
+                LauncherProcess.start("-np", "2", "sh", "-c", program, folder.toString())) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stdout()).contains("lost a peer").doesNotContain("asked");
+        }
+    }
+
+    @Test
+    void survivorsThatStayAreAskedAndThenKilled() throws Exception {
+        String program =
+                """
+                if [ $HOROVOD_RANK = 0 ]; then exit 1; fi
+                echo job=$HOROVOD_JOB_ID
+                trap 'echo asked' TERM
+                while :; do sleep 0.1; done""";
+        try (LauncherProcess launcher =
+                LauncherProcess.start("-np", "2", "--verbose", "sh", "-c", program)) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stdout()).contains("[1]<stdout>:asked");
+            assertThat(launcher.stderr()).contains("killed by signal 9 (SIGKILL)");
+            String job = launcher.awaitOutput("job=(\\S+)", 1).getFirst();
+            assertThat(Processes.ofJob(job)).isEmpty();
+        }
+    }
+
+    @Test
+    void whatARankStartedEndsWithIt() throws Exception {
+        String program = PRINT_PID_AND_WAIT + "sleep 1000 & sleep 1001 & wait";
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", program)) {
+            List<String> pids = launcher.awaitOutput("pid=(\\d+)", 2);
+            Processes.signal("KILL", Long.parseLong(pids.getFirst()));
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(Processes.ofJob(launcher.awaitJobId())).isEmpty();
+        }
+    }
+}

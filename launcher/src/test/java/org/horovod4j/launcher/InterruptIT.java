@@ -1,0 +1,52 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class InterruptIT {
+    /// Says that it is ready only once its traps are set.
+    private static final String OBEDIENT =
+            """
+            trap 'echo got INT; exit 0' INT
+            trap 'echo got TERM; exit 0' TERM
+            echo job=$HOROVOD_JOB_ID
+            while :; do sleep 0.05; done""";
+
+    private static final String DEAF =
+            """
+            trap '' INT TERM
+            echo job=$HOROVOD_JOB_ID
+            while :; do sleep 0.05; done""";
+
+    @ParameterizedTest
+    @CsvSource({"INT, 130", "TERM, 143"})
+    void aSignalReachesEveryRank(String signal, int exitCode) throws Exception {
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "3", "sh", "-c", OBEDIENT)) {
+            launcher.awaitOutput("job=(\\S+)", 3);
+            launcher.signal(signal);
+            assertThat(launcher.exitCode()).isEqualTo(exitCode);
+            assertThat(launcher.stdout())
+                    .contains("[0]<stdout>:got " + signal)
+                    .contains("[1]<stdout>:got " + signal)
+                    .contains("[2]<stdout>:got " + signal);
+            assertThat(launcher.stderr()).contains("ended by SIG" + signal);
+            assertThat(Processes.ofJob(launcher.awaitJobId())).isEmpty();
+        }
+    }
+
+    @Test
+    void aSecondSignalKills() throws Exception {
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", DEAF)) {
+            launcher.awaitOutput("job=(\\S+)", 2);
+            launcher.signal("INT");
+            await().until(() -> launcher.stderr().contains("got SIGINT"));
+            launcher.signal("INT");
+            assertThat(launcher.exitCode()).isEqualTo(130);
+            assertThat(Processes.ofJob(launcher.awaitJobId())).isEmpty();
+        }
+    }
+}

@@ -1,0 +1,124 @@
+package org.horovod4j.launcher;
+
+import static org.awaitility.Awaitility.await;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+
+/// The launcher as a process of its own, as a user has it, for tests of what only processes can
+/// show.
+final class LauncherProcess implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final Process process;
+    private final Capture stdout;
+    private final Capture stderr;
+
+    private LauncherProcess(Process process) {
+        this.process = process;
+        this.stdout = new Capture(process.getInputStream());
+        this.stderr = new Capture(process.getErrorStream());
+    }
+
+    /// Runs `horovodrun` with these arguments.
+    static LauncherProcess start(String... arguments) throws IOException {
+        return start(Map.of(), arguments);
+    }
+
+    static LauncherProcess start(Map<String, String> variables, String... arguments)
+            throws IOException {
+        List<String> command = new ArrayList<>();
+        // A build that runs in the background has its SIGINT ignored, and children inherit that.
+        command.addAll(List.of("env", "--default-signal=INT,TERM"));
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+        command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+        command.add(HorovodRun.class.getName());
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().putAll(variables);
+        return new LauncherProcess(builder.start());
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    String stdout() {
+        return stdout.text();
+    }
+
+    String stderr() {
+        return stderr.text();
+    }
+
+    /// Waits until standard output matches, and gives the first group of each match.
+    List<String> awaitOutput(String regex, int times) {
+        Pattern pattern = Pattern.compile(regex, Pattern.MULTILINE);
+        return await().atMost(PATIENCE)
+                .until(
+                        () -> pattern.matcher(stdout()).results().map(it -> it.group(1)).toList(),
+                        groups -> groups.size() >= times);
+    }
+
+    /// The job's own mark, which rank 0 must have printed as `job=…`.
+    String awaitJobId() {
+        return awaitOutput("^\\[0]<stdout>:job=(\\S+)$", 1).getFirst();
+    }
+
+    void signal(String name) throws IOException, InterruptedException {
+        Processes.signal(name, pid());
+    }
+
+    /// Waits for the end and gives the exit code.
+    int exitCode() throws InterruptedException {
+        if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+            throw new AssertionError("the launcher did not end\n" + stdout() + stderr());
+        }
+        stdout.await();
+        stderr.await();
+        return process.exitValue();
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+    }
+
+    /// Reads a stream to its end, on a thread.
+    private static final class Capture {
+        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        private final Thread thread;
+
+        Capture(InputStream stream) {
+            thread = Thread.ofPlatform().daemon().start(() -> copy(stream));
+        }
+
+        private void copy(InputStream stream) {
+            try {
+                stream.transferTo(bytes);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        String text() {
+            return bytes.toString(UTF_8);
+        }
+
+        void await() throws InterruptedException {
+            thread.join(PATIENCE);
+        }
+    }
+}

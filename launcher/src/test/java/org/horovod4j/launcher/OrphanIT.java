@@ -1,0 +1,93 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+import java.util.Map;
+
+/// Nothing of a job outlives it, not even when the launcher dies without a word.
+class OrphanIT {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    @Test
+    void noProcessSurvivesTheKillingOfTheLauncher() throws Exception {
+        // Each rank leaves a child in its group and one in a session of its own.
+        String program =
+                "sleep 1000 & setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1002";
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "3", "sh", "-c", program)) {
+            launcher.awaitOutput("job=(\\S+)", 3);
+            String job = launcher.awaitJobId();
+            await().until(() -> Processes.ofJob(job).size() == 9);
+            launcher.signal("KILL");
+            awaitNothingLeft(job);
+        }
+    }
+
+    @Test
+    void aRankThatIgnoresSignalsDoesNotSurviveEither() throws Exception {
+        String program =
+                "trap '' TERM HUP INT; echo job=$HOROVOD_JOB_ID; while :; do sleep 1; done";
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", program)) {
+            launcher.awaitOutput("job=(\\S+)", 2);
+            String job = launcher.awaitJobId();
+            launcher.signal("KILL");
+            awaitNothingLeft(job);
+        }
+    }
+
+    @Test
+    void theWatchdogShrugsOffWhatEndsOthers() throws Exception {
+        String program = "echo job=$HOROVOD_JOB_ID; exec sleep 1000";
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", program)) {
+            String job = launcher.awaitJobId();
+            assertThat(Processes.watchdogsOf(job)).hasSize(1);
+            long watchdog = Processes.watchdogsOf(job).getFirst();
+            assertThat(Processes.ofJob(job)).doesNotContain(watchdog);
+            for (String signal : new String[] {"INT", "TERM", "HUP"}) {
+                Processes.signal(signal, watchdog);
+            }
+            assertThat(Processes.watchdogsOf(job)).containsExactly(watchdog);
+            launcher.signal("KILL");
+            awaitNothingLeft(job);
+        }
+    }
+
+    @Test
+    void whatRanksLeaveBehindIsEndedAndReported() throws Exception {
+        String program = "setsid sleep 1003 >/dev/null 2>&1 & echo job=$HOROVOD_JOB_ID; exit 0";
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", program)) {
+            assertThat(launcher.exitCode()).isZero();
+            assertThat(launcher.stderr().lines())
+                    .hasSize(2)
+                    .allMatch(line -> line.matches(".* left behind: \\d+ (setsid )?sleep 1003"));
+            String job = launcher.awaitJobId();
+            assertThat(Processes.ofJob(job)).isEmpty();
+            assertThat(Processes.watchdogsOf(job)).isEmpty();
+        }
+    }
+
+    @Test
+    void aJobWithinAJobEndsByItself() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        Map.of("HOROVOD_JOB_ID", "outer", "HOROVOD_RANK", "7"),
+                        "-np",
+                        "2",
+                        "sh",
+                        "-c",
+                        "echo job=$HOROVOD_JOB_ID rank=$HOROVOD_RANK")) {
+            assertThat(launcher.exitCode()).isZero();
+            assertThat(launcher.stdout())
+                    .contains("rank=0", "rank=1")
+                    .doesNotContain("outer", "rank=7");
+        }
+    }
+
+    private static void awaitNothingLeft(String job) {
+        await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
+        await().atMost(PATIENCE).until(() -> Processes.watchdogsOf(job).isEmpty());
+    }
+}
