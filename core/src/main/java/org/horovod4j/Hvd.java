@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /// every collective works. Code that is handed a [Communicator] does not need this class.
 public final class Hvd {
     private static final Object LOCK = new Object();
-    private static @Nullable HvdRuntime runtime;
+    private static volatile @Nullable HvdRuntime runtime;
     private static volatile @Nullable Rank rank;
 
     private Hvd() {}
@@ -31,19 +31,22 @@ public final class Hvd {
             if (rank != null) {
                 return;
             }
-            if (runtime == null) {
-                runtime = new HvdRuntime(System.getenv());
+            HvdRuntime process = runtime;
+            if (process == null) {
+                process = new HvdRuntime(System.getenv());
+                runtime = process;
                 Runtime.getRuntime().addShutdownHook(new Thread(Hvd::processEnds, "hvd-exit"));
             }
-            rank = runtime.start();
+            rank = process.start();
         }
     }
 
     /// Leaves the job. Other ranks' collectives that still want this rank fail; [#init] may follow.
     public static void shutdown() {
         synchronized (LOCK) {
-            if (rank != null) {
-                rank.close();
+            Rank running = rank;
+            if (running != null) {
+                running.close();
                 rank = null;
             }
         }
@@ -53,6 +56,10 @@ public final class Hvd {
         Rank running = rank;
         if (running != null) {
             running.abandon("its process has ended");
+        }
+        HvdRuntime serving = runtime;
+        if (serving != null) {
+            serving.close();
         }
     }
 

@@ -68,10 +68,10 @@ public final class Across implements AutoCloseable {
         return parallel;
     }
 
-    /// Reduces `operands` over the ranks at this rank's place.
+    /// Reduces `operands` over the ranks at this rank's place, to the end.
     void allreduce(Operands operands) {
-        selector.algorithm(parallel.size(), operands.count() * operands.dataType().byteSize())
-                .run(parallel, operands);
+        long bytes = operands.count() * operands.reduction().dataType().byteSize();
+        selector.algorithm(parallel.size(), bytes).run(parallel, operands);
     }
 
     /// Returns when every rank at this rank's place has come here, with the same stamp.

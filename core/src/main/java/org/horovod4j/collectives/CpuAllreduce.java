@@ -2,6 +2,7 @@ package org.horovod4j.collectives;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import org.horovod4j.Scale;
 import org.horovod4j.collectives.algorithm.InPlaceAllreduce;
 import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
 import org.horovod4j.collectives.algorithm.Reduction;
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// |---------------------|-------------------|-------------------------------------------------|
 /// | one rank            | copy              | copy                                            |
 /// | one host            | [OneRoundAllreduce] | [StagedAllreduce], or [InPlaceAllreduce] when it can |
-/// | one rank per host   | links, on a copy  | links, in the caller's memory                   |
+/// | one rank per host   | links, in a copy  | links, in the caller's memory                   |
 /// | several of each     | [StagedAllreduce] with one owner | the same with all owners         |
 final class CpuAllreduce {
     /// From here on several owners share the network's work.
@@ -39,7 +40,7 @@ final class CpuAllreduce {
         this.across = across;
         this.barrier = barrier;
         this.scratch = scratch;
-        this.oneRound = new OneRoundAllreduce(near, scratch.small());
+        this.oneRound = new OneRoundAllreduce(near, scratch.notice());
         this.staged = new StagedAllreduce(near);
         this.inPlace = new InPlaceAllreduce(near);
     }
@@ -139,50 +140,68 @@ final class CpuAllreduce {
 
     private void alone(
             Reduction reduction, MemorySegment input, MemorySegment output, long count) {
-        if (reduction.scale().prescale() == 1.0 && reduction.scale().postscale() == 1.0) {
-            if (!input.equals(output)) {
-                MemorySegment.copy(input, 0, output, 0, input.byteSize());
-            }
-            return;
+        copy(input, output);
+        Scale scale = reduction.scale();
+        if (scale.prescale() != 1.0 || scale.postscale() != 1.0) {
+            inPieces(
+                    reduction,
+                    output,
+                    count,
+                    (memory, offset, elements) -> {
+                        reduction.prepare(memory, offset, elements);
+                        reduction.finish(memory, offset, elements);
+                    });
         }
-        inPieces(reduction, input, output, count);
     }
 
+    /// Nobody shares memory with this rank: short tensors are reduced in a copy, so that they travel with
+    /// their stamp and the caller's memory changes only at the end; longer ones where they are.
     private void overLinks(
             Reduction reduction, MemorySegment input, MemorySegment output, long count) {
-        if (!output.isNative() || input.byteSize() <= Scratch.LARGE_BYTES / 4) {
-            inPieces(reduction, input, output, count);
+        if (input.byteSize() <= scratch.link().byteSize()) {
+            MemorySegment memory = scratch.link();
+            MemorySegment.copy(input, 0, memory, 0, input.byteSize());
+            reduction.prepare(memory, 0, count);
+            across.allreduce(reduction.operands(memory, 0, count));
+            MemorySegment.copy(memory, 0, output, 0, input.byteSize());
             return;
         }
         // Two ranks see each other's stamp before they change anything; more could not tell in time.
         if (across.worldSize() > 2 || reduction.prescales()) {
             across.agree();
         }
+        copy(input, output);
+        if (reduction.prescales()) {
+            inPieces(reduction, output, count, reduction::prepare);
+        }
+        across.allreduce(reduction.operands(output, 0, count, scratch.link()));
+    }
+
+    private static void copy(MemorySegment input, MemorySegment output) {
         if (!input.equals(output)) {
             MemorySegment.copy(input, 0, output, 0, input.byteSize());
         }
-        reduction.prepare(output, 0, count);
-        across.allreduce(reduction.operands(output, 0, count));
-        reduction.finish(output, 0, count);
     }
 
-    /// Reduces copies of the tensor, piece by piece: leaves the caller's memory alone until a piece is
-    /// done, and works for arrays on the heap.
-    private void inPieces(
-            Reduction reduction, MemorySegment input, MemorySegment output, long count) {
-        int byteSize = reduction.dataType().byteSize();
-        boolean fits = input.byteSize() <= scratch.small().byteSize();
-        MemorySegment memory = fits ? scratch.small() : scratch.large();
-        long pieceElements = memory.byteSize() / byteSize;
-        for (long start = 0; start == 0 || start < count; start += pieceElements) {
-            long elements = Math.min(pieceElements, count - start);
-            MemorySegment.copy(input, start * byteSize, memory, 0, elements * byteSize);
-            reduction.prepare(memory, 0, elements);
-            if (!across.isEmpty()) {
-                across.allreduce(reduction.operands(memory, 0, elements));
-            }
-            reduction.finish(memory, 0, elements);
-            MemorySegment.copy(memory, 0, output, start * byteSize, elements * byteSize);
+    /// Works on memory that may lie on the heap, a piece at a time through memory that does not.
+    private void inPieces(Reduction reduction, MemorySegment values, long count, Work work) {
+        if (values.isNative()) {
+            work.on(values, 0, count);
+            return;
         }
+        MemorySegment memory = scratch.link();
+        int byteSize = reduction.dataType().byteSize();
+        long pieceElements = memory.byteSize() / byteSize;
+        for (long start = 0; start < count; start += pieceElements) {
+            long elements = Math.min(pieceElements, count - start);
+            MemorySegment.copy(values, start * byteSize, memory, 0, elements * byteSize);
+            work.on(memory, 0, elements);
+            MemorySegment.copy(memory, 0, values, start * byteSize, elements * byteSize);
+        }
+    }
+
+    /// Arithmetic on memory outside the heap.
+    private interface Work {
+        void on(MemorySegment memory, long offset, long elements);
     }
 }

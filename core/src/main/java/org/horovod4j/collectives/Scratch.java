@@ -6,28 +6,23 @@ import org.horovod4j.transport.Region;
 
 /// Memory of this rank's own, outside the heap, for one operation at a time.
 final class Scratch {
-    /// Pieces of this size are large enough for links and small enough to keep around.
-    static final long LARGE_BYTES = 4 * 1024 * 1024;
+    private static final long LINK_BYTES = 64 * 1024;
 
-    private final Arena arena;
-    private final MemorySegment small;
-    private MemorySegment large = MemorySegment.NULL;
+    private final MemorySegment notice;
+    private final MemorySegment link;
 
     Scratch(Arena arena) {
-        this.arena = arena;
-        this.small = arena.allocate(Region.NOTICE_BYTES, 64);
+        this.notice = arena.allocate(Region.NOTICE_BYTES, 64);
+        this.link = arena.allocate(LINK_BYTES, 64);
     }
 
     /// As much as a notice holds.
-    MemorySegment small() {
-        return small;
+    MemorySegment notice() {
+        return notice;
     }
 
-    /// [#LARGE_BYTES], allocated when first needed.
-    MemorySegment large() {
-        if (large.byteSize() == 0) {
-            large = arena.allocate(LARGE_BYTES, 64);
-        }
-        return large;
+    /// As much as is combined at a time: it stays in the cache beside what it is combined with.
+    MemorySegment link() {
+        return link;
     }
 }

@@ -32,12 +32,12 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Where rank 0 itself serves the rendezvous, the server lives as long as the process, since the other
 /// ranks may still need it when rank 0 has left a world.
-public final class HvdRuntime {
+public final class HvdRuntime implements AutoCloseable {
     private static final Logger LOG = System.getLogger(HvdRuntime.class.getName());
 
     private final WorkerSettings settings;
     private final Kernels kernels;
-    private @Nullable RendezvousServer server;
+    private volatile @Nullable RendezvousServer server;
     private int generation;
 
     /// @param environment the variables of the process
@@ -64,6 +64,15 @@ public final class HvdRuntime {
                                         settings.host(),
                                         kernels.description()));
         return rank;
+    }
+
+    /// Ends the service to other ranks, if this process has one: the process itself ends.
+    @Override
+    public void close() {
+        RendezvousServer serving = server;
+        if (serving != null) {
+            serving.close();
+        }
     }
 
     private Rank alone() {

@@ -9,8 +9,8 @@ import java.lang.foreign.ValueLayout;
 /// A message is the stamp of its operation and then the payload, whose length both ends know. A
 /// short message travels with its stamp in one piece.
 public final class Wire implements AutoCloseable {
-    /// How much of a message is read before it is used: half a level-2 cache, at most.
-    static final int WINDOW_BYTES = 128 * 1024;
+    /// How much of a message is read before it is used: part of a level-2 cache.
+    static final int WINDOW_BYTES = 256 * 1024;
 
     static final int STAMP_BYTES = Long.BYTES;
     static final ValueLayout.OfLong STAMP = ValueLayout.JAVA_LONG_UNALIGNED;

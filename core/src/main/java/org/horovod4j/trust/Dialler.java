@@ -83,7 +83,7 @@ public final class Dialler {
             for (InetSocketAddress address : resolve(candidates)) {
                 Runner runner = new Runner(this, address);
                 runners.add(runner);
-                Thread.ofVirtual().name("hvd-dial").start(runner);
+                Thread.ofPlatform().daemon().name("hvd-dial").start(runner);
                 await(System.nanoTime() + HEAD_START_NANOS, runner, vigil);
                 if (winner.get() != null) {
                     break;
@@ -158,7 +158,7 @@ public final class Dialler {
         }
     }
 
-    /// One address on its own virtual thread.
+    /// One address on a thread of its own.
     private final class Runner implements Runnable {
         private final Race race;
         private final InetSocketAddress address;

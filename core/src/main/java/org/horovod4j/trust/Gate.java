@@ -19,7 +19,7 @@ import java.util.function.Consumer;
 
 /// A listener that admits those who know the job's secret and turns all others away.
 ///
-/// Each connection has a virtual thread of its own, from the handshake to the end of what the
+/// Each connection has a thread of its own, from the handshake to the end of what the
 /// admitted one wants, so that nobody waits for a stranger. Only so many handshakes run at a time:
 /// a flood fills the kernel's queue, not our table of open files.
 public final class Gate implements AutoCloseable {
@@ -69,7 +69,7 @@ public final class Gate implements AutoCloseable {
                 settings.apply(listener);
                 listener.bind(bind, BACKLOG);
                 Gate gate = new Gate(listener, handshake, settings, refusals, admitted);
-                Thread.ofVirtual().name("hvd-gate-" + gate.address.getPort()).start(gate::serve);
+                Thread.ofPlatform().daemon().name("hvd-gate-" + gate.address.getPort()).start(gate::serve);
                 return gate;
             } catch (IOException e) {
                 listener.close();
@@ -103,7 +103,7 @@ public final class Gate implements AutoCloseable {
             try {
                 SocketChannel stranger = listener.accept();
                 strangers.add(stranger);
-                Thread.ofVirtual().name("hvd-door").start(() -> admit(stranger));
+                Thread.ofPlatform().daemon().name("hvd-door").start(() -> admit(stranger));
             } catch (ClosedChannelException e) {
                 return; // closed on purpose
             } catch (IOException e) {

@@ -29,7 +29,7 @@ import java.util.HexFormat;
 /// silent until it has seen the magic, and proves nothing to those who have not proved first.
 ///
 /// All reads are of fixed size and the whole takes [#DEADLINE] at most, so a half-open connection
-/// costs a virtual thread for seconds and nothing more.
+/// costs a thread for seconds and nothing more.
 public final class Handshake {
     public static final Duration DEADLINE = Duration.ofSeconds(5);
 

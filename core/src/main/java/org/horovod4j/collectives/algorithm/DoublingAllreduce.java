@@ -20,18 +20,20 @@ public final class DoublingAllreduce implements Allreduce {
                 position -> {
                     for (int distance = 1; distance < fold.size(); distance *= 2) {
                         int partner = position ^ distance;
-                        swap(group, operands, fold.member(partner), partner < position);
+                        boolean last = 2 * distance == fold.size();
+                        swap(group, operands, fold.member(partner), partner < position, last);
                     }
                 });
     }
 
-    private static void swap(Group group, Operands operands, int partner, boolean partnerFirst) {
-        Sink combine = operands.combining(0, operands.count(), partnerFirst);
+    private static void swap(
+            Group group, Operands operands, int partner, boolean partnerFirst, boolean last) {
+        Sink combine = operands.combining(0, operands.count(), partnerFirst, last);
         group.exchange(
                 partner,
                 operands.memory(),
                 operands.at(0),
-                operands.bytes(operands.count()),
+                operands.byteSize(),
                 partner,
                 new BehindSender(group, combine));
     }

@@ -21,11 +21,11 @@ final class Fold {
     /// Runs `middle` between folding and unfolding, on those that take part.
     void around(Operands operands, Middle middle) {
         int index = group.index();
-        long bytes = operands.bytes(operands.count());
+        long bytes = operands.byteSize();
         if (index >= 2 * folded) {
             middle.run(index - folded);
         } else if (index % 2 == 0) {
-            group.receive(index + 1, operands.combining(0, operands.count(), false));
+            group.receive(index + 1, operands.combining(0, operands.count(), false, false));
             middle.run(index / 2);
             group.send(index + 1, operands.memory(), operands.at(0), bytes);
         } else {

@@ -34,7 +34,11 @@ public final class HalvingDoublingAllreduce implements Allreduce {
                     operands.at(split.givenStart()),
                     operands.bytes(split.givenEnd() - split.givenStart()),
                     fold.member(partner),
-                    operands.combining(split.keptStart(), split.keptEnd(), partner < position));
+                    operands.combining(
+                            split.keptStart(),
+                            split.keptEnd(),
+                            partner < position,
+                            distance == 1));
             start = split.keptStart();
             end = split.keptEnd();
             splits.push(split);

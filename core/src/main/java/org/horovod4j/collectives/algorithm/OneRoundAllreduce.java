@@ -3,7 +3,6 @@ package org.horovod4j.collectives.algorithm;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.Region;
 
 /// Everybody posts its tensor in a notice, everybody reads all and reduces in rank order.
 ///
@@ -14,7 +13,9 @@ import org.horovod4j.transport.Region;
 /// The choice for small tensors of ranks on one host: a single meeting, no second one to pass results
 /// on. All ranks compute the same sum in the same order, so their bits agree.
 public final class OneRoundAllreduce {
-    /// Beyond this much reading per rank, sharing the work out pays.
+    /// Beyond this much per tensor, or for all that a rank reads, sharing the work out pays.
+    private static final long MAX_BYTES = 4 * 1024;
+
     private static final long MAX_READ = 64 * 1024;
 
     private final Neighbourhood near;
@@ -34,7 +35,7 @@ public final class OneRoundAllreduce {
     }
 
     public boolean suits(long byteSize) {
-        return byteSize <= Region.NOTICE_BYTES && byteSize * near.size() <= MAX_READ;
+        return byteSize <= MAX_BYTES && byteSize * near.size() <= MAX_READ;
     }
 
     public void run(

@@ -2,29 +2,40 @@ package org.horovod4j.collectives.algorithm;
 
 import java.lang.foreign.MemorySegment;
 import org.horovod4j.DataType;
-import org.horovod4j.collectives.kernel.Kernel;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.transport.Sink;
 
-/// An array outside the heap that is being reduced in place.
+/// An array that is being reduced in place, over links.
 ///
-/// @param kernel combines two arrays of this type
-/// @param dataType the elements' type
-/// @param memory where the array lies
+/// @param reduction the arithmetic
+/// @param memory where the array lies, on the heap or outside
 /// @param offset its first byte
 /// @param count its elements
+/// @param scratch memory outside the heap through which an array on the heap is combined
 public record Operands(
-        Kernel kernel, DataType dataType, MemorySegment memory, long offset, long count) {
+        Reduction reduction,
+        MemorySegment memory,
+        long offset,
+        long count,
+        MemorySegment scratch) {
     /// No elements: an algorithm run on them only makes its members meet.
     public static final Operands NONE =
-            new Operands((_, _, _, _, _, _, _) -> {}, DataType.UINT8, MemorySegment.NULL, 0, 0);
+            new Reduction(Kernels.scalar(), DataType.UINT8, ReduceOp.SUM, Scale.NONE, 1)
+                    .operands(MemorySegment.NULL, 0, 0);
+
+    long byteSize() {
+        return count * reduction.byteSize();
+    }
 
     /// The offset of an element from the start of `memory`.
     long at(long element) {
-        return offset + element * dataType.byteSize();
+        return offset + element * reduction.byteSize();
     }
 
     long bytes(long elements) {
-        return elements * dataType.byteSize();
+        return elements * reduction.byteSize();
     }
 
     /// Where part `index` of `parts` nearly equal ones begins; part `parts` begins at the end.
@@ -39,13 +50,16 @@ public record Operands(
 
     /// Combines elements `start` to `end` with a message.
     ///
-    /// @param messageFirst whether the message is the left operand: both ends of a link must agree on
-    ///     the order, because it shows in the bits of a NaN
-    Sink combining(long start, long end, boolean messageFirst) {
-        return new CombiningSink(this, start, end, messageFirst);
+    /// @param messageFirst whether the message is the left operand: both ends of a link agree on the
+    ///     order
+    /// @param last whether these are the last values to come in, so that the result can be averaged and
+    ///     scaled while it is in the cache
+    Sink combining(long start, long end, boolean messageFirst, boolean last) {
+        return new CombiningSink(this, start, end, messageFirst, last);
     }
 
-    private record CombiningSink(Operands operands, long start, long end, boolean messageFirst)
+    private record CombiningSink(
+            Operands operands, long start, long end, boolean messageFirst, boolean last)
             implements Sink {
         @Override
         public long length() {
@@ -54,18 +68,37 @@ public record Operands(
 
         @Override
         public int granularity() {
-            return operands.dataType.byteSize();
+            return operands.reduction.byteSize();
         }
 
         @Override
         public void take(MemorySegment piece, long pieceOffset, long position, long bytes) {
             MemorySegment memory = operands.memory;
             long at = operands.at(start) + position;
-            long elements = bytes / operands.dataType.byteSize();
+            if (memory.isNative()) {
+                combine(memory, at, piece, pieceOffset, bytes);
+                return;
+            }
+            MemorySegment scratch = operands.scratch;
+            for (long done = 0; done < bytes; done += scratch.byteSize()) {
+                long part = Math.min(scratch.byteSize(), bytes - done);
+                MemorySegment.copy(memory, at + done, scratch, 0, part);
+                combine(scratch, 0, piece, pieceOffset + done, part);
+                MemorySegment.copy(scratch, 0, memory, at + done, part);
+            }
+        }
+
+        private void combine(
+                MemorySegment target, long at, MemorySegment piece, long pieceOffset, long bytes) {
+            Reduction reduction = operands.reduction;
+            long elements = bytes / reduction.byteSize();
             if (messageFirst) {
-                operands.kernel.combine(memory, at, piece, pieceOffset, memory, at, elements);
+                reduction.combine(target, at, piece, pieceOffset, target, at, elements);
             } else {
-                operands.kernel.combine(memory, at, memory, at, piece, pieceOffset, elements);
+                reduction.combine(target, at, target, at, piece, pieceOffset, elements);
+            }
+            if (last) {
+                reduction.finish(target, at, elements);
             }
         }
     }

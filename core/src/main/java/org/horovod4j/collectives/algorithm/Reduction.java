@@ -52,7 +52,27 @@ public record Reduction(
         }
     }
 
+    /// Combines two arrays into `target`, which may be one of them.
+    void combine(
+            MemorySegment target,
+            long targetOffset,
+            MemorySegment left,
+            long leftOffset,
+            MemorySegment right,
+            long rightOffset,
+            long count) {
+        kernels.kernel(dataType, op)
+                .combine(target, targetOffset, left, leftOffset, right, rightOffset, count);
+    }
+
+    /// An array outside the heap, to be reduced over links.
     public Operands operands(MemorySegment memory, long offset, long count) {
-        return new Operands(kernels.kernel(dataType, op), dataType, memory, offset, count);
+        return new Operands(this, memory, offset, count, MemorySegment.NULL);
+    }
+
+    /// An array on the heap, to be reduced over links through `scratch`.
+    public Operands operands(
+            MemorySegment memory, long offset, long count, MemorySegment scratch) {
+        return new Operands(this, memory, offset, count, scratch);
     }
 }

@@ -14,15 +14,16 @@ public final class RingAllreduce implements Allreduce {
         int size = group.size();
         int index = group.index();
         for (int step = 0; step < size - 1; step++) {
-            pass(group, operands, index - step, true);
+            pass(group, operands, index - step, true, step == size - 2);
         }
         for (int step = 0; step < size - 1; step++) {
-            pass(group, operands, index + 1 - step, false);
+            pass(group, operands, index + 1 - step, false, false);
         }
     }
 
     /// Sends a part to the right and takes the one before it from the left.
-    private static void pass(Group group, Operands operands, int sent, boolean combine) {
+    private static void pass(
+            Group group, Operands operands, int sent, boolean combine, boolean last) {
         int size = group.size();
         int out = Math.floorMod(sent, size);
         int in = Math.floorMod(sent - 1, size);
@@ -37,7 +38,7 @@ public final class RingAllreduce implements Allreduce {
                 operands.bytes(outEnd - outStart),
                 Math.floorMod(group.index() - 1, size),
                 combine
-                        ? operands.combining(inStart, inEnd, true)
+                        ? operands.combining(inStart, inEnd, true, last)
                         : operands.replacing(inStart, inEnd));
     }
 }

@@ -11,13 +11,17 @@ import org.jspecify.annotations.Nullable;
 ///
 /// | rounds             | bytes copied by each rank | bytes reduced by each rank |
 /// |--------------------|---------------------------|----------------------------|
-/// | tensor / 512 KiB   | tensor in, tensor out     | `n` times its `n`-th       |
+/// | tensor / 128 KiB   | tensor in, tensor out     | `n` times its `n`-th       |
 ///
 /// Each rank copies its piece into its stage; owner `p` of a part reduces it over everybody's stages,
 /// in rank order; where there are other hosts, the owners of the part on all hosts reduce it further
 /// over their links; everybody copies all parts out. Every core works on the arithmetic and every
-/// owner on the network.
+/// owner on the network. With other hosts a round takes a whole stage, 512 KiB, since links like long
+/// messages more than caches like short rounds.
 public final class StagedAllreduce {
+    /// Four stages of this fit into the smaller level-2 caches of today.
+    private static final long NEAR_ROUND_BYTES = 128 * 1024;
+
     private final Neighbourhood near;
     private final StagedRounds rounds;
     private final MemorySegment[] sources;
@@ -46,16 +50,17 @@ public final class StagedAllreduce {
             long count,
             MemorySegment output,
             Window window) {
-        long stageElements = Region.STAGE_BYTES / reduction.byteSize();
+        long roundBytes = between == null ? NEAR_ROUND_BYTES : Region.STAGE_BYTES;
+        long roundElements = roundBytes / reduction.byteSize();
         rounds.run(
-                (count + stageElements - 1) / stageElements,
-                new Work(reduction, owners, between, input, count, output, window, stageElements));
+                (count + roundElements - 1) / roundElements,
+                new Work(reduction, owners, between, input, count, output, window, roundElements));
     }
 
     /// The elements of the result that a rank wants: all for allreduce, its rows for reducescatter.
     public record Window(long start, long end) {}
 
-    /// Reduces a part further, over the owners of the same part elsewhere.
+    /// Reduces a part to the end, over the owners of the same part elsewhere.
     public interface Between {
         void reduce(Operands part);
     }
@@ -68,7 +73,7 @@ public final class StagedAllreduce {
         private final long count;
         private final MemorySegment output;
         private final Window window;
-        private final long stageElements;
+        private final long roundElements;
 
         Work(
                 Reduction reduction,
@@ -78,7 +83,7 @@ public final class StagedAllreduce {
                 long count,
                 MemorySegment output,
                 Window window,
-                long stageElements) {
+                long roundElements) {
             this.reduction = reduction;
             this.owners = owners;
             this.between = between;
@@ -86,13 +91,13 @@ public final class StagedAllreduce {
             this.count = count;
             this.output = output;
             this.window = window;
-            this.stageElements = stageElements;
+            this.roundElements = roundElements;
         }
 
         @Override
         public void pack(long round, long stage) {
             MemorySegment mine = near.region(near.index());
-            long first = round * stageElements;
+            long first = round * roundElements;
             long elements = elements(round);
             MemorySegment.copy(
                     input,
@@ -118,16 +123,17 @@ public final class StagedAllreduce {
                 Arrays.fill(offsets, offset);
                 reduction.fold(mine, offset, sources, offsets, size);
             }
-            if (between != null) {
+            if (between == null) {
+                reduction.finish(mine, offset, size);
+            } else {
                 between.reduce(reduction.operands(mine, offset, size));
             }
-            reduction.finish(mine, offset, size);
         }
 
         @Override
         public void unpack(long round, long stage, long reduced) {
             long elements = elements(round);
-            long first = round * stageElements;
+            long first = round * roundElements;
             for (int owner = 0; owner < owners; owner++) {
                 near.await(owner, Counter.REDUCED, reduced);
                 long partStart = first + Parts.start(elements, owner, owners);
@@ -146,7 +152,7 @@ public final class StagedAllreduce {
         }
 
         private long elements(long round) {
-            return Math.min(stageElements, count - round * stageElements);
+            return Math.min(roundElements, count - round * roundElements);
         }
     }
 }

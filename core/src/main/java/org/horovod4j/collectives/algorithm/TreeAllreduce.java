@@ -12,11 +12,13 @@ public final class TreeAllreduce implements Allreduce {
     @Override
     public void run(Group group, Operands operands) {
         int index = group.index();
-        long bytes = operands.bytes(operands.count());
+        long bytes = operands.byteSize();
         int distance = 1;
         while (distance < group.size() && (index & distance) == 0) {
             if (index + distance < group.size()) {
-                group.receive(index + distance, operands.combining(0, operands.count(), false));
+                boolean last = index == 0 && 2 * distance >= group.size();
+                group.receive(
+                        index + distance, operands.combining(0, operands.count(), false, last));
             }
             distance *= 2;
         }

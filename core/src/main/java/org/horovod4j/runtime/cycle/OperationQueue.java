@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
 
 /// Runs operations one at a time in the order they come.
 ///
-/// A caller that would wait anyway runs its operation itself when it is the next: handing it to another
-/// thread and back would cost more than a small operation takes. That way takes no lock: `turn` holds
-/// the name of the operation whose turn it is, and is taken by whoever finds it free while nothing is
-/// queued.
+/// A caller that would wait anyway runs its operation itself: handing it to another thread and back would
+/// cost more than a small operation takes, and the tensor may lie in memory that only the caller may
+/// touch. When nothing is queued that way takes no lock: `turn` holds the name of the operation whose turn
+/// it is, and is taken by whoever finds it free.
 public final class OperationQueue implements AutoCloseable {
     private static final String FREE = "";
 
@@ -33,6 +33,8 @@ public final class OperationQueue implements AutoCloseable {
     private final Thread thread;
     /// Operations submitted and not yet done; written under the lock.
     private volatile int submitted;
+    /// Callers that wait to run their operations themselves; written under the lock.
+    private volatile int waiting;
     private volatile boolean closed;
 
     /// @param threadName what thread dumps show: `hvd-cycle` and the rank
@@ -44,13 +46,33 @@ public final class OperationQueue implements AutoCloseable {
     ///
     /// @throws IllegalArgumentException when `name` is in flight already
     public <T> T run(String name, Supplier<T> operation) {
-        if (submitted > 0 || !turn.compareAndSet(FREE, name)) {
-            return submit(List.of(name), operation).join();
+        if (!takeTurn(name)) {
+            awaitTurn(name);
         }
         try {
             return operation.get();
         } finally {
             release();
+        }
+    }
+
+    private boolean takeTurn(String name) {
+        return submitted == 0 && turn.compareAndSet(FREE, name);
+    }
+
+    /// Waits for all that was submitted before, and takes the turn.
+    private void awaitTurn(String name) {
+        lock.lock();
+        waiting++;
+        try {
+            checkUnused(name);
+            while (!takeTurn(name)) {
+                checkOpen();
+                changed.awaitUninterruptibly();
+            }
+        } finally {
+            waiting--;
+            lock.unlock();
         }
     }
 
@@ -94,26 +116,32 @@ public final class OperationQueue implements AutoCloseable {
     }
 
     private void admit(List<String> names) {
+        checkOpen();
+        names.forEach(this::checkUnused);
+        inFlight.addAll(names);
+    }
+
+    private void checkOpen() {
         if (closed) {
             throw shutDown();
         }
-        for (String name : names) {
-            if (inFlight.contains(name) || name.equals(turn.get())) {
-                throw new IllegalArgumentException(
-                        """
-                        '%s' is in flight already: wait for its handle before you submit it again, or \
-                        use another name"""
-                                .formatted(name));
-            }
+    }
+
+    private void checkUnused(String name) {
+        if (inFlight.contains(name) || name.equals(turn.get())) {
+            throw new IllegalArgumentException(
+                    """
+                    '%s' is in flight already: wait for its handle before you submit it again, or \
+                    use another name"""
+                            .formatted(name));
         }
-        inFlight.addAll(names);
     }
 
     /// Gives the turn back, and wakes those who want it. Whoever comes later sees the turn free; whoever
     /// came before is seen here, since both sides write before they read.
     private void release() {
         turn.set(FREE);
-        if (submitted > 0 || closed) {
+        if (submitted > 0 || waiting > 0 || closed) {
             lock.lock();
             try {
                 changed.signalAll();

@@ -27,7 +27,7 @@ public final class HostMemory implements SharedMemory {
     private final Path folder;
     private final SharedFile own;
     private final List<SharedFile> blocks = new ArrayList<>();
-    private final Map<Path, MemorySegment> found = new HashMap<>();
+    private final Map<Found, MemorySegment> found = new HashMap<>();
     private List<Member> members = List.of();
     private List<MemorySegment> regions = List.of();
     private int index;
@@ -152,10 +152,9 @@ public final class HostMemory implements SharedMemory {
 
     @Override
     public synchronized MemorySegment find(int member, Place place) {
-        Member owner = members.get(member);
-        Path path = SharedFile.sibling(Path.of(owner.memory()), place.block());
         MemorySegment block =
-                found.computeIfAbsent(path, p -> map(owner, p, place.blockSize()));
+                found.computeIfAbsent(
+                        new Found(member, place.block()), _ -> map(member, place));
         return block.asSlice(place.offset(), place.byteSize());
     }
 
@@ -172,6 +171,12 @@ public final class HostMemory implements SharedMemory {
         arena.close();
     }
 
+    private MemorySegment map(int member, Place place) {
+        Member owner = members.get(member);
+        Path path = SharedFile.sibling(Path.of(owner.memory()), place.block());
+        return map(owner, path, place.blockSize());
+    }
+
     private MemorySegment map(Member member, Path path, long byteSize) {
         try {
             return SharedFile.map(path, byteSize, arena);
@@ -185,4 +190,7 @@ public final class HostMemory implements SharedMemory {
                     e);
         }
     }
+
+    /// A block of a member that was mapped.
+    private record Found(int member, long block) {}
 }

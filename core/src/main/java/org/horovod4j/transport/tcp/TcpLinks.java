@@ -29,7 +29,7 @@ import java.util.Map;
 
 /// The TCP links of one rank: one listener, and a connection for each link somebody asked for.
 ///
-/// Of two ranks the higher one dials. The lower one answers at any time, on a virtual thread,
+/// Of two ranks the higher one dials. The lower one answers at any time, on a thread of its own,
 /// whether it has asked for the link or not; so a dialler never waits for another rank's program,
 /// only lower ranks wait for higher ones, and no circle of ranks can wait for each other.
 public final class TcpLinks implements Links {
