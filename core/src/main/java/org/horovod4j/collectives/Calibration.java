@@ -6,27 +6,27 @@ import java.lang.foreign.ValueLayout;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
-import org.horovod4j.collectives.algorithm.Allreduce;
 import org.horovod4j.collectives.algorithm.DoublingAllreduce;
 import org.horovod4j.collectives.algorithm.Group;
 import org.horovod4j.collectives.algorithm.Operands;
 import org.horovod4j.collectives.algorithm.Reduction;
-import org.horovod4j.collectives.algorithm.RingAllreduce;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.Neighbourhood;
+import org.horovod4j.transport.Sink;
 import org.horovod4j.transport.Topology;
 import org.horovod4j.transport.Wire;
 
 /// Measures the links between hosts when a world starts, so that all ranks choose algorithms by the
 /// same [CostModel].
 ///
-/// The leaders time a few empty messages and a few of some size; the largest figures of any leader
-/// count, and each leader tells its own host.
+/// The leaders pass a few empty messages round a ring and a few of some size, without arithmetic, whose
+/// first runs say nothing about later ones. The largest figures of any leader count, and each leader
+/// tells its own host.
 public final class Calibration {
     private static final long STAMP = 0x63616c6962726174L;
-    private static final int REPEATS = 5;
-    private static final long FLOATS = 64 * 1024;
+    private static final int REPEATS = 8;
+    private static final long BYTES = 256 * 1024;
     private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE_UNALIGNED;
 
     private final Clock clock;
@@ -58,34 +58,31 @@ public final class Calibration {
 
     private CostModel measure(Group leaders) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment floats = arena.allocate(FLOATS * Float.BYTES, 64);
-            Operands bulk = operands(DataType.FLOAT32, ReduceOp.SUM, floats, FLOATS);
-            double empty = fastest(leaders, new DoublingAllreduce(), Operands.NONE);
-            double full = fastest(leaders, new RingAllreduce(), bulk);
-            int size = leaders.size();
-            double latency = empty / (32 - Integer.numberOfLeadingZeros(size - 1));
-            double bytesMoved = 2.0 * (size - 1) / size * FLOATS * Float.BYTES;
-            double perByte = Math.max(full - 2 * (size - 1) * latency, full / 10) / bytesMoved;
+            MemorySegment memory = arena.allocate(2 * BYTES, 64);
+            double latency = fastest(leaders, memory, 0);
+            double perByte = Math.max(fastest(leaders, memory, BYTES) - latency, 1) / BYTES;
             MemorySegment figures = arena.allocate(2L * Double.BYTES, 64);
             figures.set(DOUBLE, 0, latency);
             figures.set(DOUBLE, Double.BYTES, perByte);
-            new DoublingAllreduce()
-                    .run(leaders, operands(DataType.FLOAT64, ReduceOp.MAX, figures, 2));
+            new DoublingAllreduce().run(leaders, largest(figures));
             return new CostModel(figures.get(DOUBLE, 0), figures.get(DOUBLE, Double.BYTES));
         }
     }
 
-    private double fastest(Group leaders, Allreduce algorithm, Operands operands) {
+    private double fastest(Group leaders, MemorySegment memory, long bytes) {
+        int right = (leaders.index() + 1) % leaders.size();
+        int left = Math.floorMod(leaders.index() - 1, leaders.size());
         long best = Long.MAX_VALUE;
         for (int repeat = 0; repeat < REPEATS; repeat++) {
             long start = clock.nanoTime();
-            algorithm.run(leaders, operands);
+            leaders.exchange(right, memory, 0, bytes, left, Sink.into(memory, BYTES, bytes));
             best = Math.min(best, clock.nanoTime() - start);
         }
         return best;
     }
 
-    private Operands operands(DataType type, ReduceOp op, MemorySegment memory, long count) {
-        return new Reduction(kernels, type, op, Scale.NONE, 1).operands(memory, 0, count);
+    private Operands largest(MemorySegment figures) {
+        return new Reduction(kernels, DataType.FLOAT64, ReduceOp.MAX, Scale.NONE, 1)
+                .operands(figures, 0, 2);
     }
 }

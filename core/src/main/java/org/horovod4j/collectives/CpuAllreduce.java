@@ -2,9 +2,11 @@ package org.horovod4j.collectives;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.function.Consumer;
 import org.horovod4j.Scale;
 import org.horovod4j.collectives.algorithm.InPlaceAllreduce;
 import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
+import org.horovod4j.collectives.algorithm.Operands;
 import org.horovod4j.collectives.algorithm.Reduction;
 import org.horovod4j.collectives.algorithm.StagedAllreduce;
 import org.horovod4j.collectives.algorithm.StagedAllreduce.Window;
@@ -23,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 final class CpuAllreduce {
     /// From here on several owners share the network's work.
     private static final long MANY_OWNERS_BYTES = 64 * 1024;
+
+    /// Up to here a copy costs less than sending from another place than the stamp.
+    private static final long COPIED_BYTES = 64 * 1024;
 
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
     private static final long NOWHERE = -1;
@@ -140,30 +145,25 @@ final class CpuAllreduce {
 
     private void alone(
             Reduction reduction, MemorySegment input, MemorySegment output, long count) {
-        copy(input, output);
         Scale scale = reduction.scale();
-        if (scale.prescale() != 1.0 || scale.postscale() != 1.0) {
+        if (scale.prescale() == 1.0 && scale.postscale() == 1.0) {
+            copy(input, output);
+        } else {
             inPieces(
                     reduction,
+                    input,
                     output,
                     count,
-                    (memory, offset, elements) -> {
-                        reduction.prepare(memory, offset, elements);
-                        reduction.finish(memory, offset, elements);
-                    });
+                    piece -> reduction.finish(piece.memory(), piece.offset(), piece.count()));
         }
     }
 
-    /// Nobody shares memory with this rank: short tensors are reduced in a copy, so that they travel with
-    /// their stamp and the caller's memory changes only at the end; longer ones where they are.
+    /// Nobody shares memory with this rank. Long tensors outside the heap are reduced where they are,
+    /// all others in a copy, a piece at a time.
     private void overLinks(
             Reduction reduction, MemorySegment input, MemorySegment output, long count) {
-        if (input.byteSize() <= scratch.link().byteSize()) {
-            MemorySegment memory = scratch.link();
-            MemorySegment.copy(input, 0, memory, 0, input.byteSize());
-            reduction.prepare(memory, 0, count);
-            across.allreduce(reduction.operands(memory, 0, count));
-            MemorySegment.copy(memory, 0, output, 0, input.byteSize());
+        if (!output.isNative() || input.byteSize() <= COPIED_BYTES) {
+            inPieces(reduction, input, output, count, across::allreduce);
             return;
         }
         // Two ranks see each other's stamp before they change anything; more could not tell in time.
@@ -171,10 +171,8 @@ final class CpuAllreduce {
             across.agree();
         }
         copy(input, output);
-        if (reduction.prescales()) {
-            inPieces(reduction, output, count, reduction::prepare);
-        }
-        across.allreduce(reduction.operands(output, 0, count, scratch.link()));
+        reduction.prepare(output, 0, count);
+        across.allreduce(reduction.operands(output, 0, count));
     }
 
     private static void copy(MemorySegment input, MemorySegment output) {
@@ -183,25 +181,23 @@ final class CpuAllreduce {
         }
     }
 
-    /// Works on memory that may lie on the heap, a piece at a time through memory that does not.
-    private void inPieces(Reduction reduction, MemorySegment values, long count, Work work) {
-        if (values.isNative()) {
-            work.on(values, 0, count);
-            return;
-        }
-        MemorySegment memory = scratch.link();
+    /// Reduces copies of pieces, at least one: the caller's memory changes only when a piece is done, and
+    /// may lie on the heap.
+    private void inPieces(
+            Reduction reduction,
+            MemorySegment input,
+            MemorySegment output,
+            long count,
+            Consumer<Operands> reduce) {
+        MemorySegment memory = scratch.piece();
         int byteSize = reduction.dataType().byteSize();
         long pieceElements = memory.byteSize() / byteSize;
-        for (long start = 0; start < count; start += pieceElements) {
+        for (long start = 0; start == 0 || start < count; start += pieceElements) {
             long elements = Math.min(pieceElements, count - start);
-            MemorySegment.copy(values, start * byteSize, memory, 0, elements * byteSize);
-            work.on(memory, 0, elements);
-            MemorySegment.copy(memory, 0, values, start * byteSize, elements * byteSize);
+            MemorySegment.copy(input, start * byteSize, memory, 0, elements * byteSize);
+            reduction.prepare(memory, 0, elements);
+            reduce.accept(reduction.operands(memory, 0, elements));
+            MemorySegment.copy(memory, 0, output, start * byteSize, elements * byteSize);
         }
-    }
-
-    /// Arithmetic on memory outside the heap.
-    private interface Work {
-        void on(MemorySegment memory, long offset, long elements);
     }
 }

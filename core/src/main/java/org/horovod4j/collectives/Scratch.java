@@ -6,14 +6,14 @@ import org.horovod4j.transport.Region;
 
 /// Memory of this rank's own, outside the heap, for one operation at a time.
 final class Scratch {
-    private static final long LINK_BYTES = 64 * 1024;
+    private static final long PIECE_BYTES = 512 * 1024;
 
     private final MemorySegment notice;
-    private final MemorySegment link;
+    private final MemorySegment piece;
 
     Scratch(Arena arena) {
         this.notice = arena.allocate(Region.NOTICE_BYTES, 64);
-        this.link = arena.allocate(LINK_BYTES, 64);
+        this.piece = arena.allocate(PIECE_BYTES, 64);
     }
 
     /// As much as a notice holds.
@@ -21,8 +21,8 @@ final class Scratch {
         return notice;
     }
 
-    /// As much as is combined at a time: it stays in the cache beside what it is combined with.
-    MemorySegment link() {
-        return link;
+    /// As much as is copied at a time: long enough for links, short enough to stay in a cache.
+    MemorySegment piece() {
+        return piece;
     }
 }

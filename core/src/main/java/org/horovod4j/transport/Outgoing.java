@@ -3,18 +3,22 @@ package org.horovod4j.transport;
 import java.lang.foreign.MemorySegment;
 
 /// A message on its way out.
+///
+/// It goes through a window: always its stamp and what fits beside it, and all of it when it comes from
+/// the heap, which the system cannot read. The rest of other payloads goes straight from where it is.
 final class Outgoing {
-    private static final long COALESCED = 64 * 1024;
+    private static final long WINDOWFUL = 64 * 1024;
 
     private final MemorySegment window;
     private Link link = Unlinked.INSTANCE;
     private MemorySegment payload = MemorySegment.NULL;
     private long payloadOffset;
     private long length;
-    /// Bytes of the window that hold the stamp and the start of the payload.
-    private long head;
-    /// Bytes sent, the stamp included.
-    private long position;
+    /// Bytes of the payload that were sent or copied to the window.
+    private long taken;
+    /// What the window holds, and how much of that was sent.
+    private long filled;
+    private long drained;
 
     Outgoing(MemorySegment window) {
         this.window = window;
@@ -25,34 +29,45 @@ final class Outgoing {
         this.payload = payload;
         this.payloadOffset = offset;
         this.length = length;
-        this.position = 0;
-        long coalesced = Math.min(length, COALESCED);
-        this.head = Wire.STAMP_BYTES + coalesced;
+        this.taken = 0;
         window.set(Wire.STAMP, 0, stamp);
-        MemorySegment.copy(payload, offset, window, Wire.STAMP_BYTES, coalesced);
+        fill(Wire.STAMP_BYTES);
     }
 
     /// Sends what the link takes.
     ///
     /// @return whether anything moved
     boolean step() {
-        long before = position;
-        if (position < head) {
-            position += link.trySend(window, position, head - position);
+        if (drained < filled) {
+            long count = link.trySend(window, drained, filled - drained);
+            drained += count;
+            if (drained < filled || taken == length) {
+                return count > 0;
+            }
         }
-        if (position >= head && !isDone()) {
-            long sent = sent();
-            position += link.trySend(payload, payloadOffset + sent, length - sent);
+        if (!payload.isNative()) {
+            fill(0);
+            return true;
         }
-        return position > before;
+        long count = link.trySend(payload, payloadOffset + taken, length - taken);
+        taken += count;
+        return count > 0;
     }
 
     boolean isDone() {
-        return position == Wire.STAMP_BYTES + length;
+        return taken == length && drained == filled;
     }
 
-    /// Bytes of the payload that may be overwritten: those sent or copied to the window.
-    long sent() {
-        return position < head ? head - Wire.STAMP_BYTES : position - Wire.STAMP_BYTES;
+    /// Bytes of the payload that may be overwritten.
+    long taken() {
+        return taken;
+    }
+
+    private void fill(long start) {
+        long count = Math.min(length - taken, WINDOWFUL);
+        MemorySegment.copy(payload, payloadOffset + taken, window, start, count);
+        taken += count;
+        filled = start + count;
+        drained = 0;
     }
 }

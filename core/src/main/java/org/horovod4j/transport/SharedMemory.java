@@ -2,6 +2,7 @@ package org.horovod4j.transport;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /// Memory that the ranks of one host reach directly: a region of each, and blocks for tensors.
 ///
@@ -20,7 +21,7 @@ public interface SharedMemory extends AutoCloseable {
     MemorySegment allocate(long byteSize);
 
     /// Where `segment` lies in the memory made by [#allocate], or null when it lies elsewhere.
-    @org.jspecify.annotations.Nullable Place locate(MemorySegment segment);
+    @Nullable Place locate(MemorySegment segment);
 
     /// The memory of `member` at `place`, mapped when first asked for.
     MemorySegment find(int member, Place place);

@@ -1,6 +1,7 @@
 package org.horovod4j.transport;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /// Where an incoming message goes, piece by piece.
 public interface Sink {
@@ -22,7 +23,7 @@ public interface Sink {
     void take(MemorySegment piece, long offset, long position, long count);
 
     /// Memory into which the payload can be written straight away, instead of being taken in pieces.
-    default @org.jspecify.annotations.Nullable MemorySegment direct() {
+    default @Nullable MemorySegment direct() {
         return null;
     }
 
@@ -45,8 +46,8 @@ public interface Sink {
             }
 
             @Override
-            public MemorySegment direct() {
-                return target;
+            public @Nullable MemorySegment direct() {
+                return target.isNative() ? target : null;
             }
 
             @Override

@@ -50,9 +50,9 @@ public final class Wire implements AutoCloseable {
         run(false, true);
     }
 
-    /// How many bytes of the payload now being sent are gone: a sink may overwrite these.
-    public long sent() {
-        return outgoing.sent();
+    /// How many bytes of the payload now being sent are no longer needed: a sink may overwrite these.
+    public long taken() {
+        return outgoing.taken();
     }
 
     /// Drops everything under way, on all ranks together.

@@ -25,7 +25,7 @@ import java.util.concurrent.locks.LockSupport;
 /// the one before, or at once when that one failed, and the first to complete the greeting wins. A
 /// good first candidate thus stays the only connection, and a black hole costs a moment.
 public final class Dialler {
-    private static final long HEAD_START_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long HEAD_START_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final SocketSettings settings;

@@ -47,7 +47,7 @@ public final class DoublingAllreduce implements Allreduce {
 
         @Override
         public long limit() {
-            return group.wire().sent();
+            return group.wire().taken();
         }
 
         @Override

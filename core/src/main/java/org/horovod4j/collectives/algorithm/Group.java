@@ -19,7 +19,8 @@ public record Group(Wire wire, List<Integer> ranks, int index) {
         return ranks.size();
     }
 
-    void exchange(
+    /// Sends to one member while receiving from another, or the same.
+    public void exchange(
             int target, MemorySegment out, long offset, long length, int source, Sink sink) {
         wire.exchange(ranks.get(target), out, offset, length, ranks.get(source), sink);
     }

@@ -10,16 +10,10 @@ import org.horovod4j.transport.Sink;
 /// An array that is being reduced in place, over links.
 ///
 /// @param reduction the arithmetic
-/// @param memory where the array lies, on the heap or outside
+/// @param memory where the array lies, outside the heap
 /// @param offset its first byte
 /// @param count its elements
-/// @param scratch memory outside the heap through which an array on the heap is combined
-public record Operands(
-        Reduction reduction,
-        MemorySegment memory,
-        long offset,
-        long count,
-        MemorySegment scratch) {
+public record Operands(Reduction reduction, MemorySegment memory, long offset, long count) {
     /// No elements: an algorithm run on them only makes its members meet.
     public static final Operands NONE =
             new Reduction(Kernels.scalar(), DataType.UINT8, ReduceOp.SUM, Scale.NONE, 1)
@@ -75,30 +69,15 @@ public record Operands(
         public void take(MemorySegment piece, long pieceOffset, long position, long bytes) {
             MemorySegment memory = operands.memory;
             long at = operands.at(start) + position;
-            if (memory.isNative()) {
-                combine(memory, at, piece, pieceOffset, bytes);
-                return;
-            }
-            MemorySegment scratch = operands.scratch;
-            for (long done = 0; done < bytes; done += scratch.byteSize()) {
-                long part = Math.min(scratch.byteSize(), bytes - done);
-                MemorySegment.copy(memory, at + done, scratch, 0, part);
-                combine(scratch, 0, piece, pieceOffset + done, part);
-                MemorySegment.copy(scratch, 0, memory, at + done, part);
-            }
-        }
-
-        private void combine(
-                MemorySegment target, long at, MemorySegment piece, long pieceOffset, long bytes) {
             Reduction reduction = operands.reduction;
             long elements = bytes / reduction.byteSize();
             if (messageFirst) {
-                reduction.combine(target, at, piece, pieceOffset, target, at, elements);
+                reduction.combine(memory, at, piece, pieceOffset, memory, at, elements);
             } else {
-                reduction.combine(target, at, target, at, piece, pieceOffset, elements);
+                reduction.combine(memory, at, memory, at, piece, pieceOffset, elements);
             }
             if (last) {
-                reduction.finish(target, at, elements);
+                reduction.finish(memory, at, elements);
             }
         }
     }

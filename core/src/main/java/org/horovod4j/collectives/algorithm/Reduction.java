@@ -67,12 +67,6 @@ public record Reduction(
 
     /// An array outside the heap, to be reduced over links.
     public Operands operands(MemorySegment memory, long offset, long count) {
-        return new Operands(this, memory, offset, count, MemorySegment.NULL);
-    }
-
-    /// An array on the heap, to be reduced over links through `scratch`.
-    public Operands operands(
-            MemorySegment memory, long offset, long count, MemorySegment scratch) {
-        return new Operands(this, memory, offset, count, scratch);
+        return new Operands(this, memory, offset, count);
     }
 }

@@ -5,6 +5,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -31,10 +32,10 @@ public final class OperationQueue implements AutoCloseable {
     private final Queue<Pending<?>> queue = new ArrayDeque<>();
     private final Set<String> inFlight = new HashSet<>();
     private final Thread thread;
-    /// Operations submitted and not yet done; written under the lock.
-    private volatile int submitted;
-    /// Callers that wait to run their operations themselves; written under the lock.
-    private volatile int waiting;
+    /// Operations submitted and not yet done; changed under the lock, read without.
+    private final AtomicInteger submitted = new AtomicInteger();
+    /// Callers that wait to run their operations themselves; changed under the lock, read without.
+    private final AtomicInteger waiting = new AtomicInteger();
     private volatile boolean closed;
 
     /// @param threadName what thread dumps show: `hvd-cycle` and the rank
@@ -57,13 +58,13 @@ public final class OperationQueue implements AutoCloseable {
     }
 
     private boolean takeTurn(String name) {
-        return submitted == 0 && turn.compareAndSet(FREE, name);
+        return submitted.get() == 0 && turn.compareAndSet(FREE, name);
     }
 
     /// Waits for all that was submitted before, and takes the turn.
     private void awaitTurn(String name) {
         lock.lock();
-        waiting++;
+        waiting.incrementAndGet();
         try {
             checkUnused(name);
             while (!takeTurn(name)) {
@@ -71,7 +72,7 @@ public final class OperationQueue implements AutoCloseable {
                 changed.awaitUninterruptibly();
             }
         } finally {
-            waiting--;
+            waiting.decrementAndGet();
             lock.unlock();
         }
     }
@@ -85,7 +86,7 @@ public final class OperationQueue implements AutoCloseable {
             admit(names);
             Pending<T> pending = new Pending<>(names, operation);
             queue.add(pending);
-            submitted++;
+            submitted.incrementAndGet();
             if (thread.getState() == Thread.State.NEW) {
                 thread.start();
             }
@@ -141,7 +142,7 @@ public final class OperationQueue implements AutoCloseable {
     /// came before is seen here, since both sides write before they read.
     private void release() {
         turn.set(FREE);
-        if (submitted > 0 || waiting > 0 || closed) {
+        if (submitted.get() > 0 || waiting.get() > 0 || closed) {
             lock.lock();
             try {
                 changed.signalAll();
@@ -174,7 +175,7 @@ public final class OperationQueue implements AutoCloseable {
         lock.lock();
         try {
             names.forEach(inFlight::remove);
-            submitted--;
+            submitted.decrementAndGet();
         } finally {
             lock.unlock();
         }
