@@ -1,7 +1,7 @@
 /// Horovod4J: collectives and distributed training for the JVM.
 module org.horovod4j.core {
     requires static jdk.incubator.vector;
-    requires static org.jspecify;
+    requires static transitive org.jspecify;
 
     exports org.horovod4j;
     exports org.horovod4j.codec;

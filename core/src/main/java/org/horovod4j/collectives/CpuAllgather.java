@@ -74,9 +74,11 @@ final class CpuAllgather {
             new RingAllgather(across.parallel())
                     .run(memory, across.domains(), layout.starts, layout.sizes);
         }
-        for (List<Integer> domain : across.domains()) {
-            if (domain != across.domains().get(across.domainIndex()) && near.size() > 1) {
-                domain.forEach(rank -> handOn(memory, layout, rank));
+        if (near.size() > 1) {
+            for (int domain = 0; domain < across.domains().size(); domain++) {
+                if (domain != across.domainIndex()) {
+                    across.domains().get(domain).forEach(rank -> handOn(memory, layout, rank));
+                }
             }
         }
         return output;

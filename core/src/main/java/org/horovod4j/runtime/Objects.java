@@ -32,7 +32,7 @@ final class Objects {
         byte[] bytes =
                 communicator.rank() == rootRank ? mine.bytes : new byte[Math.toIntExact(length[0])];
         communicator.broadcast(name + ".bytes", Tensor.of(bytes), rootRank);
-        return decode(Tensor.of(bytes));
+        return decoded(Tensor.of(bytes));
     }
 
     <T extends @Nullable Object> List<T> allgather(String name, T object) {
@@ -50,7 +50,7 @@ final class Objects {
         long start = 0;
         for (long length : lengths) {
             objects.add(
-                    decode(
+                    decoded(
                             Tensor.of(
                                     all.segment().asSlice(start, length), all.dataType(), length)));
             start += length;
@@ -66,8 +66,10 @@ final class Objects {
         }
     }
 
-    @SuppressWarnings("unchecked") // the ranks agree on what they send, as they do on names
-    private static <T extends @Nullable Object> T decode(Tensor bytes) {
+    /// What the ranks send under one name has one type, as the caller says; whether it may be null is for
+    /// the caller to say too.
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals", "NullAway"})
+    private static <T extends @Nullable Object> T decoded(Tensor bytes) {
         return (T) new ObjectCodec().decode(bytes.segment());
     }
 

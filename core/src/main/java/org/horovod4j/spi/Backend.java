@@ -19,6 +19,8 @@ public interface Backend extends AutoCloseable {
 
     void broadcast(long stamp, Tensor tensor, int rootRank);
 
+    /// Sends rows of `tensor` to each rank.
+    ///
     /// @param splits how many rows go to each rank
     Received alltoall(long stamp, Tensor tensor, int[] splits);
 

@@ -32,6 +32,7 @@ import org.horovod4j.transport.shm.HostMemory;
 import org.horovod4j.transport.tcp.TcpLinks;
 import org.horovod4j.transport.tcp.TcpTuning;
 import org.horovod4j.trust.Secret;
+import org.jspecify.annotations.Nullable;
 
 /// A world of several ranks inside one JVM, each on a thread of its own.
 ///
@@ -129,7 +130,7 @@ public final class World {
 
     /// Runs `function` on each rank and returns the results, by rank.
     public <T> List<T> call(Function<T> function) {
-        AtomicReference<Throwable> first = new AtomicReference<>();
+        AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
         try (Site site = transport == Transport.LOCAL ? new LocalSite() : new SocketSite();
                 ExecutorService threads =
                         Executors.newFixedThreadPool(
@@ -143,7 +144,7 @@ public final class World {
     }
 
     private <T> T live(
-            Site site, int rank, Function<T> function, AtomicReference<Throwable> first)
+            Site site, int rank, Function<T> function, AtomicReference<@Nullable Throwable> first)
             throws Exception {
         Rank running = null;
         try {
@@ -160,7 +161,7 @@ public final class World {
         }
     }
 
-    private static <T> List<T> results(List<Future<T>> futures, AtomicReference<Throwable> first) {
+    private static <T> List<T> results(List<Future<T>> futures, AtomicReference<@Nullable Throwable> first) {
         List<T> results = new ArrayList<>();
         List<Throwable> failures = new ArrayList<>();
         for (Future<T> future : futures) {
@@ -177,7 +178,8 @@ public final class World {
         if (failure == null) {
             return results;
         }
-        failures.stream().filter(other -> other != failure).forEach(failure::addSuppressed);
+        failures.remove(failure);
+        failures.forEach(failure::addSuppressed);
         switch (failure) {
             case Error error -> throw error;
             case RuntimeException exception -> throw exception;

@@ -41,6 +41,8 @@ final class Fold {
 
     /// What happens between folding and unfolding.
     interface Middle {
+        /// Does this member's share.
+        ///
         /// @param position this member among those that take part
         void run(int position);
     }

@@ -53,9 +53,10 @@ public final class InPlaceAllreduce {
         Arrays.fill(offsets, offset);
         reduction.fold(mine, offset, tensors, offsets, elements);
         reduction.finish(mine, offset, elements);
-        for (MemorySegment tensor : tensors) {
-            if (tensor != mine) {
-                MemorySegment.copy(mine, offset, tensor, offset, elements * reduction.byteSize());
+        long bytes = elements * reduction.byteSize();
+        for (int member = 0; member < tensors.length; member++) {
+            if (member != near.index()) {
+                MemorySegment.copy(mine, offset, tensors[member], offset, bytes);
             }
         }
     }

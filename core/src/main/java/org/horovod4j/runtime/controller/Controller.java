@@ -55,7 +55,8 @@ public final class Controller {
         } catch (LinkBrokenException e) {
             throw broken(e);
         } catch (PeerLostException e) {
-            throw fatal = e;
+            fatal = e;
+            throw e;
         } catch (HorovodException e) {
             throw e;
         } catch (RuntimeException | Error e) {

@@ -171,7 +171,7 @@ public final class OperationQueue implements AutoCloseable {
         }
     }
 
-    private void done(List<String> names) {
+    private void free(List<String> names) {
         lock.lock();
         try {
             names.forEach(inFlight::remove);
@@ -179,7 +179,6 @@ public final class OperationQueue implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        release();
     }
 
     private static ShutDownException shutDown() {
@@ -197,18 +196,23 @@ public final class OperationQueue implements AutoCloseable {
             this.operation = operation;
         }
 
-        /// Frees the names before the handle is done, so that its owner can use them again at once.
+        /// Frees the names before the handle is done, so that its owner can use them again at once, and
+        /// passes the turn on after that, so that who comes next finds this one done.
         void perform(OperationQueue owner) {
+            Runnable end = end();
+            owner.free(names);
+            end.run();
+            owner.release();
+        }
+
+        private Runnable end() {
             try {
                 T result = operation.get();
-                owner.done(names);
-                promise.complete(result);
+                return () -> promise.complete(result);
             } catch (HorovodException e) {
-                owner.done(names);
-                promise.fail(e);
+                return () -> promise.fail(e);
             } catch (RuntimeException | Error e) {
-                owner.done(names);
-                promise.fail(new HorovodException("an operation failed: " + e, e));
+                return () -> promise.fail(new HorovodException("an operation failed: " + e, e));
             }
         }
     }

@@ -93,20 +93,14 @@ public record Request(
         for (int i = kind.isRagged() ? 1 : 0; i < shape.rank(); i++) {
             hash = mix(hash, shape.dimension(i));
         }
-        if (scale != Scale.NONE) {
-            hash = mix(hash, Double.doubleToLongBits(scale.prescale()) - ONE);
-            hash = mix(hash, Double.doubleToLongBits(scale.postscale()) - ONE);
-        } else {
-            hash = mix(mix(hash, 0), 0);
-        }
+        hash = mix(hash, Double.doubleToLongBits(scale.prescale()));
+        hash = mix(hash, Double.doubleToLongBits(scale.postscale()));
         hash = mix(hash, rootRank);
         for (int i = 0; i < name.length(); i++) {
             hash = (hash ^ name.charAt(i)) * PRIME;
         }
         return hash ^ (hash >>> 32);
     }
-
-    private static final long ONE = Double.doubleToLongBits(1.0);
 
     private static long mix(long hash, long value) {
         long mixed = (hash ^ value) * PRIME;
