@@ -2,6 +2,9 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.OptionGroup;
+import org.horovod4j.option.Options;
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine;
@@ -16,7 +19,9 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /// Reads the command line of `horovodrun`; each option and its help are declared here, once.
 ///
@@ -55,7 +60,26 @@ final class CommandLineReader {
                     "no command to run. Put it last, as in: horovodrun -np 4 java -jar train.jar");
         }
         return new Invocation.Launch(
-                processes, Host.list(hosts), parsed.hasMatchedOption(VERBOSE), command);
+                processes,
+                Host.list(hosts),
+                parsed.hasMatchedOption(VERBOSE),
+                variables(parsed),
+                command);
+    }
+
+    /// The variables that flags set; a value that the processes would refuse is refused here.
+    private static Map<String, String> variables(ParseResult parsed) {
+        Map<String, String> variables = new LinkedHashMap<>();
+        for (Option<?> option : Options.all()) {
+            option.flag()
+                    .map(flag -> parsed.matchedOptionValue("--" + flag, (String) null))
+                    .ifPresent(
+                            text -> {
+                                option.parse("--" + option.flag().orElseThrow(), text);
+                                variables.put(option.variable(), text);
+                            });
+        }
+        return variables;
     }
 
     private ParseResult parse(String... arguments) {
@@ -124,6 +148,17 @@ final class CommandLineReader {
                                                 + " localhost, with as many as -np. Other machines"
                                                 + " come in a later version.")
                                 .build()));
+        for (OptionGroup chapter : OptionGroup.values()) {
+            OptionSpec[] flags =
+                    Options.all().stream()
+                            .filter(option -> option.group() == chapter)
+                            .filter(option -> option.flag().isPresent())
+                            .map(CommandLineReader::flag)
+                            .toArray(OptionSpec[]::new);
+            if (flags.length > 0) {
+                command.addArgGroup(group("%n" + chapter.title() + "%n", flags));
+            }
+        }
         command.addArgGroup(
                 group(
                         "%nOutput and help%n",
@@ -150,6 +185,15 @@ final class CommandLineReader {
         return command;
     }
 
+    /// A flag for an option of the processes; its help is that of the variable.
+    private static OptionSpec flag(Option<?> option) {
+        return OptionSpec.builder("--" + option.flag().orElseThrow())
+                .paramLabel("VALUE")
+                .type(String.class)
+                .description(option.help() + " Sets " + option.variable() + ".")
+                .build();
+    }
+
     private static ArgGroupSpec group(String heading, OptionSpec... options) {
         ArgGroupSpec.Builder group = ArgGroupSpec.builder().heading(heading).validate(false);
         for (OptionSpec option : options) {
@@ -159,7 +203,7 @@ final class CommandLineReader {
     }
 
     private static void describe(UsageMessageSpec usage) {
-        usage.customSynopsis("horovodrun -np N [-H HOST:SLOTS,…] [--verbose] [--] command…");
+        usage.customSynopsis("horovodrun -np N [-H HOST:SLOTS,…] [options] [--] command…");
         usage.sortOptions(false);
         usage.description(
                 "",

@@ -71,12 +71,12 @@ public final class HorovodRun {
                         JavaHome.own());
 
         Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
-        JobSettings settings = soon.get();
+        JobSettings settings = soon.get().with(launch.options());
         try (RendezvousServer rendezvous = settings.openRendezvous(plan.slots().size());
                 HostAgent host = LocalHost.open(settings.mark())) {
             Job job = new Job(program, host, rendezvous::reportExit, console, launch.verbose());
             interrupts.get().passOn(job::interrupt);
-            job.start(plan, new JobVariables(settings, rendezvous.address()));
+            job.start(plan, new JobVariables(settings, rendezvous.address(), launch.options()));
             return job.await();
         }
     }

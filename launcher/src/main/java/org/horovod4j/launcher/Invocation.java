@@ -3,6 +3,7 @@ package org.horovod4j.launcher;
 import org.horovod4j.launcher.plan.Host;
 
 import java.util.List;
+import java.util.Map;
 
 /// What the user asked for.
 sealed interface Invocation {
@@ -13,11 +14,18 @@ sealed interface Invocation {
     ///
     /// @param processes how many ranks
     /// @param hosts where they may run
+    /// @param options the variables that flags set, for the job and its processes
     /// @param command the words of the program, at least one
-    record Launch(int processes, List<Host> hosts, boolean verbose, List<String> command)
+    record Launch(
+            int processes,
+            List<Host> hosts,
+            boolean verbose,
+            Map<String, String> options,
+            List<String> command)
             implements Invocation {
         public Launch {
             hosts = List.copyOf(hosts);
+            options = Map.copyOf(options);
             command = List.copyOf(command);
         }
     }

@@ -26,6 +26,16 @@ record JobSettings(String id, Secret secret, Duration heartbeatTimeout, Duration
                 options.get(Options.START_TIMEOUT));
     }
 
+    /// The same job with the timeouts that flags set.
+    JobSettings with(Map<String, String> flags) {
+        Environment options = new Environment(flags);
+        return new JobSettings(
+                id,
+                secret,
+                options.find(Options.HEARTBEAT_TIMEOUT).orElse(heartbeatTimeout),
+                options.find(Options.START_TIMEOUT).orElse(startTimeout));
+    }
+
     /// What the environment of each of its processes contains.
     String mark() {
         return Options.JOB_ID.variable() + "=" + id;

@@ -14,9 +14,15 @@ import java.util.Map;
 /// The environment of a process can be read by its own user alone, unlike its command line.
 ///
 /// @param rendezvous where the ranks meet
-record JobVariables(JobSettings settings, InetSocketAddress rendezvous) {
+/// @param options what flags set for all processes
+record JobVariables(
+        JobSettings settings, InetSocketAddress rendezvous, Map<String, String> options) {
+    JobVariables {
+        options = Map.copyOf(options);
+    }
+
     Map<String, String> of(Slot slot) {
-        Map<String, String> variables = new LinkedHashMap<>();
+        Map<String, String> variables = new LinkedHashMap<>(options);
         put(variables, Options.HOSTNAME, slot.host());
         put(variables, Options.RANK, slot.rank());
         put(variables, Options.SIZE, slot.size());

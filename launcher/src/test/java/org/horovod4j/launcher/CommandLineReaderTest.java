@@ -12,6 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.List;
+import java.util.Map;
 
 class CommandLineReaderTest {
     private static Invocation read(String line) {
@@ -26,6 +27,7 @@ class CommandLineReaderTest {
                                 2,
                                 List.of(new Host("localhost", 4)),
                                 true,
+                                Map.of(),
                                 List.of("train", "--fast")));
     }
 
@@ -35,7 +37,30 @@ class CommandLineReaderTest {
         assertThat(read(line))
                 .isEqualTo(
                         new Invocation.Launch(
-                                3, List.of(new Host("localhost", 3)), false, List.of("train")));
+                                3,
+                                List.of(new Host("localhost", 3)),
+                                false,
+                                Map.of(),
+                                List.of("train")));
+    }
+
+    @Test
+    void aFlagOfTheProcessesBecomesTheirVariable() {
+        assertThat(read("-np 2 --transport tcp --start-timeout 5 train"))
+                .isEqualTo(
+                        new Invocation.Launch(
+                                2,
+                                List.of(new Host("localhost", 2)),
+                                false,
+                                Map.of("HOROVOD_TRANSPORT", "tcp", "HOROVOD_START_TIMEOUT", "5"),
+                                List.of("train")));
+    }
+
+    @Test
+    void aFlagWithAValueThatProcessesWouldRefuseIsRefusedAtOnce() {
+        assertThatThrownBy(() -> read("-np 2 --transport pigeon train"))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContainingAll("--transport", "pigeon", "auto", "tcp");
     }
 
     @ParameterizedTest
