@@ -29,6 +29,11 @@ final class CpuAllreduce {
     /// Up to here a copy costs less than sending from another place than the stamp.
     private static final long COPIED_BYTES = 64 * 1024;
 
+    /// What one step of a ring should carry, and how much a piece may have for it.
+    private static final long STEP_BYTES = 512 * 1024;
+
+    private static final long MAX_PIECE_BYTES = 8 * 1024 * 1024;
+
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
     private static final long NOWHERE = -1;
 
@@ -147,7 +152,7 @@ final class CpuAllreduce {
             Reduction reduction, MemorySegment input, MemorySegment output, long count) {
         Scale scale = reduction.scale();
         if (scale.prescale() == 1.0 && scale.postscale() == 1.0) {
-            copy(input, output);
+            copy(input, 0, output, 0, input.byteSize());
         } else {
             inPieces(
                     reduction,
@@ -158,46 +163,50 @@ final class CpuAllreduce {
         }
     }
 
-    /// Nobody shares memory with this rank. Long tensors outside the heap are reduced where they are,
-    /// all others in a copy, a piece at a time.
+    /// Nobody shares memory with this rank: pieces go over links, one after the other. Their size is the
+    /// same for all ranks, wherever a rank has its tensor.
     private void overLinks(
             Reduction reduction, MemorySegment input, MemorySegment output, long count) {
-        if (!output.isNative() || input.byteSize() <= COPIED_BYTES) {
-            inPieces(reduction, input, output, count, across::allreduce);
-            return;
-        }
         // Two ranks see each other's stamp before they change anything; more could not tell in time.
-        if (across.worldSize() > 2 || reduction.prescales()) {
+        if (input.byteSize() > COPIED_BYTES
+                && (across.worldSize() > 2 || reduction.prescales())) {
             across.agree();
         }
-        copy(input, output);
-        reduction.prepare(output, 0, count);
-        across.allreduce(reduction.operands(output, 0, count));
+        inPieces(reduction, input, output, count, across::allreduce);
     }
 
-    private static void copy(MemorySegment input, MemorySegment output) {
-        if (!input.equals(output)) {
-            MemorySegment.copy(input, 0, output, 0, input.byteSize());
-        }
-    }
-
-    /// Reduces copies of pieces, at least one: the caller's memory changes only when a piece is done, and
-    /// may lie on the heap.
+    /// Reduces a tensor piece by piece, at least one: where it is, or in a copy if it is short or lies on
+    /// the heap.
     private void inPieces(
             Reduction reduction,
             MemorySegment input,
             MemorySegment output,
             long count,
             Consumer<Operands> reduce) {
-        MemorySegment memory = scratch.piece();
+        boolean copied = input.byteSize() <= COPIED_BYTES || !output.isNative();
         int byteSize = reduction.dataType().byteSize();
-        long pieceElements = memory.byteSize() / byteSize;
+        long pieceElements = pieceBytes() / byteSize;
+        MemorySegment memory = copied ? scratch.piece(Math.min(input.byteSize(), pieceBytes())) : output;
         for (long start = 0; start == 0 || start < count; start += pieceElements) {
             long elements = Math.min(pieceElements, count - start);
-            MemorySegment.copy(input, start * byteSize, memory, 0, elements * byteSize);
-            reduction.prepare(memory, 0, elements);
-            reduce.accept(reduction.operands(memory, 0, elements));
-            MemorySegment.copy(memory, 0, output, start * byteSize, elements * byteSize);
+            long offset = start * byteSize;
+            long place = copied ? 0 : offset;
+            copy(input, offset, memory, place, elements * byteSize);
+            reduction.prepare(memory, place, elements);
+            reduce.accept(reduction.operands(memory, place, elements));
+            copy(memory, place, output, offset, elements * byteSize);
+        }
+    }
+
+    /// Long enough for every step of a ring, short enough for a copy to stay in a cache.
+    private long pieceBytes() {
+        return Math.min(MAX_PIECE_BYTES, across.worldSize() * STEP_BYTES);
+    }
+
+    private static void copy(
+            MemorySegment source, long sourceOffset, MemorySegment target, long offset, long bytes) {
+        if (sourceOffset != offset || !source.equals(target)) {
+            MemorySegment.copy(source, sourceOffset, target, offset, bytes);
         }
     }
 }

@@ -18,6 +18,7 @@ public final class CpuBackend implements Backend {
     private final Across across;
     private final Kernels kernels;
     private final Arena arena = Arena.ofShared();
+    private final Scratch scratch;
     private final CpuAllreduce allreduce;
     private final CpuReducescatter reducescatter;
     private final CpuAllgather allgather;
@@ -29,7 +30,7 @@ public final class CpuBackend implements Backend {
         this.near = near;
         this.across = across;
         this.kernels = kernels;
-        Scratch scratch = new Scratch(arena);
+        this.scratch = new Scratch(arena);
         this.barrier = new CpuBarrier(near, across);
         this.allreduce = new CpuAllreduce(near, across, barrier, scratch);
         this.reducescatter = new CpuReducescatter(near, across, allreduce);
@@ -90,6 +91,7 @@ public final class CpuBackend implements Backend {
     public void close() {
         across.close();
         near.memory().close();
+        scratch.close();
         arena.close();
     }
 

@@ -5,9 +5,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.horovod4j.collectives.algorithm.Group;
-import org.horovod4j.collectives.algorithm.Operands;
 import org.horovod4j.collectives.algorithm.StagedBroadcast;
-import org.horovod4j.collectives.algorithm.TreeAllreduce;
 import org.horovod4j.collectives.algorithm.TreeBroadcast;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region;
@@ -15,7 +13,8 @@ import org.horovod4j.transport.Region;
 /// Broadcast: inside the root's host from the root; elsewhere from a rank that has it over a link.
 ///
 /// Every rank must know that all agree before the root goes on, although the root receives nothing: so
-/// one rank per host first meets the others in a tree.
+/// the hosts' leaders first meet in a tree. Its root is not that of the broadcast, for ranks that disagree
+/// on that one would each wait at the root of another tree.
 final class CpuBroadcast {
     private final Neighbourhood near;
     private final Across across;
@@ -61,10 +60,12 @@ final class CpuBroadcast {
         // The root's domain comes first, for a tree has its root at 0.
         int first = speakers.indexOf(rootRank);
         Collections.rotate(speakers, -first);
+        if (near.index() == 0) {
+            across.agree();
+        }
         StagedBroadcast.Source source = NOTHING;
         if (near.index() == speaker) {
             Group group = new Group(across.wire(), speakers, speakers.indexOf(across.rank()));
-            new TreeAllreduce().run(group, Operands.NONE);
             source = new OverTree(new TreeBroadcast(group), tensor);
         }
         near.meet(stamp); // everybody agrees: from here on tensors may be overwritten

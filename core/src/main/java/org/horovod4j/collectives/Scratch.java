@@ -5,15 +5,14 @@ import java.lang.foreign.MemorySegment;
 import org.horovod4j.transport.Region;
 
 /// Memory of this rank's own, outside the heap, for one operation at a time.
-final class Scratch {
-    private static final long PIECE_BYTES = 512 * 1024;
-
+final class Scratch implements AutoCloseable {
     private final MemorySegment notice;
-    private final MemorySegment piece;
+    private Arena arena = Arena.ofShared();
+    private MemorySegment piece = MemorySegment.NULL;
 
+    /// @param arena of what is always there
     Scratch(Arena arena) {
         this.notice = arena.allocate(Region.NOTICE_BYTES, 64);
-        this.piece = arena.allocate(PIECE_BYTES, 64);
     }
 
     /// As much as a notice holds.
@@ -21,8 +20,18 @@ final class Scratch {
         return notice;
     }
 
-    /// As much as is copied at a time: long enough for links, short enough to stay in a cache.
-    MemorySegment piece() {
+    /// At least as much as asked for; the last piece is gone.
+    MemorySegment piece(long byteSize) {
+        if (piece.byteSize() < byteSize) {
+            arena.close();
+            arena = Arena.ofShared();
+            piece = arena.allocate(byteSize, 64);
+        }
         return piece;
+    }
+
+    @Override
+    public void close() {
+        arena.close();
     }
 }

@@ -28,6 +28,9 @@ import java.util.concurrent.TimeoutException;
 /// Its two threads are platform threads: a program that keeps all carriers of virtual threads busy
 /// must not be taken for dead.
 public final class RendezvousClient implements ControlPlane {
+    /// In place of a rank, for a server that no rank has in its process.
+    public static final int LAUNCHER = -1;
+
     /// How long a farewell may take to reach the server.
     private static final Duration FAREWELL = Duration.ofSeconds(1);
 
@@ -35,6 +38,7 @@ public final class RendezvousClient implements ControlPlane {
     private static final int MAX_REASON = 10_000;
 
     private final ServerLine line;
+    private final int serverRank;
     private final int rank;
     private final int size;
     private final int generation;
@@ -47,10 +51,7 @@ public final class RendezvousClient implements ControlPlane {
     private volatile Message.@Nullable Lost firstLoss;
     private volatile boolean left;
 
-    /// @param servers where the server may be reached; names are looked up, all addresses tried
-    /// @param generation how often this process has joined a world before
-    /// @param heartbeatTimeout how long the server may be silent before it counts as lost
-    /// @param startTimeout how long to look for the server and to wait for the other ranks
+    /// A line to a server in the launcher; see the other constructor.
     public RendezvousClient(
             Secret secret,
             List<InetSocketAddress> servers,
@@ -59,7 +60,34 @@ public final class RendezvousClient implements ControlPlane {
             int generation,
             Duration heartbeatTimeout,
             Duration startTimeout) {
+        this(
+                secret,
+                servers,
+                LAUNCHER,
+                rank,
+                size,
+                generation,
+                heartbeatTimeout,
+                startTimeout);
+    }
+
+    /// @param servers where the server may be reached; names are looked up, all addresses tried
+    /// @param serverRank whose process the server is in, or [#LAUNCHER]: the server's end is the loss of
+    ///     that rank
+    /// @param generation how often this process has joined a world before
+    /// @param heartbeatTimeout how long the server may be silent before it counts as lost
+    /// @param startTimeout how long to look for the server and to wait for the other ranks
+    public RendezvousClient(
+            Secret secret,
+            List<InetSocketAddress> servers,
+            int serverRank,
+            int rank,
+            int size,
+            int generation,
+            Duration heartbeatTimeout,
+            Duration startTimeout) {
         this.line = new ServerLine(secret, servers, startTimeout);
+        this.serverRank = serverRank;
         this.rank = rank;
         this.size = size;
         this.generation = generation;
@@ -213,14 +241,22 @@ public final class RendezvousClient implements ControlPlane {
                         case SILENT -> "is gone or cut off: " + end.reason();
                         case BROKEN -> "cannot be understood: " + end.reason();
                     };
-            return new Message.Lost(
-                    new Loss(
-                            -1,
-                            line.host(),
-                            "the launcher (rendezvous server at " + line + ") " + reason,
-                            false,
-                            0),
-                    -1);
+            String server = "(rendezvous server at " + line + ") " + reason;
+            return serverRank == LAUNCHER
+                    ? lost(line.host(), "the launcher " + server, -1)
+                    : memberGone("its process " + server);
+        }
+
+        /// Of its host no more is known than its address, until all have met.
+        private Message.Lost memberGone(String reason) {
+            List<Member> members = joined.exceptionally(_ -> List.of()).getNow(List.of());
+            return members.isEmpty()
+                    ? lost(line.host(), reason, -1)
+                    : lost(members.get(serverRank).host(), reason, members.get(serverRank).pid());
+        }
+
+        private Message.Lost lost(String host, String reason, long pid) {
+            return new Message.Lost(new Loss(serverRank, host, reason, false, 0), pid);
         }
 
         private Listener listener() {

@@ -19,6 +19,7 @@ import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Member;
 import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.SharedMemory;
 import org.horovod4j.transport.local.LocalDomain;
 import org.horovod4j.transport.local.LocalLinks;
@@ -104,6 +105,7 @@ public final class HvdRuntime implements AutoCloseable {
                 new RendezvousClient(
                         secret,
                         List.of(rendezvous.address()),
+                        serverRank(rendezvous),
                         settings.rank(),
                         settings.size(),
                         world,
@@ -122,6 +124,25 @@ public final class HvdRuntime implements AutoCloseable {
                             links.addresses());
             List<Member> members = control.join(self, state);
             links.meet(members, world, state);
+            return settle(members, control, state, neighbours, links);
+        } catch (HorovodException e) {
+            control.leave(0, false, "could not start: " + e.getMessage());
+            control.close();
+            links.close();
+            neighbours.close();
+            throw e;
+        }
+    }
+
+    /// Maps memory and measures links with ranks that have joined. One of them may end just now, which
+    /// shows as memory that cannot be mapped or as a broken link.
+    private Rank settle(
+            List<Member> members,
+            ControlPlane control,
+            WorldState state,
+            Neighbours neighbours,
+            TcpLinks links) {
+        try {
             SharedMemory memory = neighbours.meet(members);
             // A rank that is through may end at once, and its memory must be mapped by then.
             control.gather("memory mapped", new byte[0]);
@@ -137,13 +158,16 @@ public final class HvdRuntime implements AutoCloseable {
                             Clock.SYSTEM,
                             kernels,
                             settings.allreduce()));
-        } catch (HorovodException e) {
-            control.leave(0, false, "could not start: " + e.getMessage());
-            control.close();
-            links.close();
-            neighbours.close();
-            throw e;
+        } catch (ConfigurationException | LinkBrokenException e) {
+            throw state.explain(e);
         }
+    }
+
+    private static int serverRank(Rendezvous rendezvous) {
+        return switch (rendezvous.host()) {
+            case RANK0 -> 0;
+            case LAUNCHER -> RendezvousClient.LAUNCHER;
+        };
     }
 
     private RendezvousServer serve(Secret secret, int port) {

@@ -1,6 +1,5 @@
 package org.horovod4j.runtime.controller;
 
-import java.time.Duration;
 import java.util.List;
 import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
@@ -19,10 +18,6 @@ import org.jspecify.annotations.Nullable;
 /// of its number and its request. A rank that sees a foreign stamp raises an alarm; all ranks then leave
 /// the operation, tell each other what they meant, clean up and go on with the next one.
 public final class Controller {
-    /// How long to wait for the story behind a broken link. Heartbeats may need longer, but most losses
-    /// are known within milliseconds.
-    private static final Duration NEWS_PATIENCE = Duration.ofSeconds(3);
-
     private static final byte[] NOTHING = {};
 
     private final WorldState state;
@@ -77,18 +72,12 @@ public final class Controller {
     }
 
     private HorovodException broken(LinkBrokenException broken) {
-        HorovodException story = state.awaitLoss(NEWS_PATIENCE);
-        if (story == null) {
+        HorovodException story = state.explain(broken);
+        if (story.getCause() == broken) { // nobody else has told of a loss, so this is the first news
             String reason =
                     "its connection to rank %d broke: %s"
                             .formatted(broken.peer(), broken.getMessage());
             control.leave(0, false, reason);
-            story =
-                    new PeerLostException(
-                            broken.peer(),
-                            "an unknown host",
-                            "rank %d is lost: %s".formatted(broken.peer(), broken.getMessage()),
-                            broken);
         }
         fatal = story;
         return story;

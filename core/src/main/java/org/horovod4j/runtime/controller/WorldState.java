@@ -8,6 +8,7 @@ import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Loss;
+import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Liveness;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +17,10 @@ import org.jspecify.annotations.Nullable;
 /// Everyone who waits asks [#check], and so learns within moments why waiting is in vain.
 public final class WorldState implements Liveness, ControlPlane.Listener {
     private static final long NONE = -1;
+
+    /// How long to wait for the story behind a failure. Heartbeats may need longer, but most losses are
+    /// known within milliseconds.
+    private static final Duration NEWS_PATIENCE = Duration.ofSeconds(3);
 
     private final CountDownLatch lossKnown = new CountDownLatch(1);
     private volatile @Nullable Loss loss;
@@ -62,9 +67,14 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
             throw new DisputedException();
         }
         Loss known = loss;
-        if (known != null && current > known.completedOperations()) {
+        if (known != null && isMissed(known)) {
             throw describe(known);
         }
+    }
+
+    /// Operation 0 is the start, when ranks measure their links: who has left in order has done that.
+    private boolean isMissed(Loss gone) {
+        return current > gone.completedOperations() || (current == 0 && !gone.orderly());
     }
 
     /// The first loss counts, but a failure outdoes a rank that left in order: operations that the
@@ -83,15 +93,24 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         disputed = operation;
     }
 
-    /// Waits a while for news of the loss that must be behind a failure seen here.
-    @Nullable HorovodException awaitLoss(Duration patience) {
+    /// The better story of a failure seen here: the loss behind it, when news of one comes soon.
+    public HorovodException explain(HorovodException failure) {
         try {
-            lossKnown.await(patience.toMillis(), TimeUnit.MILLISECONDS);
+            lossKnown.await(NEWS_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
         Loss known = loss;
-        return known == null ? null : describe(known);
+        if (known != null) {
+            return describe(known);
+        }
+        return failure instanceof LinkBrokenException broken
+                ? new PeerLostException(
+                        broken.peer(),
+                        "an unknown host",
+                        "rank %d is lost: %s".formatted(broken.peer(), broken.getMessage()),
+                        broken)
+                : failure;
     }
 
     private static HorovodException describe(Loss loss) {

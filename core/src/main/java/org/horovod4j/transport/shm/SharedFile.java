@@ -1,6 +1,7 @@
 package org.horovod4j.transport.shm;
 
 import static java.nio.file.StandardOpenOption.CREATE_NEW;
+import static java.nio.file.StandardOpenOption.DELETE_ON_CLOSE;
 import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
 
@@ -12,6 +13,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
@@ -26,6 +28,12 @@ final class SharedFile implements AutoCloseable {
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
     private static final String PREFIX = "horovod4j-";
     private static final int ZEROS = 1 << 20;
+
+    private static final Set<OpenOption> NAMED = Set.of(CREATE_NEW, READ, WRITE);
+
+    /// On Linux the JDK deletes a file with `DELETE_ON_CLOSE` as soon as it has opened it, so that hardly
+    /// a moment is left in which a process that is killed would leave the file behind.
+    private static final Set<OpenOption> NAMELESS = Set.of(CREATE_NEW, READ, WRITE, DELETE_ON_CLOSE);
 
     private final Path path;
     private final Path name;
@@ -44,18 +52,17 @@ final class SharedFile implements AutoCloseable {
     /// @throws IOException when the folder cannot be written or has no room: pages are taken now, so
     ///     that no later access to them can fail
     static SharedFile create(Path folder, long byteSize, Arena arena) throws IOException {
-        Path name = named(folder, ThreadLocalRandom.current().nextLong(Long.MAX_VALUE));
+        long number = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
+        Path name = named(folder.toRealPath(), number);
+        boolean nameless = Files.isDirectory(DESCRIPTORS);
         FileChannel channel =
                 FileChannel.open(
                         name,
-                        Set.of(CREATE_NEW, READ, WRITE),
+                        nameless ? NAMELESS : NAMED,
                         PosixFilePermissions.asFileAttribute(
                                 PosixFilePermissions.fromString("rw-------")));
         try {
-            Path path = descriptor(name);
-            if (!path.equals(name)) {
-                Files.delete(name);
-            }
+            Path path = nameless ? descriptor(name) : name;
             reserve(channel, byteSize);
             MemorySegment memory =
                     channel.map(FileChannel.MapMode.READ_WRITE, 0, byteSize, arena);
@@ -116,13 +123,10 @@ final class SharedFile implements AutoCloseable {
     }
 
     private static Path descriptor(Path name) throws IOException {
-        if (!Files.isDirectory(DESCRIPTORS)) {
-            return name;
-        }
-        Path real = name.toRealPath();
+        Path deleted = Path.of(name + " (deleted)"); // as the kernel shows it
         try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(DESCRIPTORS)) {
             for (Path descriptor : descriptors) {
-                if (pointsTo(descriptor, real)) {
+                if (pointsTo(descriptor, deleted)) {
                     return Path.of(
                             "/proc",
                             Long.toString(ProcessHandle.current().pid()),
@@ -131,7 +135,7 @@ final class SharedFile implements AutoCloseable {
                 }
             }
         }
-        return name;
+        throw new NoSuchFileException(name.toString(), null, "it has no descriptor in " + DESCRIPTORS);
     }
 
     private static boolean pointsTo(Path descriptor, Path target) throws IOException {
