@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
-import java.util.ArrayList;
-import java.util.List;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
@@ -20,11 +18,15 @@ import org.horovod4j.testing.Samples;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
+import java.util.ArrayList;
+import java.util.List;
+
 class AllreduceTest {
     private static final long SEED = 20_25;
 
     /// What all ranks bring and what each should get; made once, and read by all of them.
-    private record Case(String name, List<Tensor> inputs, ReduceOp op, Scale scale, Tensor expected) {
+    private record Case(
+            String name, List<Tensor> inputs, ReduceOp op, Scale scale, Tensor expected) {
         static Case of(int ranks, DataType type, Shape shape, ReduceOp op, Scale scale) {
             List<Tensor> inputs = Samples.forRanks(ranks, type, shape, op, SEED);
             return new Case(
@@ -88,7 +90,8 @@ class AllreduceTest {
     @FewLayouts
     void shapesOfNoneToThreeDimensionsAreKept(Layout layout) {
         List<Case> cases = new ArrayList<>();
-        for (Shape shape : List.of(Shape.SCALAR, Shape.of(17), Shape.of(17, 3), Shape.of(5, 1, 7))) {
+        for (Shape shape :
+                List.of(Shape.SCALAR, Shape.of(17), Shape.of(17, 3), Shape.of(5, 1, 7))) {
             cases.add(Case.of(layout.size(), DataType.FLOAT32, shape, ReduceOp.SUM, Scale.NONE));
         }
         checkAll(layout, cases);
@@ -103,8 +106,7 @@ class AllreduceTest {
                         List.of(Scale.before(0.5), Scale.after(0.25), new Scale(4, -0.5))) {
                     for (long count : new long[] {0, 7, 10_007}) {
                         cases.add(
-                                Case.of(
-                                        layout.size(), type, Shape.of(count), ReduceOp.SUM, scale));
+                                Case.of(layout.size(), type, Shape.of(count), ReduceOp.SUM, scale));
                     }
                 }
             }
@@ -132,8 +134,7 @@ class AllreduceTest {
                 Samples.forRanks(communicator.size(), type, Shape.of(997), ReduceOp.SUM, SEED);
         Tensor tensor = Samples.copy(inputs.get(communicator.rank()));
         communicator.allreduce("rounded", tensor, ReduceOp.SUM, scale);
-        assertThat(tensor)
-                .isWithin(tolerance, Reference.allreduce(inputs, ReduceOp.SUM, scale));
+        assertThat(tensor).isWithin(tolerance, Reference.allreduce(inputs, ReduceOp.SUM, scale));
     }
 
     @FewLayouts
@@ -204,8 +205,7 @@ class AllreduceTest {
                 .run(
                         comm -> {
                             for (Case each : cases) {
-                                Tensor tensor =
-                                        Samples.shared(comm, each.inputs.get(comm.rank()));
+                                Tensor tensor = Samples.shared(comm, each.inputs.get(comm.rank()));
                                 comm.allreduce(each.name, tensor, each.op, each.scale);
                                 assertThat(tensor).as(each.name).hasTheBitsOf(each.expected);
                             }
@@ -213,18 +213,25 @@ class AllreduceTest {
     }
 
     @FewLayouts
-    void sharedTensorsOfSomeRanksMeetPrivateOnesOfOthers(Layout layout) {
-        Case each = Case.of(layout.size(), DataType.FLOAT32, 100_003, ReduceOp.SUM);
+    void tensorsOfTheRanksMayLieInDifferentMemory(Layout layout) {
+        List<Case> cases = new ArrayList<>();
+        for (long count : new long[] {3, 5_003, 100_003, 700_001}) {
+            cases.add(Case.of(layout.size(), DataType.FLOAT32, count, ReduceOp.SUM));
+        }
         layout.world()
                 .run(
                         comm -> {
-                            Tensor input = each.inputs.get(comm.rank());
-                            Tensor tensor =
-                                    comm.rank() % 2 == 0
-                                            ? Samples.shared(comm, input)
-                                            : Samples.onHeap(input);
-                            comm.allreduce("mixed", tensor, ReduceOp.SUM);
-                            assertThat(tensor).hasTheBitsOf(each.expected);
+                            for (Case each : cases) {
+                                Tensor input = each.inputs.get(comm.rank());
+                                Tensor tensor =
+                                        switch (comm.rank() % 3) {
+                                            case 0 -> Samples.shared(comm, input);
+                                            case 1 -> Samples.onHeap(input);
+                                            default -> Samples.copy(input);
+                                        };
+                                comm.allreduce(each.name, tensor, ReduceOp.SUM);
+                                assertThat(tensor).as(each.name).hasTheBitsOf(each.expected);
+                            }
                         });
     }
 

@@ -1,0 +1,79 @@
+package org.horovod4j.collectives;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.collectives.algorithm.Allreduce;
+import org.horovod4j.collectives.algorithm.DoublingAllreduce;
+import org.horovod4j.collectives.algorithm.HalvingDoublingAllreduce;
+import org.horovod4j.collectives.algorithm.RingAllreduce;
+import org.horovod4j.collectives.algorithm.TreeAllreduce;
+import org.horovod4j.option.AllreduceChoice;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class AllreduceSelectorTest {
+    /// A message costs as much as 50 000 bytes.
+    private static final CostModel COSTS = new CostModel(20_000, 0.4);
+
+    private static Allreduce choose(AllreduceChoice wanted, int size, long bytes) {
+        return new AllreduceSelector(COSTS, wanted).algorithm(size, bytes);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 1, 4_096, 1 << 20, 1L << 33})
+    void twoRanksSwapTheirTensorsWhateverTheSize(long bytes) {
+        assertThat(choose(AllreduceChoice.AUTO, 2, bytes)).isInstanceOf(DoublingAllreduce.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {3, 4, 5, 8, 16, 100})
+    void smallTensorsTakeTheFewestSteps(int size) {
+        assertThat(choose(AllreduceChoice.AUTO, size, 8)).isInstanceOf(DoublingAllreduce.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {3, 4, 5, 8, 16, 100})
+    void largeTensorsGoRoundARing(int size) {
+        assertThat(choose(AllreduceChoice.AUTO, size, 1L << 30)).isInstanceOf(RingAllreduce.class);
+    }
+
+    @Test
+    void middlingTensorsOfManyRanksAreHalvedAndDoubled() {
+        assertThat(choose(AllreduceChoice.AUTO, 16, 1 << 20))
+                .isInstanceOf(HalvingDoublingAllreduce.class);
+    }
+
+    @Test
+    void theAlgorithmAskedForIsTakenWhateverItCosts() {
+        for (long bytes : new long[] {0, 1L << 30}) {
+            assertThat(choose(AllreduceChoice.RING, 8, bytes)).isInstanceOf(RingAllreduce.class);
+            assertThat(choose(AllreduceChoice.TREE, 8, bytes)).isInstanceOf(TreeAllreduce.class);
+            assertThat(choose(AllreduceChoice.DOUBLING, 8, bytes))
+                    .isInstanceOf(DoublingAllreduce.class);
+            assertThat(choose(AllreduceChoice.HALVING_DOUBLING, 8, bytes))
+                    .isInstanceOf(HalvingDoublingAllreduce.class);
+        }
+    }
+
+    @ParameterizedTest(name = "{0} ranks, {1} bytes")
+    @CsvSource({
+        // steps of a latency each, and bytes sent one after the other
+        "2, 1000, 2, 1000, 1, 1000",
+        "4, 1000, 6, 1500, 2, 2000",
+        "8, 800, 14, 1400, 3, 2400",
+        "5, 1000, 8, 1600, 4, 4000"
+    })
+    void costsAreStepsAndBytes(
+            int size,
+            long bytes,
+            int ringSteps,
+            long ringBytes,
+            int doublingSteps,
+            long doublingBytes) {
+        CostModel model = new CostModel(1_000_000, 1);
+        assertThat(model.ring(size, bytes)).isEqualTo(1e6 * ringSteps + ringBytes);
+        assertThat(model.doubling(size, bytes)).isEqualTo(1e6 * doublingSteps + doublingBytes);
+    }
+}

@@ -1,0 +1,92 @@
+package org.horovod4j.collectives;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.testing.EveryLayout;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.World;
+import org.horovod4j.testing.World.Transport;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/// Random bits, so that sums round, overflow and are NaN: still all ranks end with the same.
+///
+/// A NaN counts as any other one. Of two that meet the processor keeps the first, but the compiler
+/// is free to swap operands, so that nothing can be promised about the bits inside a NaN.
+class BitIdentityTest {
+    private static final List<DataType> FLOATS =
+            List.of(DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32, DataType.FLOAT64);
+
+    /// Below and above each size at which another algorithm takes over.
+    private static final long[] COUNTS = {1, 2, 1_009, 1_010, 20_011, 300_007};
+
+    @EveryLayout
+    void allRanksEndWithTheSameBits(Layout layout) {
+        List<List<Long>> results = layout.world().call(BitIdentityTest::fingerprints);
+        assertThat(results).allSatisfy(each -> assertThat(each).isEqualTo(results.getFirst()));
+    }
+
+    static Stream<Arguments> algorithms() {
+        return Stream.of(
+                        AllreduceChoice.RING,
+                        AllreduceChoice.HALVING_DOUBLING,
+                        AllreduceChoice.TREE,
+                        AllreduceChoice.DOUBLING)
+                .flatMap(
+                        algorithm ->
+                                Stream.of(
+                                                new Layout(3, 1, Transport.LOCAL),
+                                                new Layout(5, 5, Transport.LOCAL),
+                                                new Layout(8, 3, Transport.LOCAL),
+                                                new Layout(4, 2, Transport.SHM),
+                                                new Layout(6, 1, Transport.TCP))
+                                        .map(layout -> Arguments.of(algorithm, layout)));
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("algorithms")
+    void twoRunsOfAnAlgorithmGiveTheSameBits(AllreduceChoice algorithm, Layout layout) {
+        World world = layout.world().allreduce(algorithm);
+        List<List<Long>> first = world.call(BitIdentityTest::fingerprints);
+        List<List<Long>> second = world.call(BitIdentityTest::fingerprints);
+        assertThat(first).allSatisfy(each -> assertThat(each).isEqualTo(first.getFirst()));
+        assertThat(second).isEqualTo(first);
+    }
+
+    /// A number for each reduction that tells its bits from others, order included.
+    private static List<Long> fingerprints(Communicator communicator) {
+        List<Long> fingerprints = new ArrayList<>();
+        for (DataType type : FLOATS) {
+            for (long count : COUNTS) {
+                ReduceOp op = count % 2 == 0 ? ReduceOp.PRODUCT : ReduceOp.AVERAGE;
+                long seed = count * 1_000 + communicator.rank();
+                Tensor tensor = Samples.anyBits(type, Shape.of(count), seed);
+                communicator.allreduce("random", tensor, op, new Scale(0.3, 1.7));
+                fingerprints.add(fingerprint(Samples.withOneNaN(tensor)));
+            }
+        }
+        return fingerprints;
+    }
+
+    private static long fingerprint(Tensor tensor) {
+        long hash = tensor.elementCount();
+        for (byte bits : tensor.segment().toArray(ValueLayout.JAVA_BYTE)) {
+            hash = hash * 0x5851f42d4c957f2dL + bits;
+        }
+        return hash;
+    }
+}

@@ -1,0 +1,102 @@
+package org.horovod4j.collectives;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.Handle;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.testing.EveryLayout;
+import org.horovod4j.testing.FewLayouts;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.List;
+
+class BroadcastTest {
+    private static void check(Communicator communicator, DataType type, Shape shape, int rootRank) {
+        List<Tensor> inputs =
+                Samples.forRanks(communicator.size(), type, shape, ReduceOp.SUM, rootRank);
+        Tensor tensor = Samples.copy(inputs.get(communicator.rank()));
+        Tensor result = communicator.broadcast("tensor", tensor, rootRank);
+        assertThat(result).isSameAs(tensor);
+        assertThat(tensor).hasTheBitsOf(inputs.get(rootRank));
+    }
+
+    @EveryLayout
+    void everyRankEndsWithTheTensorOfTheRootWhicheverItIs(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            for (int root = 0; root < comm.size(); root++) {
+                                for (DataType type : DataType.values()) {
+                                    check(comm, type, Shape.of(7, 3), root);
+                                }
+                            }
+                        });
+    }
+
+    @EveryLayout
+    void anyNumberOfElementsIsBroadcast(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            check(comm, DataType.FLOAT64, Shape.SCALAR, comm.size() - 1);
+                            for (long count : new long[] {0, 1, 4_096, 4_099, 10_007, 131_073}) {
+                                check(comm, DataType.FLOAT32, Shape.of(count), 0);
+                                check(comm, DataType.FLOAT32, Shape.of(count), comm.size() / 2);
+                            }
+                        });
+    }
+
+    @FewLayouts
+    void largeTensorsAreBroadcast(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            check(comm, DataType.FLOAT32, Shape.of(1_000_003), 0);
+                            check(comm, DataType.UINT8, Shape.of(3_000_017), comm.size() - 1);
+                        });
+    }
+
+    @FewLayouts
+    void broadcastsFromDifferentRootsMayBeUnderWayTogether(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            List<Handle<Tensor>> handles = new ArrayList<>();
+                            for (int root = 0; root < comm.size(); root++) {
+                                Tensor tensor = Tensor.of(new int[] {comm.rank(), -comm.rank()});
+                                handles.add(comm.broadcastAsync("from " + root, tensor, root));
+                            }
+                            for (int root = 0; root < comm.size(); root++) {
+                                assertThat(handles.get(root).join().toIntArray())
+                                        .containsExactly(root, -root);
+                            }
+                        });
+    }
+
+    @Test
+    void aRootThatDoesNotExistIsRefusedWhereItIsNamed() {
+        World.run(
+                2,
+                comm -> {
+                    Tensor tensor = Tensor.of(new float[] {1});
+                    for (int root : new int[] {-1, 2}) {
+                        assertThatThrownBy(() -> comm.broadcast("weights", tensor, root))
+                                .isInstanceOf(IllegalArgumentException.class)
+                                .hasMessageContaining("'weights'")
+                                .hasMessageContaining("root rank " + root)
+                                .hasMessageContaining("from 0 to 1");
+                    }
+                    comm.broadcast("weights", tensor, 1);
+                });
+    }
+}

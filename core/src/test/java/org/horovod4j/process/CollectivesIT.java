@@ -1,0 +1,66 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RendezvousHost;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+
+/// Every collective, between processes.
+class CollectivesIT {
+    /// Runs every collective and waits for a cue, so that the test can look at the process.
+    static final class Worker {
+        private Worker() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            new EveryCollective(Hvd.communicator()).run();
+            System.out.println("done");
+            Cue.await();
+            Hvd.shutdown();
+        }
+    }
+
+    @ParameterizedTest(name = "{0} ranks, transport {1}, server in {2}")
+    @CsvSource({
+        "2, auto, LAUNCHER", "3, auto, RANK0", "4, auto, LAUNCHER",
+        "2, tcp, RANK0", "3, tcp, LAUNCHER", "4, tcp, RANK0",
+    })
+    void everyRankGetsWhatALoopOverAllRanksWouldGive(
+            int size, String transport, RendezvousHost server) throws IOException {
+        JobPlan plan =
+                JobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport).servedBy(server);
+        try (Job job = plan.start()) {
+            finish(job);
+        }
+    }
+
+    /// Lazy links: what shares memory needs no socket but the one that tells of life and death.
+    @Test
+    void sixteenProcessesOfOneHostNeedOneConnectionEach() throws IOException {
+        try (Job job = JobPlan.of(16, Worker.class).start()) {
+            job.awaitLine("done");
+            for (RankProcess rank : job.ranks()) {
+                TcpSockets sockets = TcpSockets.of(rank.pid());
+                assertThat(sockets.established()).as("connections").hasSize(1);
+                assertThat(sockets.established().getFirst().remotePort())
+                        .isEqualTo(job.rendezvousPort());
+                assertThat(sockets.listening()).as("listeners").hasSize(1);
+            }
+            finish(job);
+        }
+    }
+
+    private static void finish(Job job) throws IOException {
+        job.awaitLine("done");
+        for (RankProcess rank : job.ranks()) {
+            rank.cue();
+        }
+        job.awaitSuccess();
+    }
+}

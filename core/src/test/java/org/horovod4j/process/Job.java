@@ -1,0 +1,177 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.trust.Secret;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/// The ranks of one job, each a process.
+///
+/// Closing it ends what still runs, and fails the test when a process or a shared file is left.
+final class Job implements AutoCloseable {
+    /// Generous, for a machine with other work to do: only what hangs takes this long.
+    static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final JobPlan plan;
+    private final String id = "it-" + UUID.randomUUID();
+    private final Secret secret = Secret.random();
+    private final SharedFiles files = SharedFiles.present();
+    private final @Nullable RendezvousServer server;
+    private final int port;
+    private final SortedMap<Integer, RankProcess> ranks = new TreeMap<>();
+
+    Job(JobPlan plan) throws IOException {
+        this.plan = plan;
+        this.server = plan.server() == RendezvousHost.LAUNCHER ? serve() : null;
+        this.port = server == null ? freePort() : server.address().getPort();
+    }
+
+    /// Starts a rank, which had not been started with the others.
+    RankProcess start(int rank) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(plan.commandOf(rank));
+        builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
+        builder.environment().putAll(variables(rank));
+        RankProcess process = new RankProcess(rank, builder);
+        ranks.put(rank, process);
+        if (server != null) {
+            process.onExit(how -> server.reportExit(rank, how));
+        }
+        return process;
+    }
+
+    RankProcess rank(int rank) {
+        RankProcess process = ranks.get(rank);
+        if (process == null) {
+            throw new IllegalArgumentException("rank " + rank + " was not started");
+        }
+        return process;
+    }
+
+    /// All ranks that were started, but the one given.
+    List<RankProcess> othersThan(int rank) {
+        return ranks.values().stream().filter(each -> each.rank() != rank).toList();
+    }
+
+    Collection<RankProcess> ranks() {
+        return ranks.values();
+    }
+
+    /// Where the rendezvous server listens.
+    int rendezvousPort() {
+        return port;
+    }
+
+    /// Waits until every rank that was started has printed a line that begins like this.
+    void awaitLine(String beginning) {
+        ranks.values().forEach(rank -> rank.awaitLine(beginning));
+    }
+
+    /// Waits for all ranks to end, and wants all of them to end well.
+    void awaitSuccess() {
+        awaitExits(ranks.values(), PATIENCE);
+        assertThat(ranks.values())
+                .as(this::output)
+                .allSatisfy(rank -> assertThat(rank.exitCode()).isZero());
+    }
+
+    /// Waits for these ranks to end, however they do.
+    ///
+    /// @return how long that took
+    Duration awaitExits(Collection<RankProcess> some, Duration limit) {
+        long start = System.nanoTime();
+        CompletableFuture<?> exits =
+                CompletableFuture.allOf(
+                        some.stream().map(RankProcess::exit).toArray(CompletableFuture[]::new));
+        var _ =
+                exits.copy()
+                        .completeOnTimeout(null, limit.toMillis(), TimeUnit.MILLISECONDS)
+                        .join();
+        Duration took = Duration.ofNanos(System.nanoTime() - start);
+        assertThat(some.stream().filter(RankProcess::isAlive).map(RankProcess::rank))
+                .as(() -> "ranks that still run after " + limit.toSeconds() + " s\n" + output())
+                .isEmpty();
+        return took;
+    }
+
+    /// All that the ranks have printed, for the message of a failure.
+    String output() {
+        return ranks.values().stream()
+                .map(rank -> "--- rank %d\n%s".formatted(rank.rank(), rank.output()))
+                .collect(Collectors.joining("\n"));
+    }
+
+    @Override
+    public void close() {
+        ranks.values().forEach(RankProcess::destroy);
+        if (server != null) {
+            server.close();
+        }
+        await().atMost(PATIENCE)
+                .untilAsserted(
+                        () -> {
+                            assertThat(Processes.marked(environmentMark())).isEmpty();
+                            assertThat(files.added()).as("shared files left behind").isEmpty();
+                        });
+    }
+
+    private String environmentMark() {
+        return Options.JOB_ID.variable() + "=" + id;
+    }
+
+    private Map<String, String> variables(int rank) {
+        Map<String, String> all = new HashMap<>();
+        all.put(Options.RANK.variable(), Integer.toString(rank));
+        all.put(Options.SIZE.variable(), Integer.toString(plan.size()));
+        all.put(Options.RENDEZVOUS_ADDR.variable(), "127.0.0.1");
+        all.put(Options.RENDEZVOUS_PORT.variable(), Integer.toString(port));
+        all.put(
+                Options.RENDEZVOUS_SERVER.variable(),
+                Options.RENDEZVOUS_SERVER.format(plan.server()));
+        all.put(Options.SECRET_KEY.variable(), secret.encode());
+        all.put(Options.JOB_ID.variable(), id);
+        all.putAll(plan.variablesOf(rank));
+        return all;
+    }
+
+    private RendezvousServer serve() {
+        return RendezvousServer.start(
+                secret,
+                plan.size(),
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                option(Options.HEARTBEAT_TIMEOUT),
+                option(Options.START_TIMEOUT));
+    }
+
+    private Duration option(Option<Duration> option) {
+        return new Environment(plan.variables()).get(option);
+    }
+
+    /// A port that was free a moment ago, for rank 0 to listen at.
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package org.horovod4j.process;
+
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RendezvousHost;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/// A job to be started: a program, how many ranks, and what each of them is told.
+///
+/// Unless [#servedBy] says otherwise the test serves the rendezvous, as a launcher would.
+final class JobPlan {
+    /// The host that ranks name when a test does not give them another.
+    static final String HOST = "alpha";
+
+    private final int size;
+    private final Class<?> program;
+    private final List<String> arguments;
+    private final Map<String, String> variables = new HashMap<>();
+    private final Map<Integer, Map<String, String>> ownVariables = new HashMap<>();
+    private final Map<Integer, List<String>> prefixes = new HashMap<>();
+    private RendezvousHost server = RendezvousHost.LAUNCHER;
+
+    private JobPlan(int size, Class<?> program, List<String> arguments) {
+        this.size = size;
+        this.program = program;
+        this.arguments = arguments;
+        with(Options.HOSTNAME, HOST);
+        with(Options.START_TIMEOUT, "60"); // sixteen JVMs on two busy cores take their time
+    }
+
+    /// @param program has a `main`, which all ranks run with these arguments
+    static JobPlan of(int size, Class<?> program, String... arguments) {
+        return new JobPlan(size, program, List.of(arguments));
+    }
+
+    JobPlan servedBy(RendezvousHost host) {
+        server = host;
+        return this;
+    }
+
+    /// Sets an option of all ranks.
+    JobPlan with(Option<?> option, String value) {
+        variables.put(option.variable(), value);
+        return this;
+    }
+
+    /// Sets an option of one rank.
+    JobPlan with(int rank, Option<?> option, String value) {
+        ownVariables.computeIfAbsent(rank, _ -> new HashMap<>()).put(option.variable(), value);
+        return this;
+    }
+
+    /// Starts a rank by way of another command, such as one that enters a namespace.
+    JobPlan within(int rank, String... prefix) {
+        prefixes.put(rank, List.of(prefix));
+        return this;
+    }
+
+    /// Starts all ranks.
+    Job start() throws IOException {
+        Job job = prepare();
+        for (int rank = 0; rank < size; rank++) {
+            job.start(rank);
+        }
+        return job;
+    }
+
+    /// A job whose ranks are yet to be started, each by [Job#start].
+    Job prepare() throws IOException {
+        return new Job(this);
+    }
+
+    int size() {
+        return size;
+    }
+
+    RendezvousHost server() {
+        return server;
+    }
+
+    Map<String, String> variables() {
+        return Map.copyOf(variables);
+    }
+
+    Map<String, String> variablesOf(int rank) {
+        Map<String, String> all = new HashMap<>(variables);
+        all.putAll(ownVariables.getOrDefault(rank, Map.of()));
+        return all;
+    }
+
+    List<String> commandOf(int rank) {
+        return JavaCommand.of(prefixes.getOrDefault(rank, List.of()), program, arguments);
+    }
+}

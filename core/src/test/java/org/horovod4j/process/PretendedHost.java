@@ -1,0 +1,56 @@
+package org.horovod4j.process;
+
+import static org.awaitility.Awaitility.await;
+
+import org.junit.jupiter.api.Assumptions;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/// A host within this machine: a namespace of process numbers, outside of which nobody can open the
+/// shared files of its processes. Sockets lead out of it, as between real hosts.
+final class PretendedHost implements AutoCloseable {
+    private static final String[] ENTER = {"unshare", "--pid", "--fork", "--mount-proc"};
+
+    private final Process keeper;
+
+    /// Makes one, or skips the test where that is not allowed.
+    PretendedHost() throws IOException {
+        assumePermitted();
+        keeper = command("sleep", "infinity").start();
+    }
+
+    private static void assumePermitted() {
+        try {
+            Processes.succeed(command("true").command().toArray(String[]::new));
+        } catch (IOException e) {
+            Assumptions.abort("only root may make namespaces of processes here: " + e.getMessage());
+        }
+    }
+
+    private static ProcessBuilder command(String... program) {
+        ProcessBuilder builder = new ProcessBuilder(ENTER);
+        builder.command().addAll(List.of(program));
+        return builder;
+    }
+
+    /// What to put before a command so that it runs on this host.
+    String[] entrance() {
+        // The child of `unshare` is the first process of the namespace, which lives as long as that
+        // one.
+        ProcessHandle first =
+                await().until(() -> keeper.children().findFirst(), Optional::isPresent)
+                        .orElseThrow();
+        return new String[] {
+            "nsenter", "--target", Long.toString(first.pid()), "--pid", "--mount", "--"
+        };
+    }
+
+    /// Ends the namespace and so all that runs in it.
+    @Override
+    public void close() {
+        keeper.descendants().forEach(ProcessHandle::destroyForcibly);
+        keeper.destroyForcibly();
+    }
+}

@@ -1,0 +1,142 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+
+/// One rank: its process, what it has printed, and the signals it can be sent.
+final class RankProcess {
+    private static final int SIGNALLED = 128;
+
+    private final int rank;
+    private final Process process;
+    private final Writer input;
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final CompletableFuture<Void> exit;
+
+    RankProcess(int rank, ProcessBuilder builder) throws IOException {
+        this.rank = rank;
+        this.process = builder.redirectErrorStream(true).start();
+        this.input = process.outputWriter(UTF_8);
+        CompletableFuture<Void> read = new CompletableFuture<>();
+        Thread.ofVirtual().name("output of rank " + rank).start(() -> read(read));
+        this.exit = CompletableFuture.allOf(process.onExit(), read);
+    }
+
+    int rank() {
+        return rank;
+    }
+
+    /// The JVM, which a command before it may have made its child.
+    ProcessHandle jvm() {
+        return process.descendants().reduce((_, last) -> last).orElse(process.toHandle());
+    }
+
+    long pid() {
+        return jvm().pid();
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /// Done when the process has ended and all it printed is known.
+    CompletableFuture<Void> exit() {
+        return exit;
+    }
+
+    int exitCode() {
+        return process.exitValue();
+    }
+
+    /// Tells `listener` how the process ended, in a launcher's words.
+    void onExit(Consumer<String> listener) {
+        var _ = process.onExit().thenAccept(ended -> listener.accept(ending(ended.exitValue())));
+    }
+
+    private static String ending(int code) {
+        return code > SIGNALLED ? "killed by signal " + (code - SIGNALLED) : "exit code " + code;
+    }
+
+    List<String> lines() {
+        return List.copyOf(lines);
+    }
+
+    String output() {
+        return String.join("\n", lines);
+    }
+
+    /// Waits for a line that begins like this, and gives it.
+    String awaitLine(String beginning) {
+        Optional<String> found =
+                await("rank " + rank + " prints '" + beginning + "'")
+                        .atMost(Job.PATIENCE)
+                        .pollInterval(Duration.ofMillis(20))
+                        .until(
+                                () -> line(beginning),
+                                line -> line.isPresent() || !process.isAlive());
+        assertThat(found).as(() -> "line '" + beginning + "' in\n" + output()).isPresent();
+        return found.orElseThrow();
+    }
+
+    private Optional<String> line(String beginning) {
+        return lines.stream().filter(line -> line.startsWith(beginning)).findFirst();
+    }
+
+    /// What the rank has told of `occasion`.
+    Told told(String occasion) {
+        List<Told> all =
+                lines.stream()
+                        .flatMap(line -> Told.parse(line).stream())
+                        .filter(told -> told.occasion().equals(occasion))
+                        .toList();
+        assertThat(all).as(() -> "told of '" + occasion + "' in\n" + output()).hasSize(1);
+        return all.getFirst();
+    }
+
+    /// Gives the rank the word that it waits for; see [Cue].
+    void cue() throws IOException {
+        input.write("go\n");
+        input.flush();
+    }
+
+    /// `kill -9`.
+    void kill() {
+        jvm().destroyForcibly();
+    }
+
+    /// Stops it as a debugger or a frozen virtual machine would: its sockets stay open and silent.
+    void freeze() throws IOException {
+        Processes.signal("STOP", pid());
+    }
+
+    void thaw() throws IOException {
+        Processes.signal("CONT", pid());
+    }
+
+    void destroy() {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+    }
+
+    private void read(CompletableFuture<Void> done) {
+        try (BufferedReader reader = process.inputReader(UTF_8)) {
+            reader.lines().forEach(lines::add);
+            done.complete(null);
+        } catch (IOException | UncheckedIOException e) {
+            done.completeExceptionally(e);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package org.horovod4j.process;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/// The TCP sockets of one process: its descriptors, looked up in the kernel's tables of connections.
+record TcpSockets(List<Socket> all) {
+    private static final Pattern DESCRIPTOR = Pattern.compile("socket:\\[(\\d+)]");
+    private static final int LOCAL_ADDRESS = 1;
+    private static final int REMOTE_ADDRESS = 2;
+    private static final int STATE = 3;
+    private static final int INODE = 9;
+
+    TcpSockets {
+        all = List.copyOf(all);
+    }
+
+    record Socket(int localPort, int remotePort, State state, String inode) {}
+
+    enum State {
+        ESTABLISHED,
+        LISTENING,
+        OTHER;
+
+        static State of(String code) {
+            return switch (code) {
+                case "01" -> ESTABLISHED;
+                case "0A" -> LISTENING;
+                default -> OTHER;
+            };
+        }
+    }
+
+    static TcpSockets of(long pid) throws IOException {
+        Path process = Path.of("/proc", Long.toString(pid));
+        Set<String> inodes = inodes(process.resolve("fd"));
+        return new TcpSockets(
+                Stream.concat(table(process.resolve("net/tcp")), table(process.resolve("net/tcp6")))
+                        .filter(socket -> inodes.contains(socket.inode))
+                        .toList());
+    }
+
+    List<Socket> established() {
+        return all.stream().filter(socket -> socket.state == State.ESTABLISHED).toList();
+    }
+
+    List<Socket> listening() {
+        return all.stream().filter(socket -> socket.state == State.LISTENING).toList();
+    }
+
+    private static Set<String> inodes(Path descriptors) throws IOException {
+        Set<String> inodes = new HashSet<>();
+        try (var links = Files.newDirectoryStream(descriptors)) {
+            for (Path link : links) {
+                Matcher matcher = DESCRIPTOR.matcher(target(link));
+                if (matcher.matches()) {
+                    inodes.add(matcher.group(1));
+                }
+            }
+        }
+        return inodes;
+    }
+
+    private static String target(Path link) throws IOException {
+        try {
+            return Files.readSymbolicLink(link).toString();
+        } catch (NoSuchFileException e) { // closed in the meantime
+            return "";
+        }
+    }
+
+    private static Stream<Socket> table(Path file) throws IOException {
+        return Files.exists(file)
+                ? Files.readAllLines(file).stream().skip(1).map(TcpSockets::socket)
+                : Stream.empty();
+    }
+
+    private static Socket socket(String line) {
+        List<String> fields = List.of(line.strip().split("\\s+"));
+        return new Socket(
+                port(fields.get(LOCAL_ADDRESS)),
+                port(fields.get(REMOTE_ADDRESS)),
+                State.of(fields.get(STATE)),
+                fields.get(INODE));
+    }
+
+    /// The port of an address like `0100007F:1F90`.
+    private static int port(String address) {
+        return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1), 16);
+    }
+}

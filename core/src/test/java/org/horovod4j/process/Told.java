@@ -1,0 +1,68 @@
+package org.horovod4j.process;
+
+import org.horovod4j.PeerLostException;
+
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/// How a call of a rank ended, told from the rank's process to the test in a line of output.
+///
+/// @param occasion which call it was
+/// @param type the simple name of the exception
+/// @param lostRank the rank it names, where it is a [PeerLostException]
+/// @param host the host it names, likewise
+/// @param message its message
+record Told(String occasion, String type, int lostRank, String host, String message) {
+    /// The call did not fail.
+    static final String WENT_WELL = "none";
+
+    private static final int NOBODY = -2;
+    private static final Pattern LINE =
+            Pattern.compile("told (\\S+) (\\S+) (-?\\d+) '([^']*)' (.*)");
+
+    /// Makes a call and tells how it ended.
+    static void of(String occasion, Runnable call) {
+        Told told;
+        try {
+            call.run();
+            told = new Told(occasion, WENT_WELL, NOBODY, "", "");
+        } catch (PeerLostException e) {
+            told = of(occasion, e, e.lostRank(), e.host());
+        } catch (RuntimeException e) {
+            told = of(occasion, e, NOBODY, "");
+        }
+        System.out.println(told.line());
+    }
+
+    private static Told of(String occasion, RuntimeException e, int lostRank, String host) {
+        return new Told(
+                occasion,
+                e.getClass().getSimpleName(),
+                lostRank,
+                host,
+                String.valueOf(e.getMessage()));
+    }
+
+    private String line() {
+        return "told %s %s %d '%s' %s".formatted(occasion, type, lostRank, host, escape(message));
+    }
+
+    /// A message in one line, as a string literal of Java would have it.
+    private static String escape(String text) {
+        return text.replace("\\", "\\\\").replace("\n", "\\n");
+    }
+
+    static Optional<Told> parse(String line) {
+        Matcher matcher = LINE.matcher(line);
+        return matcher.matches()
+                ? Optional.of(
+                        new Told(
+                                matcher.group(1),
+                                matcher.group(2),
+                                Integer.parseInt(matcher.group(3)),
+                                matcher.group(4),
+                                matcher.group(5).translateEscapes()))
+                : Optional.empty();
+    }
+}

@@ -1,0 +1,169 @@
+package org.horovod4j.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.DataType;
+import org.horovod4j.Handle;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.testing.FewLayouts;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.Reference;
+import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
+
+class GroupsTest {
+    private static final List<Shape> SHAPES =
+            List.of(
+                    Shape.of(17),
+                    Shape.of(3, 5),
+                    Shape.of(0, 4),
+                    Shape.of(20_011),
+                    Shape.of(7, 1, 2));
+
+    /// What each rank brings to each tensor of a group: `inputs.get(tensor).get(rank)`.
+    private static List<List<Tensor>> inputs(int ranks, DataType type) {
+        return IntStream.range(0, SHAPES.size())
+                .mapToObj(i -> Samples.forRanks(ranks, type, SHAPES.get(i), ReduceOp.SUM, i))
+                .toList();
+    }
+
+    private static List<Tensor> copiesFor(int rank, List<List<Tensor>> inputs) {
+        return inputs.stream().map(ranks -> Samples.copy(ranks.get(rank))).toList();
+    }
+
+    @FewLayouts
+    void eachTensorOfAGroupIsReducedInPlace(Layout layout) {
+        List<List<Tensor>> inputs = inputs(layout.size(), DataType.FLOAT32);
+        layout.world()
+                .run(
+                        comm -> {
+                            for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
+                                List<Tensor> tensors = copiesFor(comm.rank(), inputs);
+                                assertThat(comm.groupedAllreduce("group", tensors, op))
+                                        .isEqualTo(tensors);
+                                for (int i = 0; i < tensors.size(); i++) {
+                                    assertThat(tensors.get(i))
+                                            .hasTheBitsOf(
+                                                    Reference.allreduce(
+                                                            inputs.get(i), op, Scale.NONE));
+                                }
+                            }
+                        });
+    }
+
+    @FewLayouts
+    void factorsApplyToEachTensorOfAGroup(Layout layout) {
+        List<List<Tensor>> inputs = inputs(layout.size(), DataType.INT32);
+        Scale scale = new Scale(2, 0.5);
+        layout.world()
+                .run(
+                        comm -> {
+                            List<Tensor> tensors = copiesFor(comm.rank(), inputs);
+                            Handle<List<Tensor>> handle =
+                                    comm.groupedAllreduceAsync(
+                                            "group", tensors, ReduceOp.SUM, scale);
+                            for (int i = 0; i < tensors.size(); i++) {
+                                assertThat(handle.join().get(i))
+                                        .hasTheBitsOf(
+                                                Reference.allreduce(
+                                                        inputs.get(i), ReduceOp.SUM, scale));
+                            }
+                        });
+    }
+
+    @FewLayouts
+    void eachTensorOfAGroupIsGathered(Layout layout) {
+        List<List<Tensor>> inputs = inputs(layout.size(), DataType.INT16);
+        layout.world()
+                .run(
+                        comm -> {
+                            List<Tensor> joined =
+                                    comm.groupedAllgather("group", copiesFor(comm.rank(), inputs));
+                            for (int i = 0; i < joined.size(); i++) {
+                                assertThat(joined.get(i))
+                                        .hasTheBitsOf(Reference.allgather(inputs.get(i)));
+                            }
+                        });
+    }
+
+    @FewLayouts
+    void eachTensorOfAGroupIsReducedAndScattered(Layout layout) {
+        List<List<Tensor>> inputs = inputs(layout.size(), DataType.FLOAT64);
+        layout.world()
+                .run(
+                        comm -> {
+                            List<Tensor> shares =
+                                    comm.groupedReducescatter(
+                                            "group", copiesFor(comm.rank(), inputs), ReduceOp.SUM);
+                            for (int i = 0; i < shares.size(); i++) {
+                                Tensor reduced =
+                                        Reference.allreduce(
+                                                inputs.get(i), ReduceOp.SUM, Scale.NONE);
+                                assertThat(shares.get(i))
+                                        .hasTheBitsOf(
+                                                Reference.share(reduced, comm.rank(), comm.size()));
+                            }
+                        });
+    }
+
+    @Test
+    void anEmptyGroupIsDoneAtOnce() {
+        World.run(
+                2,
+                comm -> {
+                    assertThat(comm.groupedAllreduce("none", List.of(), ReduceOp.SUM)).isEmpty();
+                    assertThat(comm.groupedAllgather("none", List.of())).isEmpty();
+                    comm.barrier();
+                });
+    }
+
+    @Test
+    void theNamesOfAGroupAreInFlightTogether() {
+        CountDownLatch refused = new CountDownLatch(1);
+        World.run(
+                2,
+                comm -> {
+                    Tensor a = Tensor.of(new int[] {1});
+                    Tensor b = Tensor.of(new int[] {2});
+                    if (comm.rank() == 1) {
+                        refused.await();
+                    }
+                    Handle<List<Tensor>> group =
+                            comm.groupedAllreduceAsync(
+                                    "group", List.of(a, b), ReduceOp.SUM, Scale.NONE);
+                    if (comm.rank() == 0) {
+                        assertThatThrownBy(() -> comm.groupedAllgatherAsync("group", List.of(a, b)))
+                                .isInstanceOf(IllegalArgumentException.class)
+                                .hasMessageContaining("'group_1of2' is in flight");
+                        refused.countDown();
+                    }
+                    group.join();
+                    assertThat(a.toIntArray()).containsExactly(2);
+                    assertThat(b.toIntArray()).containsExactly(4);
+                });
+    }
+
+    @Test
+    void aGroupWithOneWrongTensorIsRefusedWhole() {
+        World.run(
+                2,
+                comm -> {
+                    Tensor good = Tensor.of(new int[] {1});
+                    Tensor bad = Tensor.zeros(DataType.INT32, Shape.SCALAR);
+                    assertThatThrownBy(() -> comm.groupedAllgather("group", List.of(good, bad)))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("'group_2of2'");
+                    comm.barrier();
+                });
+    }
+}

@@ -1,0 +1,130 @@
+package org.horovod4j.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.Handle;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Tensor;
+import org.horovod4j.testing.FewLayouts;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
+
+class HandlesTest {
+    @FewLayouts
+    void manyOperationsUnderWayEndEachWithItsOwnResult(Layout layout) {
+        int[] lengths = {0, 1, 7, 1_009, 10_007, 3, 100_003, 2};
+        layout.world()
+                .run(
+                        comm -> {
+                            List<Handle<Tensor>> handles = new ArrayList<>();
+                            for (int i = 0; i < 200; i++) {
+                                float[] values = new float[lengths[i % lengths.length]];
+                                Arrays.fill(values, comm.rank() + i);
+                                handles.add(
+                                        comm.allreduceAsync(
+                                                "tensor " + i, Tensor.of(values), ReduceOp.SUM));
+                            }
+                            float ranks = IntStream.range(0, comm.size()).sum();
+                            for (int i = 0; i < handles.size(); i++) {
+                                float[] sums = new float[lengths[i % lengths.length]];
+                                Arrays.fill(sums, ranks + i * comm.size());
+                                assertThat(handles.get(i).join().toFloatArray()).isEqualTo(sums);
+                                assertThat(handles.get(i).isDone()).isTrue();
+                                assertThat(handles.get(i).cause()).isNull();
+                            }
+                        });
+    }
+
+    @Test
+    void aHandleIsDoneWhenAllRanksHaveComeAndNotBefore() {
+        CountDownLatch looked = new CountDownLatch(1);
+        World.run(
+                2,
+                comm -> {
+                    Tensor tensor = Tensor.of(new int[] {1});
+                    if (comm.rank() == 1) {
+                        looked.await();
+                    }
+                    Handle<Tensor> handle = comm.allreduceAsync("t", tensor, ReduceOp.SUM);
+                    if (comm.rank() == 0) {
+                        assertThat(handle.isDone()).isFalse();
+                        assertThat(handle.cause()).isNull();
+                        looked.countDown();
+                    }
+                    assertThat(handle.join()).isSameAs(tensor);
+                    assertThat(handle.isDone()).isTrue();
+                    assertThat(tensor.toIntArray()).containsExactly(2);
+                });
+    }
+
+    @Test
+    void aSynchronousCallWaitsForItsTurnBehindAsynchronousOnes() {
+        World.run(
+                3,
+                comm -> {
+                    float[] values = {1};
+                    Tensor tensor = Tensor.of(values);
+                    for (int i = 0; i < 10; i++) {
+                        comm.allreduceAsync("step " + i, tensor, ReduceOp.SUM);
+                    }
+                    comm.allreduce("last", tensor, tensor, ReduceOp.SUM, Scale.NONE);
+                    assertThat(values).containsExactly((float) Math.pow(3, 11));
+                });
+    }
+
+    @Test
+    void aNameInFlightIsRefusedAtOnceAndFreeAfterwards() {
+        CountDownLatch refused = new CountDownLatch(1);
+        World.run(
+                2,
+                comm -> {
+                    Tensor tensor = Tensor.of(new int[] {1});
+                    if (comm.rank() == 1) {
+                        refused.await();
+                    }
+                    Handle<Tensor> first = comm.allreduceAsync("twice", tensor, ReduceOp.SUM);
+                    if (comm.rank() == 0) {
+                        assertThatThrownBy(() -> comm.allreduceAsync("twice", tensor, ReduceOp.SUM))
+                                .isInstanceOf(IllegalArgumentException.class)
+                                .hasMessageContaining("'twice' is in flight");
+                        assertThatThrownBy(() -> comm.allgather("twice", tensor))
+                                .isInstanceOf(IllegalArgumentException.class);
+                        refused.countDown();
+                    }
+                    first.join();
+                    comm.barrier();
+                    comm.allreduce("twice", tensor, ReduceOp.SUM);
+                    assertThat(tensor.toIntArray()).containsExactly(4);
+                });
+    }
+
+    @Test
+    void anInterruptDoesNotEndAWaitAndIsKept() {
+        CountDownLatch interrupted = new CountDownLatch(1);
+        World.run(
+                2,
+                comm -> {
+                    Tensor tensor = Tensor.of(new int[] {1});
+                    if (comm.rank() == 1) {
+                        interrupted.await();
+                    }
+                    Handle<Tensor> handle = comm.allreduceAsync("t", tensor, ReduceOp.SUM);
+                    if (comm.rank() == 0) {
+                        Thread.currentThread().interrupt();
+                        interrupted.countDown();
+                        handle.join();
+                        assertThat(Thread.interrupted()).isTrue();
+                    }
+                    assertThat(handle.join().toIntArray()).containsExactly(2);
+                });
+    }
+}

@@ -1,0 +1,144 @@
+package org.horovod4j.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.Handle;
+import org.horovod4j.MismatchException;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// Ranks that ask for different things hear of it, all of them and in the same words, and go on.
+@Timeout(
+        value = 60,
+        threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting would never end
+class MismatchTest {
+    @SeveralRanks
+    void everyRankHearsWhoAskedForWhatAndNothingHasChanged(Layout layout) {
+        List<Quarrel> quarrels = Quarrel.all();
+        reportsTheSameEverywhere(
+                layout,
+                comm ->
+                        IntStream.range(0, quarrels.size())
+                                .mapToObj(i -> quarrel(comm, quarrels.get(i), i % comm.size()))
+                                .toList());
+    }
+
+    @Tag("slow")
+    @SeveralRanks
+    void eachRankMayBeTheOddOneInEachQuarrel(Layout layout) {
+        reportsTheSameEverywhere(
+                layout,
+                comm ->
+                        Quarrel.all().stream()
+                                .flatMap(
+                                        each ->
+                                                IntStream.range(0, comm.size())
+                                                        .mapToObj(odd -> quarrel(comm, each, odd)))
+                                .toList());
+    }
+
+    private static void reportsTheSameEverywhere(
+            Layout layout, World.Function<List<String>> quarrels) {
+        List<List<String>> reports = layout.world().call(quarrels);
+        for (List<String> others : reports) {
+            assertThat(others).isEqualTo(reports.getFirst());
+        }
+    }
+
+    private static String quarrel(Communicator communicator, Quarrel quarrel, int odd) {
+        Quarrel.Asked mine = communicator.rank() == odd ? quarrel.odd() : quarrel.usual();
+        Tensor original = Samples.of(mine.type(), mine.shape(), ReduceOp.SUM, communicator.rank());
+        Tensor tensor = Samples.copy(original);
+        MismatchException report =
+                catchThrowableOfType(
+                        MismatchException.class, () -> mine.call().on(communicator, tensor));
+        assertThat(report).as("%s, rank %d being odd", quarrel, odd).isNotNull();
+        assertThat(report.getMessage())
+                .contains(quarrel.about())
+                .contains("  " + quarrel.usual().words())
+                .containsPattern(
+                        "\\Q  " + quarrel.odd().words() + "\\E\\d* on rank \\Q" + odd + "\\E\n");
+        assertThat(tensor).as("%s", quarrel).hasTheBitsOf(original);
+        goesOn(communicator);
+        return String.valueOf(report.getMessage());
+    }
+
+    private static void goesOn(Communicator communicator) {
+        int[] ranks = {communicator.rank(), 1};
+        communicator.allreduce("next", Tensor.of(ranks), ReduceOp.SUM);
+        int size = communicator.size();
+        assertThat(ranks).containsExactly(size * (size - 1) / 2, size);
+    }
+
+    @SeveralRanks
+    void reportsGroupTheRanksThatAgree(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            DataType type =
+                                    comm.rank() % 2 == 0 ? DataType.FLOAT32 : DataType.INT32;
+                            Tensor tensor = Tensor.zeros(type, Shape.of(17));
+                            MismatchException report =
+                                    catchThrowableOfType(
+                                            MismatchException.class,
+                                            () -> comm.allreduce("fc1", tensor, ReduceOp.SUM));
+                            String[] expected = EVEN_AND_ODD[comm.size()];
+                            assertThat(report.getMessage())
+                                    .isEqualTo(
+                                            """
+                                            allreduce of 'fc1': the ranks disagree on its data type
+                                              float32 on %s
+                                              int32 on %s
+                                            Convert it to one type on every rank."""
+                                                    .formatted((Object[]) expected));
+                            goesOn(comm);
+                        });
+    }
+
+    /// How a report names the even and the odd ranks of a world, by its size.
+    private static final String[][] EVEN_AND_ODD = {
+        {},
+        {},
+        {"rank 0", "rank 1"},
+        {"ranks 0, 2", "rank 1"},
+        {"ranks 0, 2", "ranks 1, 3"},
+        {"ranks 0, 2, 4", "ranks 1, 3"}
+    };
+
+    @SeveralRanks
+    void whatWasSubmittedBehindAMismatchStillRuns(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            long length = comm.rank() == 0 ? 3 : 4;
+                            Tensor disputed = Tensor.zeros(DataType.FLOAT32, Shape.of(length));
+                            int[] ranks = {comm.rank()};
+                            Handle<Tensor> bad =
+                                    comm.allreduceAsync("disputed", disputed, ReduceOp.SUM);
+                            Handle<Tensor> good = comm.allgatherAsync("good", Tensor.of(ranks));
+                            assertThat(good.join().elementCount()).isEqualTo(comm.size());
+                            assertThat(good.cause()).isNull();
+                            assertThat(bad.isDone()).isTrue();
+                            assertThat(bad.cause())
+                                    .isInstanceOf(MismatchException.class)
+                                    .hasMessageContaining("[3] on rank 0");
+                            // The name is free again.
+                            Tensor agreed = Tensor.zeros(DataType.FLOAT32, Shape.of(3));
+                            comm.allreduce("disputed", agreed, ReduceOp.SUM);
+                        });
+    }
+}

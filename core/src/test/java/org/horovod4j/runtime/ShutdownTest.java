@@ -1,0 +1,140 @@
+package org.horovod4j.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.Handle;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Shape;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.Tensor;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+
+/// A rank that leaves while others go on.
+@Timeout(
+        value = 60,
+        threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting would never end
+class ShutdownTest {
+    /// Every collective, long enough that ranks end at different moments.
+    private static void everyCollective(Communicator communicator, int last) {
+        int length = 200_003;
+        int size = communicator.size();
+        Tensor ones = Tensor.zeros(DataType.UINT8, Shape.of(length));
+        ones.segment().fill((byte) 1);
+        communicator.barrier();
+        assertThat(communicator.allgather("gathered", ones).elementCount())
+                .isEqualTo((long) length * size);
+        communicator.reducescatter("scattered", ones, ReduceOp.SUM);
+        communicator.alltoall("exchanged", ones, new int[size]);
+        if (last == 0) {
+            communicator.allreduce("last", ones, ReduceOp.SUM);
+            assertThat(ones.toByteArray()).containsOnly(size);
+        } else {
+            communicator.broadcast("last", ones, last - 1);
+            assertThat(ones.toByteArray()).containsOnly(1);
+        }
+    }
+
+    @SeveralRanks
+    void whatTheLeavingRankCompletedEndsWellEverywhere(Layout layout) {
+        for (int last = 0; last <= layout.size(); last++) {
+            int kind = last;
+            // Every rank leaves as soon as it is done, whoever is still at it.
+            layout.world().run(comm -> everyCollective(comm, kind));
+        }
+    }
+
+    @SeveralRanks
+    void theNextCollectiveOfTheOthersFailsAndNamesWhoLeft(Layout layout) {
+        int leaver = layout.size() - 1;
+        List<String> messages =
+                layout.world()
+                        .call(
+                                comm -> {
+                                    comm.barrier();
+                                    if (comm.rank() == leaver) {
+                                        comm.close();
+                                        return "";
+                                    }
+                                    float[] tensor = {1, 2};
+                                    String message = shutDown(() -> allreduce(comm, tensor));
+                                    assertThat(tensor).containsExactly(1, 2);
+                                    assertThat(shutDown(comm::barrier)).isEqualTo(message);
+                                    return message;
+                                });
+        for (String message : messages.subList(0, leaver)) {
+            assertThat(message).contains("rank " + leaver + " on host").contains("called shutdown");
+        }
+    }
+
+    private static void allreduce(Communicator communicator, float[] values) {
+        communicator.allreduce("next", values, ReduceOp.SUM);
+    }
+
+    private static String shutDown(Runnable collective) {
+        try {
+            collective.run();
+        } catch (ShutDownException e) {
+            return String.valueOf(e.getMessage());
+        }
+        throw new AssertionError("the collective went well, although a rank had left");
+    }
+
+    @SeveralRanks
+    void pendingOperationsOfTheOthersFailWhenARankLeaves(Layout layout) {
+        CountDownLatch submitted = new CountDownLatch(layout.size() - 1);
+        layout.world()
+                .run(
+                        comm -> {
+                            if (comm.rank() == 0) {
+                                submitted.await();
+                                comm.close();
+                                return;
+                            }
+                            Tensor tensor = Tensor.of(new float[] {1});
+                            Handle<Tensor> first =
+                                    comm.allreduceAsync("first", tensor, ReduceOp.SUM);
+                            Handle<Tensor> second = comm.allgatherAsync("second", tensor);
+                            submitted.countDown();
+                            assertThatThrownBy(first::join)
+                                    .isInstanceOf(ShutDownException.class)
+                                    .hasMessageContaining("rank 0 on host0 called shutdown");
+                            assertThatThrownBy(second::join).isInstanceOf(ShutDownException.class);
+                            assertThat(second.cause()).isInstanceOf(ShutDownException.class);
+                        });
+    }
+
+    @Test
+    void theLeavingRanksOwnOperationsFail() {
+        World.run(
+                2,
+                comm -> {
+                    if (comm.rank() == 1) {
+                        // The other one leaves, so this one's barrier may or may not be too late.
+                        assertThatThrownBy(comm::barrier).isInstanceOf(ShutDownException.class);
+                        return;
+                    }
+                    Tensor tensor = Tensor.of(new float[] {1});
+                    Handle<Tensor> running = comm.allreduceAsync("a", tensor, ReduceOp.SUM);
+                    Handle<Tensor> queued = comm.allreduceAsync("b", tensor, ReduceOp.SUM);
+                    comm.close();
+                    comm.close();
+                    assertThat(running.isDone()).isTrue();
+                    assertThatThrownBy(queued::join)
+                            .isInstanceOf(ShutDownException.class)
+                            .hasMessageContaining("this rank has called shutdown");
+                    assertThatThrownBy(() -> comm.allreduce("c", tensor, ReduceOp.SUM))
+                            .isInstanceOf(ShutDownException.class)
+                            .hasMessageContaining("call init");
+                });
+    }
+}

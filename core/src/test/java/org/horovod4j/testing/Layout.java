@@ -1,0 +1,59 @@
+package org.horovod4j.testing;
+
+import org.horovod4j.testing.World.Transport;
+
+import java.util.Arrays;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/// A world to test in: how many ranks, on how many hosts, and what carries their bytes.
+public record Layout(int size, int hosts, Transport transport) {
+    private static final int[] SIZES = {1, 2, 3, 4, 5, 8, 16};
+    private static final int MOST_HOSTS = 3;
+
+    /// Every size over every transport, on one host, two and three, evenly and unevenly. Over TCP no
+    /// rank shares memory, so that hosts make no difference.
+    public static Stream<Layout> all() {
+        return Arrays.stream(Transport.values())
+                .flatMap(
+                        transport ->
+                                Arrays.stream(SIZES)
+                                        .boxed()
+                                        .flatMap(size -> spread(size, transport)));
+    }
+
+    private static Stream<Layout> spread(int size, Transport transport) {
+        int most = transport == Transport.TCP ? 1 : Math.min(size, MOST_HOSTS);
+        return IntStream.rangeClosed(1, most).mapToObj(hosts -> new Layout(size, hosts, transport));
+    }
+
+    /// One of each path that a collective can take: alone, one host, a rank per host, some of each,
+    /// hosts that differ, sockets alone.
+    public static Stream<Layout> few() {
+        return Stream.of(
+                new Layout(1, 1, Transport.LOCAL),
+                new Layout(3, 1, Transport.LOCAL),
+                new Layout(3, 3, Transport.LOCAL),
+                new Layout(5, 2, Transport.LOCAL),
+                new Layout(2, 1, Transport.SHM),
+                new Layout(4, 2, Transport.SHM),
+                new Layout(5, 3, Transport.SHM),
+                new Layout(2, 1, Transport.TCP),
+                new Layout(5, 1, Transport.TCP));
+    }
+
+    /// Those of [#few] in which ranks can disagree.
+    public static Stream<Layout> fewOfSeveralRanks() {
+        return few().filter(layout -> layout.size() > 1);
+    }
+
+    public World world() {
+        return World.of(size).hosts(hosts).via(transport);
+    }
+
+    @Override
+    public String toString() {
+        return "%d rank%s on %d host%s via %s"
+                .formatted(size, size == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s", transport);
+    }
+}

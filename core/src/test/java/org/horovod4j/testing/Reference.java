@@ -1,0 +1,126 @@
+package org.horovod4j.testing;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Tensor;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/// What collectives should give, by the definition: one loop over elements, one over ranks.
+public final class Reference {
+    private Reference() {}
+
+    public static Tensor allreduce(List<Tensor> inputs, ReduceOp op, Scale scale) {
+        Tensor first = inputs.getFirst();
+        Tensor output = Tensor.zeros(first.dataType(), first.shape());
+        for (long i = 0; i < first.elementCount(); i++) {
+            if (first.dataType().isFloatingPoint()) {
+                Elements.set(output, i, real(inputs, i, op, scale));
+            } else {
+                Elements.set(output, i, integer(inputs, i, op, scale));
+            }
+        }
+        return output;
+    }
+
+    private static double real(List<Tensor> inputs, long index, ReduceOp op, Scale scale) {
+        double result = Elements.real(inputs.getFirst(), index) * scale.prescale();
+        for (Tensor input : inputs.subList(1, inputs.size())) {
+            double value = Elements.real(input, index) * scale.prescale();
+            result =
+                    switch (op) {
+                        case SUM, AVERAGE -> result + value;
+                        case PRODUCT -> result * value;
+                        case MIN -> Math.min(result, value);
+                        case MAX -> Math.max(result, value);
+                    };
+        }
+        return (op == ReduceOp.AVERAGE ? result / inputs.size() : result) * scale.postscale();
+    }
+
+    private static long integer(List<Tensor> inputs, long index, ReduceOp op, Scale scale) {
+        DataType type = inputs.getFirst().dataType();
+        long result = scaled(type, Elements.integer(inputs.getFirst(), index), scale.prescale());
+        for (Tensor input : inputs.subList(1, inputs.size())) {
+            long value = scaled(type, Elements.integer(input, index), scale.prescale());
+            result =
+                    switch (op) {
+                        case SUM, AVERAGE -> result + value;
+                        case PRODUCT -> result * value;
+                        case MIN -> Math.min(result, value);
+                        case MAX -> Math.max(result, value);
+                    };
+        }
+        long wrapped = wrapped(type, result);
+        return scaled(
+                type,
+                op == ReduceOp.AVERAGE ? wrapped / inputs.size() : wrapped,
+                scale.postscale());
+    }
+
+    /// What is left of an integer that may be too large; for `bool`, the sum is an or.
+    private static long wrapped(DataType type, long value) {
+        int unused = Long.SIZE - Byte.SIZE * type.byteSize();
+        return switch (type) {
+            case UINT8, UINT16 -> value << unused >>> unused;
+            case INT8, INT16, INT32, INT64 -> value << unused >> unused;
+            case BOOL -> value == 0 ? 0 : 1;
+            case FLOAT16, BFLOAT16, FLOAT32, FLOAT64 -> throw new AssertionError(type);
+        };
+    }
+
+    private static long scaled(DataType type, long value, double factor) {
+        return factor == 1.0
+                ? value
+                : Math.clamp(
+                        (long) (value * factor), Elements.least(type), Elements.greatest(type));
+    }
+
+    public static Tensor allgather(List<Tensor> inputs) {
+        long rows = inputs.stream().mapToLong(input -> input.shape().dimension(0)).sum();
+        Tensor first = inputs.getFirst();
+        Tensor output = Tensor.zeros(first.dataType(), first.shape().withRows(rows));
+        long at = 0;
+        for (Tensor input : inputs) {
+            MemorySegment.copy(input.segment(), 0, output.segment(), at, input.byteSize());
+            at += input.byteSize();
+        }
+        return output;
+    }
+
+    /// What `rank` receives when rank `r` sends `splits[r][t]` rows to each rank `t`.
+    public static Tensor alltoall(List<Tensor> inputs, int[][] splits, int rank) {
+        List<Tensor> pieces = new ArrayList<>();
+        for (int source = 0; source < inputs.size(); source++) {
+            long before = Arrays.stream(splits[source]).limit(rank).asLongStream().sum();
+            pieces.add(rows(inputs.get(source), before, before + splits[source][rank]));
+        }
+        return allgather(pieces);
+    }
+
+    /// The rows of a reduced tensor that reducescatter leaves with `rank`.
+    public static Tensor share(Tensor reduced, int rank, int ranks) {
+        long rows = reduced.shape().dimension(0);
+        long start = 0;
+        for (int before = 0; before < rank; before++) {
+            start += shareRows(rows, before, ranks);
+        }
+        return rows(reduced, start, start + shareRows(rows, rank, ranks));
+    }
+
+    private static long shareRows(long rows, int rank, int ranks) {
+        return rows / ranks + (rank < rows % ranks ? 1 : 0);
+    }
+
+    private static Tensor rows(Tensor tensor, long start, long end) {
+        long rowBytes = tensor.shape().rowElements() * tensor.dataType().byteSize();
+        return Tensor.of(
+                tensor.segment().asSlice(start * rowBytes, (end - start) * rowBytes),
+                tensor.dataType(),
+                tensor.shape().withRows(end - start));
+    }
+}

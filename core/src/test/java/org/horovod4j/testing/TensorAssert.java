@@ -1,0 +1,49 @@
+package org.horovod4j.testing;
+
+import org.assertj.core.api.AbstractAssert;
+import org.horovod4j.Tensor;
+
+/// Holds a tensor against the one it should be, and names the first element that differs.
+public final class TensorAssert extends AbstractAssert<TensorAssert, Tensor> {
+    private TensorAssert(Tensor actual) {
+        super(actual, TensorAssert.class);
+    }
+
+    public static TensorAssert assertThat(Tensor actual) {
+        return new TensorAssert(actual);
+    }
+
+    /// Type, shape and every bit are those of `expected`.
+    public TensorAssert hasTheBitsOf(Tensor expected) {
+        isLike(expected);
+        long difference = actual.segment().mismatch(expected.segment());
+        if (difference >= 0) {
+            fail(expected, difference / actual.dataType().byteSize());
+        }
+        return this;
+    }
+
+    /// Type and shape are those of `expected`, elements differ from it by at most `tolerance`.
+    public TensorAssert isWithin(double tolerance, Tensor expected) {
+        isLike(expected);
+        for (long i = 0; i < actual.elementCount(); i++) {
+            double distance = Elements.real(actual, i) - Elements.real(expected, i);
+            if (!(Math.abs(distance) <= tolerance)) {
+                fail(expected, i);
+            }
+        }
+        return this;
+    }
+
+    private void isLike(Tensor expected) {
+        if (actual.dataType() != expected.dataType() || !actual.shape().equals(expected.shape())) {
+            failWithMessage("expected %s but was %s", expected, actual);
+        }
+    }
+
+    private void fail(Tensor expected, long element) {
+        failWithMessage(
+                "expected element %d of %s to be %s but it was %s",
+                element, actual, Elements.real(expected, element), Elements.real(actual, element));
+    }
+}

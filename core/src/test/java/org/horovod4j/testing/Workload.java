@@ -1,0 +1,65 @@
+package org.horovod4j.testing;
+
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.testing.Step.Running;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/// A random mix of all collectives, the same on every rank, checked against the definition.
+public final class Workload {
+    /// How many asynchronous operations may be under way before the first is waited for.
+    private static final int UNDER_WAY = 7;
+
+    private final List<Step> steps;
+
+    private Workload(List<Step> steps) {
+        this.steps = steps;
+    }
+
+    /// As many operations as asked for, the same for the same seed.
+    ///
+    /// @param mostElements of any rank's tensor
+    public static Workload random(long seed, int ranks, int operations, int mostElements) {
+        RandomSteps random = new RandomSteps(seed, ranks, mostElements);
+        List<Step> steps = new ArrayList<>();
+        for (int i = 0; i < operations; i++) {
+            steps.add(random.next());
+        }
+        return new Workload(steps);
+    }
+
+    public void run(Communicator communicator) {
+        List<Running> running = new ArrayList<>();
+        for (int i = 0; i < steps.size(); i++) {
+            running.add(start(i, communicator));
+            if (running.size() > UNDER_WAY) {
+                check(i - UNDER_WAY, running.removeFirst(), communicator.rank());
+            }
+        }
+        int first = steps.size() - running.size();
+        for (int i = 0; i < running.size(); i++) {
+            check(first + i, running.get(i), communicator.rank());
+        }
+    }
+
+    private Running start(int index, Communicator communicator) {
+        try {
+            return steps.get(index).start(communicator, "operation " + index);
+        } catch (RuntimeException e) {
+            throw new AssertionError(describe(index), e);
+        }
+    }
+
+    private void check(int index, Running running, int rank) {
+        assertThat(running.join())
+                .as(describe(index))
+                .hasTheBitsOf(steps.get(index).expected(rank));
+    }
+
+    private String describe(int index) {
+        return "operation %d, %s".formatted(index, steps.get(index));
+    }
+}

@@ -1,0 +1,30 @@
+package org.horovod4j.transport;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/// Time that passes only when somebody sleeps or a test says so.
+public final class ManualClock implements Clock {
+    private final List<Long> sleeps = new ArrayList<>();
+    private long now = 1;
+
+    @Override
+    public long nanoTime() {
+        return now;
+    }
+
+    /// How long everybody slept, in order.
+    public List<Long> sleeps() {
+        return sleeps;
+    }
+
+    @Override
+    public void sleep(long nanos) {
+        sleeps.add(nanos);
+        now += nanos;
+    }
+
+    public void advance(long nanos) {
+        now += nanos;
+    }
+}

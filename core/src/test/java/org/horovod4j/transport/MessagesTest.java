@@ -1,0 +1,154 @@
+package org.horovod4j.transport;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/// [Outgoing] and [Incoming], over a link that cuts messages anywhere, from and to any memory.
+class MessagesTest {
+    private static final long STAMP = 0x1234_5678_9abc_def0L;
+    private static final int WINDOW = Wire.STAMP_BYTES + Wire.WINDOW_BYTES;
+
+    private final Outgoing outgoing = new Outgoing(Arena.ofAuto().allocate(WINDOW, 64));
+    private final Incoming incoming = new Incoming(Arena.ofAuto().allocate(WINDOW, 64));
+
+    /// Memory that the system can read and memory that it cannot.
+    private static List<MemorySegment> memories(int length) {
+        return List.of(MemorySegment.ofArray(new byte[length]), Arena.ofAuto().allocate(length, 1));
+    }
+
+    private static MemorySegment random(int length) {
+        byte[] bytes = new byte[length];
+        new SplittableRandom(length).nextBytes(bytes);
+        return MemorySegment.ofArray(bytes);
+    }
+
+    private void transfer(Link link, MemorySegment payload, Sink sink) {
+        outgoing.begin(link, STAMP, payload, 0, payload.byteSize());
+        incoming.begin(link, STAMP, sink);
+        while (!incoming.isDone()) {
+            boolean sent = !outgoing.isDone() && outgoing.step();
+            boolean received = incoming.step();
+            assertThat(sent || received).as("something moves").isTrue();
+        }
+        assertThat(outgoing.isDone()).isTrue();
+        assertThat(outgoing.taken()).isEqualTo(payload.byteSize());
+    }
+
+    @ParameterizedTest(name = "{0} bytes, {1} at a time")
+    @CsvSource({
+        "0, 1",
+        "1, 1",
+        "7, 3",
+        "13, 8",
+        "1009, 1",
+        "65535, 4099",
+        "65537, 65536",
+        "131073, 70001",
+        "400009, 100003"
+    })
+    void anyLengthArrivesWhereverTheLinkCuts(int length, int atATime) {
+        for (MemorySegment payload : memories(length)) {
+            payload.copyFrom(random(length));
+            for (MemorySegment received : memories(length)) {
+                transfer(new DrippingLink(atATime), payload, Sink.into(received, 0, length));
+                assertThat(received.mismatch(payload)).isEqualTo(-1);
+            }
+        }
+    }
+
+    @ParameterizedTest(name = "{0} bytes at a time")
+    @ValueSource(ints = {1, 3, 8, 11, 100_003})
+    void piecesAreWholeElements(int atATime) {
+        MemorySegment payload = random(400_008);
+        MemorySegment received = MemorySegment.ofArray(new byte[400_008]);
+        transfer(new DrippingLink(atATime), payload, new WholeElements(received, 8));
+        assertThat(received.mismatch(payload)).isEqualTo(-1);
+    }
+
+    /// A sink that can take nothing straight away and no part of an element.
+    private record WholeElements(MemorySegment target, int granularity) implements Sink {
+        @Override
+        public long length() {
+            return target.byteSize();
+        }
+
+        @Override
+        public void take(MemorySegment piece, long offset, long position, long count) {
+            assertThat(count % granularity).isZero();
+            assertThat(position % granularity).isZero();
+            MemorySegment.copy(piece, offset, target, position, count);
+        }
+    }
+
+    @ParameterizedTest(name = "{0} bytes at a time")
+    @ValueSource(ints = {1, 5, 65_536})
+    void aSinkMayOverwriteWhatTheMessageNoLongerNeeds(int atATime) {
+        int length = 200_003;
+        for (MemorySegment inPlace : memories(length)) {
+            inPlace.copyFrom(random(length));
+            transfer(new DrippingLink(atATime), inPlace, new Negation(inPlace, outgoing));
+            MemorySegment expected = random(length);
+            negate(expected, 0, expected, 0, length);
+            assertThat(inPlace.mismatch(expected)).isEqualTo(-1);
+        }
+    }
+
+    /// Overwrites what is being sent with the opposite of what comes, as far as it may.
+    private record Negation(MemorySegment target, Outgoing outgoing) implements Sink {
+        @Override
+        public long length() {
+            return target.byteSize();
+        }
+
+        @Override
+        public long limit() {
+            return outgoing.taken();
+        }
+
+        @Override
+        public void take(MemorySegment piece, long offset, long position, long count) {
+            assertThat(position + count).isLessThanOrEqualTo(outgoing.taken());
+            negate(piece, offset, target, position, count);
+        }
+    }
+
+    private static void negate(
+            MemorySegment source, long from, MemorySegment target, long to, long count) {
+        for (long i = 0; i < count; i++) {
+            byte value = source.get(ValueLayout.JAVA_BYTE, from + i);
+            target.set(ValueLayout.JAVA_BYTE, to + i, (byte) ~value);
+        }
+    }
+
+    @ParameterizedTest(name = "{0} bytes")
+    @ValueSource(ints = {0, 1, 70_000})
+    void aForeignStampIsSeenBeforeAnythingIsWritten(int length) {
+        for (MemorySegment received : memories(length)) {
+            DrippingLink link = new DrippingLink(5);
+            outgoing.begin(link, STAMP + 1, random(length), 0, length);
+            while (!outgoing.isDone()) {
+                outgoing.step();
+            }
+            incoming.begin(link, STAMP, Sink.into(received, 0, length));
+            assertThatThrownBy(
+                            () -> {
+                                while (!incoming.isDone()) {
+                                    incoming.step();
+                                }
+                            })
+                    .isInstanceOf(StampMismatchException.class)
+                    .hasMessageContaining("rank 7");
+            assertThat(received.mismatch(MemorySegment.ofArray(new byte[length]))).isEqualTo(-1);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package org.horovod4j.transport;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.transport.local.LocalLinks;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/// Ranks that exchange messages over local links, each on a thread of its own.
+class WireTest {
+    private final LocalLinks.Exchange exchange = new LocalLinks.Exchange();
+
+    /// What a rank does with its wire.
+    private interface Body {
+        void run(int rank, Wire wire);
+    }
+
+    private void onEach(int size, Body body) throws Exception {
+        try (ExecutorService threads = Executors.newFixedThreadPool(size)) {
+            List<Future<?>> ranks = new ArrayList<>();
+            for (int i = 0; i < size; i++) {
+                int rank = i;
+                ranks.add(
+                        threads.submit(
+                                () -> {
+                                    try (Wire wire = wire(rank)) {
+                                        body.run(rank, wire);
+                                    }
+                                }));
+            }
+            for (Future<?> rank : ranks) {
+                rank.get();
+            }
+        }
+    }
+
+    private Wire wire(int rank) {
+        return new Wire(new LocalLinks(exchange, rank), new Patience(() -> {}, Clock.SYSTEM, true));
+    }
+
+    private static MemorySegment random(int length, int seed) {
+        byte[] bytes = new byte[length];
+        new SplittableRandom(seed).nextBytes(bytes);
+        return MemorySegment.ofArray(bytes);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 7, 65_528, 65_537, 131_080, 1_000_003})
+    void twoRanksSwapMessagesOfAnyLength(int length) throws Exception {
+        onEach(
+                2,
+                (rank, wire) -> {
+                    int other = 1 - rank;
+                    for (int round = 0; round < 3; round++) {
+                        wire.begin(round);
+                        MemorySegment received = MemorySegment.ofArray(new byte[length]);
+                        wire.exchange(
+                                other,
+                                random(length, rank),
+                                0,
+                                length,
+                                other,
+                                Sink.into(received, 0, length));
+                        assertThat(received.mismatch(random(length, other))).isEqualTo(-1);
+                    }
+                });
+    }
+
+    @Test
+    void messagesGoRoundARingWithDifferentLengthsEachWay() throws Exception {
+        onEach(
+                3,
+                (rank, wire) -> {
+                    wire.begin(1);
+                    int left = (rank + 2) % 3;
+                    MemorySegment out = random(100_003 * rank, rank);
+                    MemorySegment in = MemorySegment.ofArray(new byte[100_003 * left]);
+                    Sink sink = Sink.into(in, 0, in.byteSize());
+                    wire.exchange((rank + 1) % 3, out, 0, out.byteSize(), left, sink);
+                    assertThat(in.mismatch(random(100_003 * left, left))).isEqualTo(-1);
+                });
+    }
+
+    @Test
+    void partsOfALargerSegmentAreSentAndReceived() throws Exception {
+        onEach(
+                2,
+                (rank, wire) -> {
+                    wire.begin(1);
+                    MemorySegment whole = random(1_000, rank);
+                    if (rank == 0) {
+                        wire.send(1, whole, 13, 501);
+                        return;
+                    }
+                    MemorySegment original = random(1_000, rank);
+                    wire.receive(0, Sink.into(whole, 7, 501));
+                    assertThat(whole.asSlice(7, 501).mismatch(random(1_000, 0).asSlice(13, 501)))
+                            .isEqualTo(-1);
+                    assertThat(whole.asSlice(0, 7).mismatch(original.asSlice(0, 7))).isEqualTo(-1);
+                    assertThat(whole.asSlice(508).mismatch(original.asSlice(508))).isEqualTo(-1);
+                });
+    }
+
+    @Test
+    void aMessageOfAnotherOperationIsRefused() throws Exception {
+        onEach(
+                2,
+                (rank, wire) -> {
+                    wire.begin(rank);
+                    MemorySegment tensor = random(8, rank);
+                    Sink sink = Sink.into(tensor, 0, 8);
+                    assertThatThrownBy(() -> wire.exchange(1 - rank, tensor, 0, 8, 1 - rank, sink))
+                            .isInstanceOf(StampMismatchException.class)
+                            .hasMessageContaining("rank " + (1 - rank));
+                    assertThat(tensor.mismatch(random(8, rank))).isEqualTo(-1);
+                });
+    }
+
+    @Test
+    void whatWasUnderWayBeforeAResetIsGoneAfterIt() {
+        try (Wire sender = wire(0);
+                Wire receiver = wire(1)) {
+            sender.begin(1);
+            sender.send(1, random(100, 1), 0, 100);
+            sender.reset();
+            receiver.reset();
+            sender.begin(2);
+            receiver.begin(2);
+            sender.send(1, random(100, 2), 0, 100);
+            MemorySegment received = MemorySegment.ofArray(new byte[100]);
+            receiver.receive(0, Sink.into(received, 0, 100));
+            assertThat(received.mismatch(random(100, 2))).isEqualTo(-1);
+        }
+    }
+
+    @Test
+    void aClosedEndIsABrokenLink() {
+        Wire receiver = wire(1);
+        try (Wire sender = wire(0)) {
+            sender.begin(1);
+            receiver.begin(1);
+            sender.send(1, random(5, 1), 0, 5);
+        }
+        MemorySegment received = MemorySegment.ofArray(new byte[5]);
+        // What was sent before is still there, and then nothing.
+        receiver.receive(0, Sink.into(received, 0, 5));
+        assertThatThrownBy(() -> receiver.receive(0, Sink.into(received, 0, 5)))
+                .isInstanceOf(LinkBrokenException.class)
+                .hasMessageContaining("rank 0");
+        receiver.close();
+    }
+}

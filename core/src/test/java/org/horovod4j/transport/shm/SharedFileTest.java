@@ -1,0 +1,91 @@
+package org.horovod4j.transport.shm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+
+class SharedFileTest {
+    @TempDir private Path folder;
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void hasNoNameInItsFolderAndIsForItsOwnerAlone() throws IOException {
+        try (Arena arena = Arena.ofShared();
+                SharedFile file = SharedFile.create(folder, 100, arena)) {
+            assertThat(folder).isEmptyDirectory();
+            assertThat(file.path()).startsWithRaw(Path.of("/proc"));
+            assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file.path())))
+                    .isEqualTo("rw-------");
+        }
+    }
+
+    @Test
+    void beginsWithZerosAndIsTheSameMemoryForAll() throws IOException {
+        try (Arena arena = Arena.ofShared();
+                SharedFile file = SharedFile.create(folder, 5_000, arena)) {
+            assertThat(file.memory().toArray(ValueLayout.JAVA_BYTE)).isEqualTo(new byte[5_000]);
+            MemorySegment seen = SharedFile.map(file.path(), 5_000, arena);
+            file.memory().set(ValueLayout.JAVA_BYTE, 4_999, (byte) 3);
+            assertThat(seen.get(ValueLayout.JAVA_BYTE, 4_999)).isEqualTo((byte) 3);
+        }
+    }
+
+    @Test
+    void filesOfOneProcessFindEachOtherByNumber() throws IOException {
+        try (Arena arena = Arena.ofShared();
+                SharedFile first = SharedFile.create(folder, 10, arena);
+                SharedFile second = SharedFile.create(folder, 20, arena)) {
+            assertThat(SharedFile.sibling(first.path(), second.number())).isEqualTo(second.path());
+            assertThat(SharedFile.sibling(second.path(), second.number())).isEqualTo(second.path());
+        }
+    }
+
+    @Test
+    void namedFilesFindEachOtherByNumberToo() {
+        Path first = folder.resolve("horovod4j-17");
+        assertThat(SharedFile.sibling(first, 18)).isEqualTo(folder.resolve("horovod4j-18"));
+    }
+
+    @Test
+    void nothingIsLeftWhenItIsClosed() throws IOException {
+        Path path;
+        try (Arena arena = Arena.ofShared();
+                SharedFile file = SharedFile.create(folder, 10, arena)) {
+            path = file.path();
+        }
+        assertThat(folder).isEmptyDirectory();
+        assertThatThrownBy(() -> SharedFile.map(path, 10, Arena.ofAuto()))
+                .isInstanceOf(IOException.class);
+    }
+
+    @Test
+    void aFileThatIsTooShortIsNotMapped() throws IOException {
+        try (Arena arena = Arena.ofShared();
+                SharedFile file = SharedFile.create(folder, 10, arena)) {
+            assertThatThrownBy(() -> SharedFile.map(file.path(), 11, arena))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("10 bytes instead of 11");
+        }
+    }
+
+    @Test
+    void aFolderThatIsNotThereIsAnError() {
+        try (Arena arena = Arena.ofShared()) {
+            assertThatThrownBy(() -> SharedFile.create(folder.resolve("none"), 10, arena))
+                    .isInstanceOf(NoSuchFileException.class);
+        }
+    }
+}
