@@ -1,7 +1,8 @@
 package org.horovod4j;
 
-import java.util.List;
 import org.jspecify.annotations.Nullable;
+
+import java.util.List;
 
 /// One rank's view of the job, and its collectives.
 ///

@@ -18,6 +18,8 @@ public record Device(Kind kind, int index) {
 
     @Override
     public String toString() {
-        return kind == Kind.HOST ? "host" : kind.name().toLowerCase(java.util.Locale.ROOT) + ":" + index;
+        return kind == Kind.HOST
+                ? "host"
+                : kind.name().toLowerCase(java.util.Locale.ROOT) + ":" + index;
     }
 }

@@ -1,9 +1,10 @@
 package org.horovod4j;
 
-import java.util.List;
 import org.horovod4j.runtime.HvdRuntime;
 import org.horovod4j.runtime.Rank;
 import org.jspecify.annotations.Nullable;
+
+import java.util.List;
 
 /// Horovod for a training program: one process, one rank, one world at a time.
 ///
@@ -156,8 +157,7 @@ public final class Hvd {
     }
 
     /// See [Communicator#groupedAllreduce].
-    public static List<Tensor> groupedAllreduce(
-            String name, List<Tensor> tensors, ReduceOp op) {
+    public static List<Tensor> groupedAllreduce(String name, List<Tensor> tensors, ReduceOp op) {
         return communicator().groupedAllreduce(name, tensors, op);
     }
 

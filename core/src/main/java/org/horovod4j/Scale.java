@@ -9,7 +9,10 @@ public record Scale(double prescale, double postscale) {
     public Scale {
         if (!Double.isFinite(prescale) || !Double.isFinite(postscale)) {
             throw new IllegalArgumentException(
-                    "scale factors must be finite: prescale " + prescale + ", postscale " + postscale);
+                    "scale factors must be finite: prescale "
+                            + prescale
+                            + ", postscale "
+                            + postscale);
         }
     }
 

@@ -164,8 +164,7 @@ public final class Tensor {
 
     /// A copy of the elements of a tensor with one byte per element, as they are in memory.
     public byte[] toByteArray() {
-        return (byte[])
-                copyTo(new byte[arrayLength(DataType.INT8, DataType.UINT8, DataType.BOOL)]);
+        return (byte[]) copyTo(new byte[arrayLength(DataType.INT8, DataType.UINT8, DataType.BOOL)]);
     }
 
     private int arrayLength(DataType... readable) {

@@ -1,11 +1,12 @@
 package org.horovod4j.collectives;
 
-import java.util.List;
 import org.horovod4j.collectives.algorithm.Group;
 import org.horovod4j.collectives.algorithm.Operands;
 import org.horovod4j.collectives.algorithm.TreeAllreduce;
 import org.horovod4j.transport.Topology;
 import org.horovod4j.transport.Wire;
+
+import java.util.List;
 
 /// The other hosts, or rather the other memory domains, as this rank sees them.
 ///

@@ -8,6 +8,10 @@ import org.horovod4j.collectives.algorithm.TreeAllreduce;
 import org.horovod4j.option.AllreduceChoice;
 
 /// Picks the cheapest allreduce between hosts, or the one that was asked for.
+///
+/// Measured costs choose between doubling and halving-doubling alone, which give the same bits. A ring
+/// adds in another order: whether it is taken depends on sizes and usual costs, or a run could not be
+/// repeated.
 public final class AllreduceSelector {
     private final CostModel costs;
     private final AllreduceChoice wanted;
@@ -28,16 +32,13 @@ public final class AllreduceSelector {
     }
 
     private Allreduce cheapest(int size, long bytes) {
-        Allreduce best = new DoublingAllreduce();
-        double least = costs.doubling(size, bytes);
-        if (costs.halvingDoubling(size, bytes) < least) {
-            best = new HalvingDoublingAllreduce();
-            least = costs.halvingDoubling(size, bytes);
+        CostModel usual = CostModel.DEFAULT;
+        double ring = usual.ring(size, bytes);
+        if (ring < usual.halvingDoubling(size, bytes) && ring < usual.doubling(size, bytes)) {
+            return new RingAllreduce();
         }
-        if (costs.ring(size, bytes) < least) {
-            best = new RingAllreduce();
-            least = costs.ring(size, bytes);
-        }
-        return costs.tree(size, bytes) < least ? new TreeAllreduce() : best;
+        return costs.halvingDoubling(size, bytes) < costs.doubling(size, bytes)
+                ? new HalvingDoublingAllreduce()
+                : new DoublingAllreduce();
     }
 }

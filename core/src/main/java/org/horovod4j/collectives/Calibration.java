@@ -1,8 +1,5 @@
 package org.horovod4j.collectives;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
@@ -16,6 +13,10 @@ import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Sink;
 import org.horovod4j.transport.Topology;
 import org.horovod4j.transport.Wire;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 
 /// Measures the links between hosts when a world starts, so that all ranks choose algorithms by the
 /// same [CostModel].

@@ -5,7 +5,7 @@ package org.horovod4j.collectives;
 /// @param latencyNanos from one rank to another, however short the message
 /// @param nanosPerByte each further byte
 public record CostModel(double latencyNanos, double nanosPerByte) {
-    /// A fast local network, for worlds that have nothing to measure.
+    /// The usual costs: those of a fast local network.
     public static final CostModel DEFAULT = new CostModel(20_000, 0.4);
 
     /// Far partners of halving-doubling share links that a ring keeps to itself.
@@ -29,12 +29,6 @@ public record CostModel(double latencyNanos, double nanosPerByte) {
     double doubling(int size, long bytes) {
         return log2(Integer.highestOneBit(size)) * (latencyNanos + nanosPerByte * bytes)
                 + folding(size, bytes);
-    }
-
-    /// Up and down a binomial tree.
-    double tree(int size, long bytes) {
-        int levels = 32 - Integer.numberOfLeadingZeros(size - 1);
-        return 2.0 * levels * (latencyNanos + nanosPerByte * bytes);
     }
 
     private double folding(int size, long bytes) {

@@ -1,14 +1,15 @@
 package org.horovod4j.collectives;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.util.List;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.RingAllgather;
 import org.horovod4j.collectives.algorithm.StagedBroadcast;
 import org.horovod4j.collectives.algorithm.StagedGather;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
 
 /// Allgather: the ranks first tell each other how many rows they bring, because these may differ.
 ///
@@ -69,7 +70,8 @@ final class CpuAllgather {
         Layout layout = new Layout(tensor, allRows(stamp));
         Tensor output = layout.output();
         MemorySegment memory = output.segment();
-        gather.run(tensor.segment(), layout.sizes(near.ranks()), memory, layout.starts(near.ranks()));
+        gather.run(
+                tensor.segment(), layout.sizes(near.ranks()), memory, layout.starts(near.ranks()));
         if (near.index() == 0) {
             new RingAllgather(across.parallel())
                     .run(memory, across.domains(), layout.starts, layout.sizes);

@@ -1,8 +1,5 @@
 package org.horovod4j.collectives;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.util.function.Consumer;
 import org.horovod4j.Scale;
 import org.horovod4j.collectives.algorithm.InPlaceAllreduce;
 import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
@@ -13,6 +10,10 @@ import org.horovod4j.collectives.algorithm.StagedAllreduce.Window;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.SharedMemory.Place;
 import org.jspecify.annotations.Nullable;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.function.Consumer;
 
 /// Allreduce: which algorithm for which size and place.
 ///
@@ -148,8 +149,7 @@ final class CpuAllreduce {
         return tensors;
     }
 
-    private void alone(
-            Reduction reduction, MemorySegment input, MemorySegment output, long count) {
+    private void alone(Reduction reduction, MemorySegment input, MemorySegment output, long count) {
         Scale scale = reduction.scale();
         if (scale.prescale() == 1.0 && scale.postscale() == 1.0) {
             copy(input, 0, output, 0, input.byteSize());
@@ -167,9 +167,9 @@ final class CpuAllreduce {
     /// same for all ranks, wherever a rank has its tensor.
     private void overLinks(
             Reduction reduction, MemorySegment input, MemorySegment output, long count) {
-        // Two ranks see each other's stamp before they change anything; more could not tell in time.
-        if (input.byteSize() > COPIED_BYTES
-                && (across.worldSize() > 2 || reduction.prescales())) {
+        // Two ranks see each other's stamp before they change anything; more could not tell in
+        // time.
+        if (input.byteSize() > COPIED_BYTES && (across.worldSize() > 2 || reduction.prescales())) {
             across.agree();
         }
         inPieces(reduction, input, output, count, across::allreduce);
@@ -186,7 +186,8 @@ final class CpuAllreduce {
         boolean copied = input.byteSize() <= COPIED_BYTES || !output.isNative();
         int byteSize = reduction.dataType().byteSize();
         long pieceElements = pieceBytes() / byteSize;
-        MemorySegment memory = copied ? scratch.piece(Math.min(input.byteSize(), pieceBytes())) : output;
+        MemorySegment memory =
+                copied ? scratch.piece(Math.min(input.byteSize(), pieceBytes())) : output;
         for (long start = 0; start == 0 || start < count; start += pieceElements) {
             long elements = Math.min(pieceElements, count - start);
             long offset = start * byteSize;
@@ -204,7 +205,11 @@ final class CpuAllreduce {
     }
 
     private static void copy(
-            MemorySegment source, long sourceOffset, MemorySegment target, long offset, long bytes) {
+            MemorySegment source,
+            long sourceOffset,
+            MemorySegment target,
+            long offset,
+            long bytes) {
         if (sourceOffset != offset || !source.equals(target)) {
             MemorySegment.copy(source, sourceOffset, target, offset, bytes);
         }

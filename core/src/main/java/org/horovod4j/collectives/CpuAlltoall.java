@@ -1,15 +1,16 @@
 package org.horovod4j.collectives;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.util.Arrays;
-import java.util.List;
 import org.horovod4j.Received;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.PairwiseExchange;
 import org.horovod4j.collectives.algorithm.StagedAlltoall;
 import org.horovod4j.collectives.algorithm.StagedAlltoall.Pieces;
 import org.horovod4j.transport.Neighbourhood;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import java.util.List;
 
 /// Alltoall: the ranks of a host through the stages, all others pair by pair.
 final class CpuAlltoall {
@@ -43,7 +44,11 @@ final class CpuAlltoall {
         Tensor output = Tensor.zeros(tensor.dataType(), tensor.shape().withRows(rows));
         MemorySegment target = output.segment();
         staged.run(
-                select(out, ranks), tensor.segment(), select(in, ranks), target, longest * rowBytes);
+                select(out, ranks),
+                tensor.segment(),
+                select(in, ranks),
+                target,
+                longest * rowBytes);
         pairwise.run(tensor.segment(), out, target, in);
         return new Received(output, received);
     }

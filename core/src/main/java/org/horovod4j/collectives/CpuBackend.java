@@ -1,9 +1,8 @@
 package org.horovod4j.collectives;
 
-import java.lang.foreign.Arena;
 import org.horovod4j.DataType;
-import org.horovod4j.ReduceOp;
 import org.horovod4j.Received;
+import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
@@ -11,6 +10,8 @@ import org.horovod4j.collectives.algorithm.Reduction;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.transport.Neighbourhood;
+
+import java.lang.foreign.Arena;
 
 /// Collectives on host memory: inside a host through shared memory, between hosts over links.
 public final class CpuBackend implements Backend {

@@ -1,14 +1,15 @@
 package org.horovod4j.collectives;
 
-import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
 import org.horovod4j.collectives.algorithm.Group;
 import org.horovod4j.collectives.algorithm.StagedBroadcast;
 import org.horovod4j.collectives.algorithm.TreeBroadcast;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 
 /// Broadcast: inside the root's host from the root; elsewhere from a rank that has it over a link.
 ///

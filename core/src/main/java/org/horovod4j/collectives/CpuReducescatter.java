@@ -1,11 +1,12 @@
 package org.horovod4j.collectives;
 
-import java.lang.foreign.MemorySegment;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.Parts;
 import org.horovod4j.collectives.algorithm.Reduction;
 import org.horovod4j.collectives.algorithm.StagedAllreduce.Window;
 import org.horovod4j.transport.Neighbourhood;
+
+import java.lang.foreign.MemorySegment;
 
 /// Reducescatter: an allreduce of which each rank copies only its own rows out.
 ///

@@ -1,8 +1,9 @@
 package org.horovod4j.collectives;
 
+import org.horovod4j.transport.Region;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import org.horovod4j.transport.Region;
 
 /// Memory of this rank's own, outside the heap, for one operation at a time.
 final class Scratch implements AutoCloseable {

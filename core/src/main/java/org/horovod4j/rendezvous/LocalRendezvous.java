@@ -1,16 +1,17 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.PeerLostException;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.Loss;
+import org.horovod4j.spi.Member;
+import org.jspecify.annotations.Nullable;
+
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.horovod4j.PeerLostException;
-import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.spi.Loss;
-import org.horovod4j.spi.Member;
-import org.jspecify.annotations.Nullable;
 
 /// The meeting place of ranks that are threads of one JVM, or of a rank that is alone.
 public final class LocalRendezvous {
@@ -19,6 +20,8 @@ public final class LocalRendezvous {
     private final Round<Member> members;
     private final List<ControlPlane.@Nullable Listener> listeners;
     private @Nullable Loss loss;
+    private long waitingOperation;
+    private long waitingStamp;
 
     public LocalRendezvous(int size) {
         this.size = size;
@@ -51,6 +54,23 @@ public final class LocalRendezvous {
         listeners.set(rank, listener);
         if (loss != null) {
             listener.lost(loss);
+        }
+    }
+
+    private synchronized void alarm(long operation) {
+        for (ControlPlane.Listener listener : listeners) {
+            if (listener != null) {
+                listener.disputed(operation);
+            }
+        }
+    }
+
+    private synchronized void waiting(long operation, long stamp) {
+        if (operation > waitingOperation) {
+            waitingOperation = operation;
+            waitingStamp = stamp;
+        } else if (operation == waitingOperation && stamp != waitingStamp) {
+            alarm(operation);
         }
     }
 
@@ -110,13 +130,12 @@ public final class LocalRendezvous {
 
         @Override
         public void alarm(long operation) {
-            synchronized (LocalRendezvous.this) {
-                for (Listener listener : listeners) {
-                    if (listener != null) {
-                        listener.disputed(operation);
-                    }
-                }
-            }
+            LocalRendezvous.this.alarm(operation);
+        }
+
+        @Override
+        public void waiting(long operation, long stamp) {
+            LocalRendezvous.this.waiting(operation, stamp);
         }
 
         @Override

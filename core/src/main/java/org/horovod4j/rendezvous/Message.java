@@ -26,6 +26,9 @@ sealed interface Message {
     /// A rank finds an operation disputed.
     record Alarm(long operation) implements FromClient {}
 
+    /// A rank has waited in an operation for a while.
+    record Waiting(long operation, long stamp) implements FromClient {}
+
     /// A rank leaves; its connection closes next.
     record Leave(long completedOperations, boolean orderly, String reason) implements FromClient {}
 

@@ -31,6 +31,7 @@ final class MessageCodec {
     private static final byte GATHERED = 7;
     private static final byte DISPUTED = 8;
     private static final byte LOST = 9;
+    private static final byte WAITING = 10;
 
     private MessageCodec() {}
 
@@ -80,6 +81,11 @@ final class MessageCodec {
                 out.writeByte(ALARM);
                 out.writeLong(operation);
             }
+            case Message.Waiting(long operation, long stamp) -> {
+                out.writeByte(WAITING);
+                out.writeLong(operation);
+                out.writeLong(stamp);
+            }
             case Message.Leave(long completedOperations, boolean orderly, String reason) -> {
                 out.writeByte(LEAVE);
                 out.writeLong(completedOperations);
@@ -124,6 +130,7 @@ final class MessageCodec {
             case JOIN -> new Message.Join(in.readInt(), in.readInt(), readMember(in));
             case GATHER -> new Message.Gather(readText(in), readBytes(in));
             case ALARM -> new Message.Alarm(in.readLong());
+            case WAITING -> new Message.Waiting(in.readLong(), in.readLong());
             case LEAVE -> new Message.Leave(in.readLong(), in.readBoolean(), readText(in));
             case REFUSED -> new Message.Refused(readText(in));
             case JOINED -> new Message.Joined(readList(in, MessageCodec::readMember));

@@ -60,15 +60,7 @@ public final class RendezvousClient implements ControlPlane {
             int generation,
             Duration heartbeatTimeout,
             Duration startTimeout) {
-        this(
-                secret,
-                servers,
-                LAUNCHER,
-                rank,
-                size,
-                generation,
-                heartbeatTimeout,
-                startTimeout);
+        this(secret, servers, LAUNCHER, rank, size, generation, heartbeatTimeout, startTimeout);
     }
 
     /// @param servers where the server may be reached; names are looked up, all addresses tried
@@ -145,6 +137,12 @@ public final class RendezvousClient implements ControlPlane {
     @Override
     public void alarm(long operation) {
         joinedConnection("alarm about operation " + operation).send(new Message.Alarm(operation));
+    }
+
+    @Override
+    public void waiting(long operation, long stamp) {
+        joinedConnection("waiting in operation " + operation)
+                .send(new Message.Waiting(operation, stamp));
     }
 
     @Override

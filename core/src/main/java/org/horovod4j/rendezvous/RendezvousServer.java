@@ -97,7 +97,11 @@ public final class RendezvousServer implements AutoCloseable {
         gate.close();
         var farewells =
                 connections.stream()
-                        .map(each -> Thread.ofPlatform().daemon().start(() -> each.finish(FAREWELL)))
+                        .map(
+                                each ->
+                                        Thread.ofPlatform()
+                                                .daemon()
+                                                .start(() -> each.finish(FAREWELL)))
                         .toList();
         for (Thread farewell : farewells) {
             try {

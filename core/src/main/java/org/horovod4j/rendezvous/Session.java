@@ -38,6 +38,7 @@ final class Session implements Connection.Receiver {
             case Message.Join join -> join(join);
             case Message.Gather gather -> world().gather(rank, gather);
             case Message.Alarm(long operation) -> world().alarm(operation);
+            case Message.Waiting waiting -> world().waiting(waiting);
             case Message.Leave leave -> world().leave(rank, leave);
         }
     }

@@ -32,6 +32,7 @@ final class World {
     private final SortedMap<Integer, Seat> seats = new TreeMap<>();
     private final Map<String, SortedMap<Integer, byte[]>> gathers = new HashMap<>();
     private Message.@Nullable FromServer verdict;
+    private Message.@Nullable Waiting waiting;
     private boolean leaveAnnounced;
     private boolean failed;
 
@@ -127,6 +128,17 @@ final class World {
     /// Tells everybody that an operation is disputed.
     synchronized void alarm(long operation) {
         announce(new Message.Disputed(operation));
+    }
+
+    /// Holds what a rank waits in against what another does. Only ranks at the same operation can wait
+    /// for each other in vain, for nobody completes one that the others do not share.
+    synchronized void waiting(Message.Waiting mine) {
+        Message.Waiting known = waiting;
+        if (known == null || known.operation() < mine.operation()) {
+            waiting = mine;
+        } else if (known.operation() == mine.operation() && known.stamp() != mine.stamp()) {
+            alarm(mine.operation());
+        }
     }
 
     /// A rank says farewell.

@@ -1,10 +1,5 @@
 package org.horovod4j.runtime;
 
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
-import java.net.InetSocketAddress;
-import java.util.List;
-import java.util.Map;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.HorovodException;
 import org.horovod4j.collectives.kernel.Kernels;
@@ -28,6 +23,12 @@ import org.horovod4j.transport.tcp.TcpTuning;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
 import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Map;
 
 /// A process of a job: joins worlds, one after the other.
 ///

@@ -13,8 +13,7 @@ final class Lifecycle implements AutoCloseable {
     private final Backend backend;
     private boolean closed;
 
-    Lifecycle(
-            WorldState state, OperationQueue queue, ControlPlane control, Backend backend) {
+    Lifecycle(WorldState state, OperationQueue queue, ControlPlane control, Backend backend) {
         this.state = state;
         this.queue = queue;
         this.control = control;

@@ -1,9 +1,5 @@
 package org.horovod4j.runtime;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
 import org.horovod4j.option.TransportChoice;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.spi.Member;
@@ -11,6 +7,11 @@ import org.horovod4j.transport.SharedMemory;
 import org.horovod4j.transport.local.LocalDomain;
 import org.horovod4j.transport.shm.HostMemory;
 import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 
 /// This rank's side of sharing memory, before and after it knows with whom.
 final class Neighbours implements AutoCloseable {

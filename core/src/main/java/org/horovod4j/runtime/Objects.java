@@ -1,13 +1,14 @@
 package org.horovod4j.runtime;
 
-import java.util.ArrayList;
-import java.util.List;
 import org.horovod4j.Communicator;
 import org.horovod4j.HorovodException;
 import org.horovod4j.Tensor;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.List;
 
 /// Collectives on objects: first how many bytes each takes, then the bytes.
 ///
@@ -24,7 +25,9 @@ final class Objects {
 
     <T extends @Nullable Object> T broadcast(String name, T object, int rootRank) {
         Encoded mine =
-                communicator.rank() == rootRank ? Encoded.of(object) : new Encoded(new byte[0], null);
+                communicator.rank() == rootRank
+                        ? Encoded.of(object)
+                        : new Encoded(new byte[0], null);
         long[] length = {mine.length()};
         communicator.broadcast(name + ".size", Tensor.of(length), rootRank);
         mine.check();

@@ -1,6 +1,5 @@
 package org.horovod4j.runtime;
 
-import java.util.List;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.runtime.controller.WorldState;
@@ -9,6 +8,8 @@ import org.horovod4j.spi.Member;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.Links;
 import org.horovod4j.transport.SharedMemory;
+
+import java.util.List;
 
 /// What a rank is made of, once it has met the others. Another transport, a simulated network or a
 /// manual clock comes in here.

@@ -27,15 +27,16 @@ public final class Rank implements AutoCloseable {
     /// Puts the parts together, from the wire to the user's view of it.
     public static Rank of(Parts parts) {
         Topology topology = Topology.of(parts.rank(), parts.members());
-        boolean crowded =
-                topology.localSize() > Runtime.getRuntime().availableProcessors();
+        boolean crowded = topology.localSize() > Runtime.getRuntime().availableProcessors();
         Patience patience = new Patience(parts.state(), parts.clock(), crowded);
         Neighbourhood near = new Neighbourhood(parts.memory(), patience);
         Wire wire = new Wire(parts.links(), patience);
         CostModel costs = new Calibration(parts.clock(), parts.kernels()).run(topology, wire, near);
         AllreduceSelector selector = new AllreduceSelector(costs, parts.allreduce());
-        Backend backend = new CpuBackend(near, new Across(topology, wire, selector), parts.kernels());
-        Controller controller = new Controller(parts.state(), parts.control(), backend);
+        Backend backend =
+                new CpuBackend(near, new Across(topology, wire, selector), parts.kernels());
+        Controller controller =
+                new Controller(parts.state(), parts.control(), backend, parts.clock());
         OperationQueue queue = new OperationQueue("hvd-cycle-" + parts.rank());
         Lifecycle lifecycle = new Lifecycle(parts.state(), queue, parts.control(), backend);
         return new Rank(new RankCommunicator(topology, queue, controller, lifecycle), lifecycle);

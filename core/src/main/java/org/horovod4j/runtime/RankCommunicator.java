@@ -1,15 +1,10 @@
 package org.horovod4j.runtime;
 
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Set;
-import java.util.function.BiFunction;
-import java.util.stream.IntStream;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
-import org.horovod4j.ReduceOp;
 import org.horovod4j.Received;
+import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
@@ -20,6 +15,12 @@ import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.message.Request.Kind;
 import org.horovod4j.transport.Topology;
 import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BiFunction;
+import java.util.stream.IntStream;
 
 /// Turns a user's calls into requests, after checking what one rank can check alone.
 final class RankCommunicator implements Communicator {
@@ -82,8 +83,7 @@ final class RankCommunicator implements Communicator {
     }
 
     @Override
-    public Tensor allreduce(
-            String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
+    public Tensor allreduce(String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
         checkReducible(name, input, op, scale);
         checkOutput(name, input, output);
         Request request = Request.reducing(Kind.ALLREDUCE, name, input, op, scale);
@@ -117,13 +117,15 @@ final class RankCommunicator implements Communicator {
 
     @Override
     public Tensor allgather(String name, Tensor tensor) {
-        return perform(gathering(name, tensor), (backend, stamp) -> backend.allgather(stamp, tensor));
+        return perform(
+                gathering(name, tensor), (backend, stamp) -> backend.allgather(stamp, tensor));
     }
 
     @Override
     public Handle<Tensor> allgatherAsync(String name, Tensor tensor) {
         checkShared(name, tensor);
-        return submit(gathering(name, tensor), (backend, stamp) -> backend.allgather(stamp, tensor));
+        return submit(
+                gathering(name, tensor), (backend, stamp) -> backend.allgather(stamp, tensor));
     }
 
     @Override
@@ -173,8 +175,7 @@ final class RankCommunicator implements Communicator {
     }
 
     @Override
-    public Handle<Tensor> reducescatterAsync(
-            String name, Tensor tensor, ReduceOp op, Scale scale) {
+    public Handle<Tensor> reducescatterAsync(String name, Tensor tensor, ReduceOp op, Scale scale) {
         checkShared(name, tensor);
         return submit(scattering(name, tensor, op, scale), reducescatter(tensor, op, scale));
     }

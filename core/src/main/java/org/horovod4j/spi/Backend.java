@@ -1,8 +1,8 @@
 package org.horovod4j.spi;
 
 import org.horovod4j.DataType;
-import org.horovod4j.ReduceOp;
 import org.horovod4j.Received;
+import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;

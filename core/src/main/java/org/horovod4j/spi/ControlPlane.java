@@ -21,6 +21,12 @@ public interface ControlPlane extends AutoCloseable {
     /// Makes every rank's listener, this one's too, hear that `operation` is disputed.
     void alarm(long operation);
 
+    /// Says that this rank has waited in `operation` for a while. When ranks wait in the same operation
+    /// with different stamps, every rank's listener hears that it is disputed.
+    ///
+    /// @param stamp stands for everything on which the ranks have to agree
+    void waiting(long operation, long stamp);
+
     /// Tells the others that this rank leaves.
     ///
     /// @param completedOperations how many operations it completed, which end well elsewhere too; 0

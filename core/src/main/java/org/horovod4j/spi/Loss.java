@@ -8,4 +8,5 @@ package org.horovod4j.spi;
 /// @param orderly whether it called `shutdown` rather than failed
 /// @param completedOperations how many operations it had completed: these end well elsewhere too;
 ///     0 for a failure
-public record Loss(int rank, String host, String reason, boolean orderly, long completedOperations) {}
+public record Loss(
+        int rank, String host, String reason, boolean orderly, long completedOperations) {}

@@ -1,17 +1,5 @@
 package org.horovod4j.testing;
 
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.stream.IntStream;
 import org.horovod4j.Communicator;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
@@ -33,6 +21,19 @@ import org.horovod4j.transport.tcp.TcpLinks;
 import org.horovod4j.transport.tcp.TcpTuning;
 import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 
 /// A world of several ranks inside one JVM, each on a thread of its own.
 ///
@@ -56,11 +57,7 @@ public final class World {
     private final Kernels kernels;
 
     private World(
-            int size,
-            int hosts,
-            Transport transport,
-            AllreduceChoice allreduce,
-            Kernels kernels) {
+            int size, int hosts, Transport transport, AllreduceChoice allreduce, Kernels kernels) {
         this.size = size;
         this.hosts = hosts;
         this.transport = transport;
@@ -137,7 +134,8 @@ public final class World {
                                 size, Thread.ofPlatform().name("rank-", 0).factory())) {
             List<Future<T>> futures =
                     IntStream.range(0, size)
-                            .mapToObj(rank -> threads.submit(() -> live(site, rank, function, first)))
+                            .mapToObj(
+                                    rank -> threads.submit(() -> live(site, rank, function, first)))
                             .toList();
             return results(futures, first);
         }
@@ -161,7 +159,8 @@ public final class World {
         }
     }
 
-    private static <T> List<T> results(List<Future<T>> futures, AtomicReference<@Nullable Throwable> first) {
+    private static <T> List<T> results(
+            List<Future<T>> futures, AtomicReference<@Nullable Throwable> first) {
         List<T> results = new ArrayList<>();
         List<Throwable> failures = new ArrayList<>();
         for (Future<T> future : futures) {
@@ -251,13 +250,7 @@ public final class World {
             WorldState state = new WorldState();
             ControlPlane control =
                     new RendezvousClient(
-                            secret,
-                            List.of(server.address()),
-                            rank,
-                            size,
-                            0,
-                            PATIENCE,
-                            PATIENCE);
+                            secret, List.of(server.address()), rank, size, 0, PATIENCE, PATIENCE);
             TcpLinks links = TcpLinks.open(secret, rank, PATIENCE, TcpTuning.DEFAULT);
             boolean shares = transport == Transport.SHM;
             HostMemory mapped = shares ? HostMemory.open(Path.of("/dev/shm")) : null;

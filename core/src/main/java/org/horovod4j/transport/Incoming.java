@@ -8,10 +8,13 @@ final class Incoming {
     private Link link = Unlinked.INSTANCE;
     private Sink sink = Sink.into(MemorySegment.NULL, 0, 0);
     private long stamp;
+
     /// Bytes of the payload that the sink has.
     private long taken;
+
     /// Bytes in the window, the stamp included while it is the first.
     private long filled;
+
     private boolean stamped;
 
     Incoming(MemorySegment window) {
@@ -40,9 +43,7 @@ final class Incoming {
     }
 
     private boolean stepStraight(MemorySegment direct) {
-        long count =
-                link.tryReceive(
-                        direct, sink.directOffset() + taken, sink.length() - taken);
+        long count = link.tryReceive(direct, sink.directOffset() + taken, sink.length() - taken);
         taken += count;
         return count > 0;
     }

@@ -1,10 +1,11 @@
 package org.horovod4j.transport;
 
+import org.horovod4j.transport.Region.Counter;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.util.List;
-import org.horovod4j.transport.Region.Counter;
 
 /// The ranks that share memory with this one, and how they keep in step.
 ///

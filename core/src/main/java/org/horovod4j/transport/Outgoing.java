@@ -14,10 +14,13 @@ final class Outgoing {
     private MemorySegment payload = MemorySegment.NULL;
     private long payloadOffset;
     private long length;
+
     /// Bytes of the payload that were sent or copied to the window.
     private long taken;
+
     /// What the window holds, and how much of that was sent.
     private long filled;
+
     private long drained;
 
     Outgoing(MemorySegment window) {

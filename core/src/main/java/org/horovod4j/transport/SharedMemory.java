@@ -1,8 +1,9 @@
 package org.horovod4j.transport;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /// Memory that the ranks of one host reach directly: a region of each, and blocks for tensors.
 ///

@@ -1,7 +1,8 @@
 package org.horovod4j.transport;
 
-import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
+
+import java.lang.foreign.MemorySegment;
 
 /// Where an incoming message goes, piece by piece.
 public interface Sink {

@@ -1,10 +1,11 @@
 package org.horovod4j.transport;
 
+import org.horovod4j.spi.Member;
+
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.horovod4j.spi.Member;
 
 /// Who is where: hosts, for the numbers users see, and domains, the ranks that share memory.
 ///
@@ -23,8 +24,7 @@ public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> 
         Map<String, List<Integer>> domains = new LinkedHashMap<>();
         for (Member member : members) {
             hosts.computeIfAbsent(member.host(), _ -> new ArrayList<>()).add(member.rank());
-            String domain =
-                    member.domain().isEmpty() ? "rank " + member.rank() : member.domain();
+            String domain = member.domain().isEmpty() ? "rank " + member.rank() : member.domain();
             domains.computeIfAbsent(domain, _ -> new ArrayList<>()).add(member.rank());
         }
         return new Topology(rank, List.copyOf(hosts.values()), List.copyOf(domains.values()));
@@ -44,7 +44,8 @@ public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> 
 
     /// This host among those that have this local rank.
     public int crossRank() {
-        return (int) hosts.subList(0, hosts.indexOf(host())).stream().filter(this::hasLocalRank).count();
+        return (int)
+                hosts.subList(0, hosts.indexOf(host())).stream().filter(this::hasLocalRank).count();
     }
 
     /// How many hosts have this local rank.

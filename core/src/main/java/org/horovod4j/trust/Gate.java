@@ -69,7 +69,10 @@ public final class Gate implements AutoCloseable {
                 settings.apply(listener);
                 listener.bind(bind, BACKLOG);
                 Gate gate = new Gate(listener, handshake, settings, refusals, admitted);
-                Thread.ofPlatform().daemon().name("hvd-gate-" + gate.address.getPort()).start(gate::serve);
+                Thread.ofPlatform()
+                        .daemon()
+                        .name("hvd-gate-" + gate.address.getPort())
+                        .start(gate::serve);
                 return gate;
             } catch (IOException e) {
                 listener.close();

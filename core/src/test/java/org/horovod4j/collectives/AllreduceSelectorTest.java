@@ -45,6 +45,22 @@ class AllreduceSelectorTest {
                 .isInstanceOf(HalvingDoublingAllreduce.class);
     }
 
+    @ParameterizedTest
+    @CsvSource({"1, 0.001", "1, 100", "100000000, 0.001", "20000, 0.4"})
+    void whetherARingIsTakenDoesNotDependOnWhatWasMeasured(double latency, double perByte) {
+        CostModel measured = new CostModel(latency, perByte);
+        for (int size : new int[] {3, 4, 16}) {
+            for (long bytes = 1; bytes < 1L << 32; bytes *= 4) {
+                assertThat(
+                                new AllreduceSelector(measured, AllreduceChoice.AUTO)
+                                                .algorithm(size, bytes)
+                                        instanceof RingAllreduce)
+                        .isEqualTo(
+                                choose(AllreduceChoice.AUTO, size, bytes) instanceof RingAllreduce);
+            }
+        }
+    }
+
     @Test
     void theAlgorithmAskedForIsTakenWhateverItCosts() {
         for (long bytes : new long[] {0, 1L << 30}) {

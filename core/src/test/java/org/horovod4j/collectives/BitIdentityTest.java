@@ -17,6 +17,7 @@ import org.horovod4j.testing.World.Transport;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -42,6 +43,7 @@ class BitIdentityTest {
 
     static Stream<Arguments> algorithms() {
         return Stream.of(
+                        AllreduceChoice.AUTO,
                         AllreduceChoice.RING,
                         AllreduceChoice.HALVING_DOUBLING,
                         AllreduceChoice.TREE,
@@ -65,6 +67,16 @@ class BitIdentityTest {
         List<List<Long>> second = world.call(BitIdentityTest::fingerprints);
         assertThat(first).allSatisfy(each -> assertThat(each).isEqualTo(first.getFirst()));
         assertThat(second).isEqualTo(first);
+    }
+
+    @ParameterizedTest(name = "{0} ranks")
+    @ValueSource(ints = {4, 5, 8})
+    void algorithmsThatMeasuredCostsChooseBetweenGiveTheSameBits(int size) {
+        World world = World.of(size).hosts(size);
+        assertThat(world.allreduce(AllreduceChoice.DOUBLING).call(BitIdentityTest::fingerprints))
+                .isEqualTo(
+                        world.allreduce(AllreduceChoice.HALVING_DOUBLING)
+                                .call(BitIdentityTest::fingerprints));
     }
 
     /// A number for each reduction that tells its bits from others, order included.

@@ -1,9 +1,11 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
 import org.horovod4j.transport.Sink;
 
-/// Recursive doubling: pairs, then pairs of pairs exchange all they have and combine it.
+import java.lang.foreign.MemorySegment;
+
+/// Recursive doubling: pairs, then pairs of pairs exchange all they have and combine it. The farthest
+/// partners come first, as in [HalvingDoublingAllreduce], so that both give the same bits.
 ///
 /// | steps      | bytes sent by each member  |
 /// |------------|----------------------------|
@@ -18,10 +20,14 @@ public final class DoublingAllreduce implements Allreduce {
         fold.around(
                 operands,
                 position -> {
-                    for (int distance = 1; distance < fold.size(); distance *= 2) {
+                    for (int distance = fold.size() / 2; distance >= 1; distance /= 2) {
                         int partner = position ^ distance;
-                        boolean last = 2 * distance == fold.size();
-                        swap(group, operands, fold.member(partner), partner < position, last);
+                        swap(
+                                group,
+                                operands,
+                                fold.member(partner),
+                                partner < position,
+                                distance == 1);
                     }
                 });
     }

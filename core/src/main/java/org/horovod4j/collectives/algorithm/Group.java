@@ -1,9 +1,10 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
-import java.util.List;
 import org.horovod4j.transport.Sink;
 import org.horovod4j.transport.Wire;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
 
 /// Ranks that talk over links, numbered from 0 in a common order.
 ///

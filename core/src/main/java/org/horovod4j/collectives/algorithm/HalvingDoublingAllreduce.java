@@ -20,8 +20,7 @@ public final class HalvingDoublingAllreduce implements Allreduce {
         fold.around(operands, position -> halveAndDouble(group, fold, operands, position));
     }
 
-    private static void halveAndDouble(
-            Group group, Fold fold, Operands operands, int position) {
+    private static void halveAndDouble(Group group, Fold fold, Operands operands, int position) {
         Deque<Split> splits = new ArrayDeque<>();
         long start = 0;
         long end = operands.count();
@@ -35,10 +34,7 @@ public final class HalvingDoublingAllreduce implements Allreduce {
                     operands.bytes(split.givenEnd() - split.givenStart()),
                     fold.member(partner),
                     operands.combining(
-                            split.keptStart(),
-                            split.keptEnd(),
-                            partner < position,
-                            distance == 1));
+                            split.keptStart(), split.keptEnd(), partner < position, distance == 1));
             start = split.keptStart();
             end = split.keptEnd();
             splits.push(split);

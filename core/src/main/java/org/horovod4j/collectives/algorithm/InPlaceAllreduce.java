@@ -1,9 +1,10 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region.Counter;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 
 /// Reduces tensors that lie in shared memory already: nothing is copied in or out.
 ///

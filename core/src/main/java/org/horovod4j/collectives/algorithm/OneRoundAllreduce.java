@@ -1,8 +1,9 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.transport.Neighbourhood;
+
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
-import org.horovod4j.transport.Neighbourhood;
 
 /// Everybody posts its tensor in a notice, everybody reads all and reduces in rank order.
 ///
@@ -39,7 +40,11 @@ public final class OneRoundAllreduce {
     }
 
     public void run(
-            long stamp, Reduction reduction, MemorySegment input, MemorySegment output, long count) {
+            long stamp,
+            Reduction reduction,
+            MemorySegment input,
+            MemorySegment output,
+            long count) {
         long bytes = count * reduction.byteSize();
         MemorySegment mine = near.region(near.index());
         long payload = near.nextPayload();

@@ -1,11 +1,12 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.transport.Sink;
+
+import java.lang.foreign.MemorySegment;
 
 /// An array that is being reduced in place, over links.
 ///

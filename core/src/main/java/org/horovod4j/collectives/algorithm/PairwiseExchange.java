@@ -1,10 +1,11 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
-import java.util.List;
 import org.horovod4j.collectives.algorithm.StagedAlltoall.Pieces;
 import org.horovod4j.transport.Sink;
 import org.horovod4j.transport.Wire;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
 
 /// Every rank exchanges with every rank of other hosts: in step `d` it sends to the one `d` above it
 /// and receives from the one `d` below.
@@ -45,8 +46,7 @@ public final class PairwiseExchange {
             int source = Math.floorMod(rank - distance, size);
             long start = outPieces.start(target);
             long length = outPieces.size(target);
-            Sink sink =
-                    Sink.into(in, inPieces.start(source), inPieces.size(source));
+            Sink sink = Sink.into(in, inPieces.start(source), inPieces.size(source));
             boolean sends = !near.contains(target);
             boolean receives = !near.contains(source);
             if (sends && receives) {

@@ -1,10 +1,11 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.collectives.kernel.Kernels;
+
+import java.lang.foreign.MemorySegment;
 
 /// The arithmetic of one operation, on memory outside the heap.
 ///
@@ -13,8 +14,7 @@ import org.horovod4j.collectives.kernel.Kernels;
 /// @param op how they are combined
 /// @param scale factors before and after
 /// @param ranks how many ranks take part, for averages
-public record Reduction(
-        Kernels kernels, DataType dataType, ReduceOp op, Scale scale, int ranks) {
+public record Reduction(Kernels kernels, DataType dataType, ReduceOp op, Scale scale, int ranks) {
 
     int byteSize() {
         return dataType.byteSize();

@@ -1,8 +1,9 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.transport.Sink;
+
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import org.horovod4j.transport.Sink;
 
 /// Ring allgather: each member passes on what it received in the step before.
 ///
@@ -21,8 +22,7 @@ public final class RingAllgather {
     /// @param blocks which ranks' pieces each member brings
     /// @param starts where the piece of each rank lies in `memory`
     /// @param sizes the bytes of each rank's piece
-    public void run(
-            MemorySegment memory, List<List<Integer>> blocks, long[] starts, long[] sizes) {
+    public void run(MemorySegment memory, List<List<Integer>> blocks, long[] starts, long[] sizes) {
         int size = group.size();
         int right = (group.index() + 1) % size;
         int left = Math.floorMod(group.index() - 1, size);

@@ -1,11 +1,12 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region;
 import org.horovod4j.transport.Region.Counter;
 import org.jspecify.annotations.Nullable;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 
 /// Direct reduce-scatter and allgather through shared stages, and between hosts in the middle.
 ///

@@ -1,9 +1,10 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region;
 import org.horovod4j.transport.Region.Counter;
+
+import java.lang.foreign.MemorySegment;
 
 /// Alltoall of ranks on one host: a stage holds a slot for each receiver.
 ///
@@ -24,7 +25,8 @@ public final class StagedAlltoall {
     /// Sends and receives a piece for each member.
     ///
     /// @param longest the longest piece of any pair of members
-    public void run(Pieces out, MemorySegment input, Pieces in, MemorySegment output, long longest) {
+    public void run(
+            Pieces out, MemorySegment input, Pieces in, MemorySegment output, long longest) {
         rounds.run(
                 (longest + slot - 1) / slot,
                 new StagedRounds.Work() {

@@ -1,9 +1,10 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region;
 import org.horovod4j.transport.Region.Counter;
+
+import java.lang.foreign.MemorySegment;
 
 /// Broadcast to ranks on one host: one packs, the others copy out.
 ///
@@ -28,8 +29,7 @@ public final class StagedBroadcast {
                     public void pack(long round, long stage) {
                         if (near.index() == root) {
                             long position = round * Region.STAGE_BYTES;
-                            source.bring(
-                                    position, piece(length, round), near.region(root), stage);
+                            source.bring(position, piece(length, round), near.region(root), stage);
                         }
                     }
 

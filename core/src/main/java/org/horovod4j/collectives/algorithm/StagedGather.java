@@ -1,9 +1,10 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region;
 import org.horovod4j.transport.Region.Counter;
+
+import java.lang.foreign.MemorySegment;
 
 /// Allgather of ranks on one host: everybody packs its piece, everybody copies all pieces out.
 ///

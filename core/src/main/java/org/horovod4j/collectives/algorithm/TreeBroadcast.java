@@ -1,7 +1,8 @@
 package org.horovod4j.collectives.algorithm;
 
-import java.lang.foreign.MemorySegment;
 import org.horovod4j.transport.Sink;
+
+import java.lang.foreign.MemorySegment;
 
 /// Binomial tree from member 0 to all.
 ///

@@ -1,6 +1,5 @@
 package org.horovod4j.runtime.controller;
 
-import java.util.List;
 import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.PeerLostException;
@@ -8,27 +7,34 @@ import org.horovod4j.runtime.message.Disagreement;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.StampMismatchException;
 import org.jspecify.annotations.Nullable;
 
+import java.util.List;
+
 /// Runs operations one after the other, in the order in which this rank was asked for them.
 ///
 /// That the other ranks do the same is not assumed: every message of an operation carries a stamp made
-/// of its number and its request. A rank that sees a foreign stamp raises an alarm; all ranks then leave
-/// the operation, tell each other what they meant, clean up and go on with the next one.
+/// of its number and its request. A rank that sees a foreign stamp raises an alarm, and [LongWait] finds
+/// ranks that never get to see one; all ranks then leave the operation, tell each other what they meant,
+/// clean up and go on with the next one.
 public final class Controller {
     private static final byte[] NOTHING = {};
 
     private final WorldState state;
     private final ControlPlane control;
     private final Backend backend;
+    private final LongWait longWait;
     private @Nullable HorovodException fatal;
 
-    public Controller(WorldState state, ControlPlane control, Backend backend) {
+    public Controller(WorldState state, ControlPlane control, Backend backend, Clock clock) {
         this.state = state;
         this.control = control;
         this.backend = backend;
+        this.longWait = new LongWait(clock, control::waiting);
+        state.watch(longWait);
     }
 
     /// Runs one operation; one thread at a time.
@@ -37,9 +43,11 @@ public final class Controller {
             throw fatal;
         }
         long number = state.begin();
+        long stamp = request.stamp(number);
+        longWait.begin(number, stamp);
         try {
             state.check();
-            T result = operation.run(backend, request.stamp(number));
+            T result = operation.run(backend, stamp);
             state.complete(number);
             return result;
         } catch (StampMismatchException e) {
@@ -73,7 +81,8 @@ public final class Controller {
 
     private HorovodException broken(LinkBrokenException broken) {
         HorovodException story = state.explain(broken);
-        if (story.getCause() == broken) { // nobody else has told of a loss, so this is the first news
+        if (story.getCause()
+                == broken) { // nobody else has told of a loss, so this is the first news
             String reason =
                     "its connection to rank %d broke: %s"
                             .formatted(broken.peer(), broken.getMessage());

@@ -1,8 +1,5 @@
 package org.horovod4j.runtime.controller;
 
-import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.horovod4j.HorovodException;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
@@ -11,6 +8,10 @@ import org.horovod4j.spi.Loss;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Liveness;
 import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /// What this rank knows of its world: which operation it is at, who is gone, what is disputed.
 ///
@@ -23,12 +24,19 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     private static final Duration NEWS_PATIENCE = Duration.ofSeconds(3);
 
     private final CountDownLatch lossKnown = new CountDownLatch(1);
-    private volatile @Nullable Loss loss;
+
+    /// The first rank to leave in order, and the first to fail.
+    private volatile @Nullable Loss departure;
+
+    private volatile @Nullable Loss failure;
     private volatile long disputed = NONE;
+
     /// The operation now running, or the last one; written by whoever runs it.
     private volatile long current;
+
     private volatile long completed;
     private volatile boolean stopped;
+    private volatile @Nullable LongWait longWait;
 
     /// Begins the next operation.
     ///
@@ -61,31 +69,48 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     @Override
     public void check() {
         if (stopped) {
-            throw new ShutDownException("this rank called shutdown while the operation was running");
+            throw new ShutDownException(
+                    "this rank called shutdown while the operation was running");
         }
         if (disputed == current) {
             throw new DisputedException();
         }
-        Loss known = loss;
-        if (known != null && isMissed(known)) {
-            throw describe(known);
+        Loss missed = missed();
+        if (missed != null) {
+            throw describe(missed);
+        }
+        LongWait wait = longWait;
+        if (wait != null) {
+            wait.check();
         }
     }
 
-    /// Operation 0 is the start, when ranks measure their links: who has left in order has done that.
-    private boolean isMissed(Loss gone) {
-        return current > gone.completedOperations() || (current == 0 && !gone.orderly());
+    /// Lets `wait` hear of every check from now on.
+    void watch(LongWait wait) {
+        longWait = wait;
     }
 
-    /// The first loss counts, but a failure outdoes a rank that left in order: operations that the
-    /// latter had completed may still be running here, and the former ends them too.
+    /// Who is missed by the operation now running. After a departure others may well fail for want of the
+    /// one that left, so it is named first; but operations that it had completed may still be running
+    /// here, and a failure ends these too, as it ends operation 0: the start, when ranks measure links.
+    private @Nullable Loss missed() {
+        Loss left = departure;
+        if (left != null && current > left.completedOperations()) {
+            return left;
+        }
+        Loss failed = failure;
+        boolean ends = failed != null && (current > failed.completedOperations() || current == 0);
+        return ends ? failed : null;
+    }
+
     @Override
     public synchronized void lost(Loss news) {
-        Loss known = loss;
-        if (known == null || (known.orderly() && !news.orderly())) {
-            loss = news;
-            lossKnown.countDown();
+        if (news.orderly() && departure == null) {
+            departure = news;
+        } else if (!news.orderly() && failure == null) {
+            failure = news;
         }
+        lossKnown.countDown();
     }
 
     @Override
@@ -94,23 +119,26 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     }
 
     /// The better story of a failure seen here: the loss behind it, when news of one comes soon.
-    public HorovodException explain(HorovodException failure) {
+    public HorovodException explain(HorovodException seen) {
         try {
             lossKnown.await(NEWS_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        Loss known = loss;
+        Loss known = missed();
+        if (known == null) {
+            known = failure == null ? departure : failure;
+        }
         if (known != null) {
             return describe(known);
         }
-        return failure instanceof LinkBrokenException broken
+        return seen instanceof LinkBrokenException broken
                 ? new PeerLostException(
                         broken.peer(),
                         "an unknown host",
                         "rank %d is lost: %s".formatted(broken.peer(), broken.getMessage()),
                         broken)
-                : failure;
+                : seen;
     }
 
     private static HorovodException describe(Loss loss) {

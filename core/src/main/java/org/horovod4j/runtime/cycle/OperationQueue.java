@@ -1,5 +1,10 @@
 package org.horovod4j.runtime.cycle;
 
+import org.horovod4j.Handle;
+import org.horovod4j.HorovodException;
+import org.horovod4j.ShutDownException;
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.List;
@@ -10,10 +15,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import org.horovod4j.Handle;
-import org.horovod4j.HorovodException;
-import org.horovod4j.ShutDownException;
-import org.jspecify.annotations.Nullable;
 
 /// Runs operations one at a time in the order they come.
 ///
@@ -32,10 +33,13 @@ public final class OperationQueue implements AutoCloseable {
     private final Queue<Pending<?>> queue = new ArrayDeque<>();
     private final Set<String> inFlight = new HashSet<>();
     private final Thread thread;
+
     /// Operations submitted and not yet done; changed under the lock, read without.
     private final AtomicInteger submitted = new AtomicInteger();
+
     /// Callers that wait to run their operations themselves; changed under the lock, read without.
     private final AtomicInteger waiting = new AtomicInteger();
+
     private volatile boolean closed;
 
     /// @param threadName what thread dumps show: `hvd-cycle` and the rank
@@ -157,7 +161,8 @@ public final class OperationQueue implements AutoCloseable {
             Pending<?> next;
             lock.lock();
             try {
-                while (!closed && (queue.isEmpty() || !turn.compareAndSet(FREE, thread.getName()))) {
+                while (!closed
+                        && (queue.isEmpty() || !turn.compareAndSet(FREE, thread.getName()))) {
                     changed.awaitUninterruptibly();
                 }
                 if (closed) {

@@ -1,9 +1,10 @@
 package org.horovod4j.runtime.cycle;
 
-import java.util.concurrent.CountDownLatch;
 import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
 import org.jspecify.annotations.Nullable;
+
+import java.util.concurrent.CountDownLatch;
 
 /// A handle and the end that completes it.
 final class Promise<T> implements Handle<T> {
@@ -34,7 +35,8 @@ final class Promise<T> implements Handle<T> {
     /// An interrupt does not end the wait, for the tensors belong to the operation until it is done; it
     /// is kept for the caller to see afterwards.
     @Override
-    @SuppressWarnings("NullAway") // a result is there when no cause is, and T says whether it may be null
+    @SuppressWarnings(
+            "NullAway") // a result is there when no cause is, and T says whether it may be null
     public T join() {
         boolean interrupted = false;
         while (true) {

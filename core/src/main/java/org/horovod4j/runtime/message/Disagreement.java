@@ -62,7 +62,8 @@ public final class Disagreement {
                     request -> "root rank " + request.rootRank(),
                     "Name the same root on every rank.");
         }
-        return first + ": another rank's message was not understood, although all ranks ask for the"
+        return first
+                + ": another rank's message was not understood, although all ranks ask for the"
                 + " same. Use one version of Horovod4J on every rank.";
     }
 
@@ -79,7 +80,8 @@ public final class Disagreement {
     private String report(String problem, Function<Request, String> value, String remedy) {
         Map<String, List<Integer>> ranks = new LinkedHashMap<>();
         for (int rank = 0; rank < requests.size(); rank++) {
-            ranks.computeIfAbsent(value.apply(requests.get(rank)), _ -> new ArrayList<>()).add(rank);
+            ranks.computeIfAbsent(value.apply(requests.get(rank)), _ -> new ArrayList<>())
+                    .add(rank);
         }
         String table =
                 ranks.entrySet().stream()

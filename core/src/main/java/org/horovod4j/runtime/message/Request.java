@@ -1,14 +1,15 @@
 package org.horovod4j.runtime.message;
 
-import java.util.Arrays;
-import java.util.List;
-import java.util.Objects;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.codec.ObjectCodec;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
 
 /// One operation as a rank asks for it: everything on which the ranks have to agree.
 ///

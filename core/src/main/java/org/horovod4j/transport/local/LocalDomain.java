@@ -1,5 +1,9 @@
 package org.horovod4j.transport.local;
 
+import org.horovod4j.transport.Region;
+import org.horovod4j.transport.SharedMemory;
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -7,9 +11,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
-import org.horovod4j.transport.Region;
-import org.horovod4j.transport.SharedMemory;
-import org.jspecify.annotations.Nullable;
 
 /// The memory of ranks that live in one JVM; one instance for all of them.
 ///

@@ -1,13 +1,14 @@
 package org.horovod4j.transport.local;
 
+import org.horovod4j.transport.Link;
+import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.transport.Links;
+
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.horovod4j.transport.Link;
-import org.horovod4j.transport.LinkBrokenException;
-import org.horovod4j.transport.Links;
 
 /// Links between ranks of one JVM: a [Pipe] each way.
 public final class LocalLinks implements Links {

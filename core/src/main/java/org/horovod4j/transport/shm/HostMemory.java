@@ -1,5 +1,11 @@
 package org.horovod4j.transport.shm;
 
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.spi.Member;
+import org.horovod4j.transport.Region;
+import org.horovod4j.transport.SharedMemory;
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -10,11 +16,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.horovod4j.ConfigurationException;
-import org.horovod4j.spi.Member;
-import org.horovod4j.transport.Region;
-import org.horovod4j.transport.SharedMemory;
-import org.jspecify.annotations.Nullable;
 
 /// The memory that the processes of one host share.
 ///
@@ -153,8 +154,7 @@ public final class HostMemory implements SharedMemory {
     @Override
     public synchronized MemorySegment find(int member, Place place) {
         MemorySegment block =
-                found.computeIfAbsent(
-                        new Found(member, place.block()), _ -> map(member, place));
+                found.computeIfAbsent(new Found(member, place.block()), _ -> map(member, place));
         return block.asSlice(place.offset(), place.byteSize());
     }
 

@@ -33,7 +33,8 @@ final class SharedFile implements AutoCloseable {
 
     /// On Linux the JDK deletes a file with `DELETE_ON_CLOSE` as soon as it has opened it, so that hardly
     /// a moment is left in which a process that is killed would leave the file behind.
-    private static final Set<OpenOption> NAMELESS = Set.of(CREATE_NEW, READ, WRITE, DELETE_ON_CLOSE);
+    private static final Set<OpenOption> NAMELESS =
+            Set.of(CREATE_NEW, READ, WRITE, DELETE_ON_CLOSE);
 
     private final Path path;
     private final Path name;
@@ -64,8 +65,7 @@ final class SharedFile implements AutoCloseable {
         try {
             Path path = nameless ? descriptor(name) : name;
             reserve(channel, byteSize);
-            MemorySegment memory =
-                    channel.map(FileChannel.MapMode.READ_WRITE, 0, byteSize, arena);
+            MemorySegment memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, byteSize, arena);
             return new SharedFile(path, name, channel, memory);
         } catch (IOException | RuntimeException e) {
             channel.close();
@@ -135,7 +135,8 @@ final class SharedFile implements AutoCloseable {
                 }
             }
         }
-        throw new NoSuchFileException(name.toString(), null, "it has no descriptor in " + DESCRIPTORS);
+        throw new NoSuchFileException(
+                name.toString(), null, "it has no descriptor in " + DESCRIPTORS);
     }
 
     private static boolean pointsTo(Path descriptor, Path target) throws IOException {
