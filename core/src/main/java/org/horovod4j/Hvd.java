@@ -29,7 +29,7 @@ public final class Hvd {
     /// joined. A second call does nothing; after [#shutdown] it joins anew, with all the others.
     public static void init() {
         synchronized (LOCK) {
-            if (rank != null) {
+            if (isInitialized()) {
                 return;
             }
             HvdRuntime process = runtime;
@@ -46,9 +46,9 @@ public final class Hvd {
     public static void shutdown() {
         synchronized (LOCK) {
             Rank running = rank;
+            rank = null;
             if (running != null) {
                 running.close();
-                rank = null;
             }
         }
     }
@@ -65,7 +65,8 @@ public final class Hvd {
     }
 
     public static boolean isInitialized() {
-        return rank != null;
+        Rank running = rank;
+        return running != null && !running.isClosed();
     }
 
     /// This process's communicator.
@@ -73,7 +74,7 @@ public final class Hvd {
     /// @throws IllegalStateException before [#init] and after [#shutdown]
     public static Communicator communicator() {
         Rank running = rank;
-        if (running == null) {
+        if (running == null || running.isClosed()) {
             throw new IllegalStateException("Horovod4J is not initialised: call Hvd.init() first");
         }
         return running.communicator();

@@ -57,6 +57,40 @@ class HvdTest {
     }
 
     @Test
+    void initAfterTheCommunicatorWasClosedJoinsAnew() {
+        Hvd.init();
+        Hvd.communicator().close();
+        assertThat(Hvd.isInitialized()).isFalse();
+        Hvd.init();
+        Hvd.barrier();
+    }
+
+    @Test
+    void anInterruptedThreadCanStillReduceAndStaysInterrupted() {
+        Hvd.init();
+        Thread.currentThread().interrupt();
+        Hvd.barrier();
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void aTensorHasAName() {
+        Hvd.init();
+        assertThatThrownBy(() -> Hvd.allreduce("", new float[] {1}, ReduceOp.SUM))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("name");
+    }
+
+    @Test
+    void noMemoryIsSharedAfterShutdown() {
+        Hvd.init();
+        Communicator communicator = Hvd.communicator();
+        Hvd.shutdown();
+        assertThatThrownBy(() -> communicator.allocate(DataType.INT8, Shape.of(1)))
+                .isInstanceOf(ShutDownException.class);
+    }
+
+    @Test
     void initAfterShutdownJoinsAnew() {
         Hvd.init();
         Communicator first = Hvd.communicator();

@@ -1,5 +1,6 @@
 package org.horovod4j.collectives;
 
+import org.horovod4j.HorovodException;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.RingAllgather;
 import org.horovod4j.collectives.algorithm.StagedBroadcast;
@@ -110,6 +111,11 @@ final class CpuAllgather {
     /// Everybody's rows, by rank: the leaders exchange those of their hosts and post them all.
     private long[] allRows(long stamp) {
         int size = across.worldSize();
+        if ((long) size * Long.BYTES > Region.NOTICE_BYTES) {
+            throw new HorovodException(
+                    "allgather over several hosts takes at most %d ranks, not %d"
+                            .formatted(Region.NOTICE_BYTES / Long.BYTES, size));
+        }
         long[] starts = new long[size];
         long[] sizes = new long[size];
         for (int rank = 0; rank < size; rank++) {

@@ -101,7 +101,7 @@ public final class Options {
                     .environment("HOROVOD_JOB_ID")
                     .byDefault("horovod")
                     .in(OptionGroup.RENDEZVOUS)
-                    .help("The name of the job, in logs and in the names of shared files.");
+                    .help("The name of the job: marks its processes and all that they start.");
 
     public static final Option<Duration> START_TIMEOUT =
             Option.seconds("start-timeout")
@@ -165,8 +165,9 @@ public final class Options {
                     .byDefault(AllreduceChoice.AUTO)
                     .in(OptionGroup.COLLECTIVES)
                     .help(
-                            "The algorithm of an allreduce between hosts: `auto` picks by size, from"
-                                    + " latency and bandwidth measured at start.");
+                            "The algorithm of an allreduce between hosts, the same on every rank: `auto`"
+                                    + " picks by size, and by latency and bandwidth measured at"
+                                    + " start where that does not show in the result.");
 
     private static final List<Option<?>> ALL =
             List.of(

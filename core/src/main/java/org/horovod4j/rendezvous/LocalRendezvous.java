@@ -1,6 +1,7 @@
 package org.horovod4j.rendezvous;
 
 import org.horovod4j.PeerLostException;
+import org.horovod4j.ShutDownException;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Loss;
 import org.horovod4j.spi.Member;
@@ -106,6 +107,7 @@ public final class LocalRendezvous {
 
         private final int rank;
         private String host = "localhost";
+        private volatile boolean stopped;
 
         Seat(int rank) {
             this.rank = rank;
@@ -144,12 +146,20 @@ public final class LocalRendezvous {
         }
 
         @Override
+        public void stop() {
+            stopped = true;
+        }
+
+        @Override
         public void close() {}
 
         private void await(Round<?> round, String what) {
             try {
                 while (!round.missing.await(CHECK_MILLIS, TimeUnit.MILLISECONDS)) {
                     checkNobodyLost(what);
+                    if (stopped) {
+                        throw new ShutDownException(what + ": rank " + rank + " leaves the job");
+                    }
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

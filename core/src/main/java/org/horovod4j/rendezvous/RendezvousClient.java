@@ -50,6 +50,7 @@ public final class RendezvousClient implements ControlPlane {
     private volatile @Nullable Listener listener;
     private volatile Message.@Nullable Lost firstLoss;
     private volatile boolean left;
+    private volatile boolean stopped;
 
     /// A line to a server in the launcher; see the other constructor.
     public RendezvousClient(
@@ -127,6 +128,9 @@ public final class RendezvousClient implements ControlPlane {
         if (lost != null) {
             shares.completeExceptionally(obituary("gather of '" + topic + "'", lost));
         }
+        if (stopped) {
+            stop();
+        }
         try {
             return outcome(shares);
         } finally {
@@ -156,15 +160,21 @@ public final class RendezvousClient implements ControlPlane {
     }
 
     @Override
+    public void stop() {
+        stopped = true;
+        ShutDownException ended = new ShutDownException("rank " + rank + " leaves the job");
+        gathers.values().forEach(gather -> gather.completeExceptionally(ended));
+    }
+
+    @Override
     public void close() {
         left = true;
         Connection open = connection;
         if (open != null) {
             open.finish(FAREWELL);
         }
-        ShutDownException ended = new ShutDownException("rank " + rank + " has left the job");
-        joined.completeExceptionally(ended);
-        gathers.values().forEach(gather -> gather.completeExceptionally(ended));
+        joined.completeExceptionally(new ShutDownException("rank " + rank + " has left the job"));
+        stop();
     }
 
     private Connection open(SocketChannel channel) {
@@ -267,8 +277,13 @@ public final class RendezvousClient implements ControlPlane {
     }
 
     /// Who is gone, why, and where to look.
-    private static PeerLostException obituary(String doing, Message.Lost lost) {
+    private static HorovodException obituary(String doing, Message.Lost lost) {
         Loss loss = lost.loss();
+        if (loss.orderly()) {
+            return new ShutDownException(
+                    "%s: rank %d on %s %s"
+                            .formatted(doing, loss.rank(), loss.host(), loss.reason()));
+        }
         if (loss.rank() < 0) {
             return new PeerLostException(
                     -1,

@@ -1,10 +1,10 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.HorovodException;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.KernelChoice;
+import org.horovod4j.option.Options;
 import org.horovod4j.option.Rendezvous;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
@@ -15,6 +15,7 @@ import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Member;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.transport.Links;
 import org.horovod4j.transport.SharedMemory;
 import org.horovod4j.transport.local.LocalDomain;
 import org.horovod4j.transport.local.LocalLinks;
@@ -27,8 +28,10 @@ import org.jspecify.annotations.Nullable;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /// A process of a job: joins worlds, one after the other.
 ///
@@ -83,16 +86,12 @@ public final class HvdRuntime implements AutoCloseable {
         Member self = new Member(0, settings.host(), "alone", pid(), "", List.of());
         List<Member> members = control.join(self, state);
         return Rank.of(
-                new Parts(
-                        0,
+                parts(
                         members,
                         control,
                         state,
                         new LocalDomain(List.of(0)).memory(0),
-                        new LocalLinks(new LocalLinks.Exchange(), 0),
-                        Clock.SYSTEM,
-                        kernels,
-                        settings.allreduce()));
+                        new LocalLinks(new LocalLinks.Exchange(), 0)));
     }
 
     private Rank together(Rendezvous rendezvous) {
@@ -100,6 +99,22 @@ public final class HvdRuntime implements AutoCloseable {
         if (settings.servesRendezvous() && server == null) {
             server = serve(secret, rendezvous.address().getPort());
         }
+        TcpLinks links = TcpLinks.open(secret, settings.rank(), settings.startTimeout(), tuning());
+        try {
+            Neighbours neighbours = Neighbours.open(settings);
+            try {
+                return join(rendezvous, secret, links, neighbours);
+            } catch (RuntimeException | Error e) {
+                neighbours.close();
+                throw e;
+            }
+        } catch (RuntimeException | Error e) {
+            links.close();
+            throw e;
+        }
+    }
+
+    private Rank join(Rendezvous rendezvous, Secret secret, TcpLinks links, Neighbours neighbours) {
         WorldState state = new WorldState();
         int world = generation++;
         ControlPlane control =
@@ -112,55 +127,77 @@ public final class HvdRuntime implements AutoCloseable {
                         world,
                         settings.heartbeatTimeout(),
                         settings.startTimeout());
-        TcpLinks links = TcpLinks.open(secret, settings.rank(), settings.startTimeout(), tuning());
-        Neighbours neighbours = Neighbours.open(settings);
+        Member self =
+                new Member(
+                        settings.rank(),
+                        settings.host(),
+                        neighbours.domain(),
+                        pid(),
+                        neighbours.address(),
+                        links.addresses());
         try {
-            Member self =
-                    new Member(
-                            settings.rank(),
-                            settings.host(),
-                            neighbours.domain(),
-                            pid(),
-                            neighbours.address(),
-                            links.addresses());
             List<Member> members = control.join(self, state);
             links.meet(members, world, state);
-            return settle(members, control, state, neighbours, links);
-        } catch (HorovodException e) {
+            SharedMemory memory = explained(state, () -> neighbours.meet(members));
+            // A rank that is through may end at once, and its memory must be mapped by then.
+            checkSame(control.gather("memory mapped", mustAgree()));
+            neighbours.met();
+            return explained(state, () -> Rank.of(parts(members, control, state, memory, links)));
+        } catch (RuntimeException | Error e) {
             control.leave(0, false, "could not start: " + e.getMessage());
             control.close();
-            links.close();
-            neighbours.close();
             throw e;
         }
     }
 
-    /// Maps memory and measures links with ranks that have joined. One of them may end just now, which
-    /// shows as memory that cannot be mapped or as a broken link.
-    private Rank settle(
+    /// Maps memory or measures links of ranks that have joined. One of them may end just now, which shows
+    /// as memory that cannot be mapped or as a broken link.
+    private static <T> T explained(WorldState state, Supplier<T> meeting) {
+        try {
+            return meeting.get();
+        } catch (ConfigurationException | LinkBrokenException e) {
+            throw state.explain(e);
+        }
+    }
+
+    private Parts parts(
             List<Member> members,
             ControlPlane control,
             WorldState state,
-            Neighbours neighbours,
-            TcpLinks links) {
-        try {
-            SharedMemory memory = neighbours.meet(members);
-            // A rank that is through may end at once, and its memory must be mapped by then.
-            control.gather("memory mapped", new byte[0]);
-            neighbours.met();
-            return Rank.of(
-                    new Parts(
-                            settings.rank(),
-                            members,
-                            control,
-                            state,
-                            memory,
-                            links,
-                            Clock.SYSTEM,
-                            kernels,
-                            settings.allreduce()));
-        } catch (ConfigurationException | LinkBrokenException e) {
-            throw state.explain(e);
+            SharedMemory memory,
+            Links links) {
+        return new Parts(
+                settings.rank(),
+                members,
+                control,
+                state,
+                memory,
+                links,
+                Clock.SYSTEM,
+                kernels,
+                settings.allreduce(),
+                settings.local(),
+                settings.cross());
+    }
+
+    /// What ranks would not understand each other without.
+    private byte[] mustAgree() {
+        return Options.ALLREDUCE_ALGORITHM
+                .format(settings.allreduce())
+                .getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static void checkSame(List<byte[]> algorithms) {
+        List<String> given =
+                algorithms.stream()
+                        .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
+                        .toList();
+        if (given.stream().distinct().count() > 1) {
+            throw new ConfigurationException(
+                    """
+                    %s differs between ranks: from rank 0 on it is %s
+                    Give every rank the same."""
+                            .formatted(Options.ALLREDUCE_ALGORITHM, String.join(", ", given)));
         }
     }
 

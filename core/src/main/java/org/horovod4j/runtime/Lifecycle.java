@@ -1,5 +1,9 @@
 package org.horovod4j.runtime;
 
+import org.horovod4j.DataType;
+import org.horovod4j.Shape;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.Tensor;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.runtime.cycle.OperationQueue;
 import org.horovod4j.spi.Backend;
@@ -11,7 +15,7 @@ final class Lifecycle implements AutoCloseable {
     private final OperationQueue queue;
     private final ControlPlane control;
     private final Backend backend;
-    private boolean closed;
+    private volatile boolean closed;
 
     Lifecycle(WorldState state, OperationQueue queue, ControlPlane control, Backend backend) {
         this.state = state;
@@ -20,8 +24,15 @@ final class Lifecycle implements AutoCloseable {
         this.backend = backend;
     }
 
-    Backend backend() {
-        return backend;
+    boolean isClosed() {
+        return closed;
+    }
+
+    Tensor allocate(DataType dataType, Shape shape) {
+        if (closed) {
+            throw new ShutDownException("this rank has called shutdown and has no memory to share");
+        }
+        return backend.allocate(dataType, shape);
     }
 
     /// Leaves because the program says so. What is under way here fails; what others have completed
@@ -42,6 +53,7 @@ final class Lifecycle implements AutoCloseable {
         }
         closed = true;
         state.stop();
+        control.stop();
         queue.close();
         control.leave(state.completed(), orderly, reason);
         control.close();

@@ -50,8 +50,9 @@ final class Neighbours implements AutoCloseable {
         if (memory == null) {
             return new LocalDomain(List.of(rank)).memory(rank);
         }
+        String own = members.get(rank).domain();
         List<Member> domain =
-                members.stream().filter(member -> member.domain().equals(domain())).toList();
+                members.stream().filter(member -> member.domain().equals(own)).toList();
         memory.meet(domain, rank);
         return memory;
     }

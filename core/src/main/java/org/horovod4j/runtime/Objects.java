@@ -91,6 +91,9 @@ final class Objects {
                 return new Encoded(new ObjectCodec().encode(object), null);
             } catch (CodecException e) {
                 return new Encoded(new byte[0], e);
+            } catch (RuntimeException e) { // thrown by a list or map of the user's own
+                return new Encoded(
+                        new byte[0], new CodecException("the object cannot be read: " + e, e));
             }
         }
 

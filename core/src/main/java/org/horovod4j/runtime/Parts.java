@@ -2,12 +2,14 @@ package org.horovod4j.runtime;
 
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.option.Place;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Member;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.Links;
 import org.horovod4j.transport.SharedMemory;
+import org.jspecify.annotations.Nullable;
 
 import java.util.List;
 
@@ -23,6 +25,8 @@ import java.util.List;
 /// @param clock for waiting
 /// @param kernels for the arithmetic
 /// @param allreduce which algorithm to use between hosts
+/// @param local this rank's place on its host, if somebody has said it; else the hosts' names decide
+/// @param cross this host's place among the hosts with this local rank, likewise
 public record Parts(
         int rank,
         List<Member> members,
@@ -32,7 +36,9 @@ public record Parts(
         Links links,
         Clock clock,
         Kernels kernels,
-        AllreduceChoice allreduce) {
+        AllreduceChoice allreduce,
+        @Nullable Place local,
+        @Nullable Place cross) {
     public Parts {
         members = List.copyOf(members);
     }

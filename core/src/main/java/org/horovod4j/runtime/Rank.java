@@ -6,6 +6,7 @@ import org.horovod4j.collectives.AllreduceSelector;
 import org.horovod4j.collectives.Calibration;
 import org.horovod4j.collectives.CostModel;
 import org.horovod4j.collectives.CpuBackend;
+import org.horovod4j.option.Place;
 import org.horovod4j.runtime.controller.Controller;
 import org.horovod4j.runtime.cycle.OperationQueue;
 import org.horovod4j.spi.Backend;
@@ -13,6 +14,7 @@ import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Patience;
 import org.horovod4j.transport.Topology;
 import org.horovod4j.transport.Wire;
+import org.jspecify.annotations.Nullable;
 
 /// A running rank: its parts put together.
 public final class Rank implements AutoCloseable {
@@ -31,7 +33,7 @@ public final class Rank implements AutoCloseable {
         Patience patience = new Patience(parts.state(), parts.clock(), crowded);
         Neighbourhood near = new Neighbourhood(parts.memory(), patience);
         Wire wire = new Wire(parts.links(), patience);
-        CostModel costs = new Calibration(parts.clock(), parts.kernels()).run(topology, wire, near);
+        CostModel costs = measure(parts, topology, wire, near);
         AllreduceSelector selector = new AllreduceSelector(costs, parts.allreduce());
         Backend backend =
                 new CpuBackend(near, new Across(topology, wire, selector), parts.kernels());
@@ -39,7 +41,30 @@ public final class Rank implements AutoCloseable {
                 new Controller(parts.state(), parts.control(), backend, parts.clock());
         OperationQueue queue = new OperationQueue("hvd-cycle-" + parts.rank());
         Lifecycle lifecycle = new Lifecycle(parts.state(), queue, parts.control(), backend);
-        return new Rank(new RankCommunicator(topology, queue, controller, lifecycle), lifecycle);
+        Place local = told(parts.local(), new Place(topology.localRank(), topology.localSize()));
+        Place cross = told(parts.cross(), new Place(topology.crossRank(), topology.crossSize()));
+        return new Rank(
+                new RankCommunicator(topology, local, cross, queue, controller, lifecycle),
+                lifecycle);
+    }
+
+    private static CostModel measure(
+            Parts parts, Topology topology, Wire wire, Neighbourhood near) {
+        try {
+            return new Calibration(parts.clock(), parts.kernels()).run(topology, wire, near);
+        } catch (RuntimeException | Error e) {
+            wire.close();
+            throw e;
+        }
+    }
+
+    private static Place told(@Nullable Place told, Place found) {
+        return told == null ? found : told;
+    }
+
+    /// Whether it has left, in whatever way.
+    public boolean isClosed() {
+        return lifecycle.isClosed();
     }
 
     public Communicator communicator() {

@@ -8,6 +8,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.option.Place;
 import org.horovod4j.runtime.controller.Controller;
 import org.horovod4j.runtime.controller.Controller.Operation;
 import org.horovod4j.runtime.cycle.OperationQueue;
@@ -28,14 +29,23 @@ final class RankCommunicator implements Communicator {
 
     private final Topology topology;
     private final int size;
+    private final Place local;
+    private final Place cross;
     private final OperationQueue queue;
     private final Controller controller;
     private final Lifecycle lifecycle;
     private final Objects objects = new Objects(this);
 
     RankCommunicator(
-            Topology topology, OperationQueue queue, Controller controller, Lifecycle lifecycle) {
+            Topology topology,
+            Place local,
+            Place cross,
+            OperationQueue queue,
+            Controller controller,
+            Lifecycle lifecycle) {
         this.topology = topology;
+        this.local = local;
+        this.cross = cross;
         this.size = topology.size();
         this.queue = queue;
         this.controller = controller;
@@ -54,22 +64,22 @@ final class RankCommunicator implements Communicator {
 
     @Override
     public int localRank() {
-        return topology.localRank();
+        return local.rank();
     }
 
     @Override
     public int localSize() {
-        return topology.localSize();
+        return local.size();
     }
 
     @Override
     public int crossRank() {
-        return topology.crossRank();
+        return cross.rank();
     }
 
     @Override
     public int crossSize() {
-        return topology.crossSize();
+        return cross.size();
     }
 
     @Override
@@ -79,7 +89,7 @@ final class RankCommunicator implements Communicator {
 
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
-        return lifecycle.backend().allocate(dataType, shape);
+        return lifecycle.allocate(dataType, shape);
     }
 
     @Override
@@ -297,7 +307,12 @@ final class RankCommunicator implements Communicator {
                         Give splits that say how many rows each rank gets."""
                                 .formatted(name, rows, size));
             }
-            return IntStream.generate(() -> Math.toIntExact(rows / size)).limit(size).toArray();
+            if (rows / size > Integer.MAX_VALUE) {
+                throw new IllegalArgumentException(
+                        "alltoall of '%s': %d rows for each rank are too many; reshape it to longer rows"
+                                .formatted(name, rows / size));
+            }
+            return IntStream.generate(() -> (int) (rows / size)).limit(size).toArray();
         }
         if (splits.length != size) {
             throw new IllegalArgumentException(
@@ -369,7 +384,7 @@ final class RankCommunicator implements Communicator {
             throw new IllegalArgumentException(
                     """
                     '%s' lies in a confined arena, which only the thread that opened it may use
-                    Allocate it in a shared or automatic arena, or use the synchronous call."""
+                    Allocate it in a shared or automatic arena, or use a synchronous call for one tensor."""
                             .formatted(name));
         }
     }

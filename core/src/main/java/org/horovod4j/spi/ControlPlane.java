@@ -27,10 +27,14 @@ public interface ControlPlane extends AutoCloseable {
     /// @param stamp stands for everything on which the ranks have to agree
     void waiting(long operation, long stamp);
 
+    /// Ends the waiting of a gather that is under way or comes later, with
+    /// [org.horovod4j.ShutDownException]: this rank is about to leave.
+    void stop();
+
     /// Tells the others that this rank leaves.
     ///
     /// @param completedOperations how many operations it completed, which end well elsewhere too; 0
-    ///     when it failed
+    ///     when it failed in the middle of one
     /// @param orderly whether the program asked for it
     /// @param reason what the others should hear: "called shutdown", "its process has ended", …
     void leave(long completedOperations, boolean orderly, String reason);

@@ -7,6 +7,6 @@ package org.horovod4j.spi;
 /// @param reason what is known: "killed by signal 9 (SIGKILL)", "silent for 10 s", …
 /// @param orderly whether it called `shutdown` rather than failed
 /// @param completedOperations how many operations it had completed: these end well elsewhere too;
-///     0 for a failure
+///     0 when nothing is known of them
 public record Loss(
         int rank, String host, String reason, boolean orderly, long completedOperations) {}

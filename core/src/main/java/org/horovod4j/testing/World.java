@@ -144,9 +144,11 @@ public final class World {
     private <T> T live(
             Site site, int rank, Function<T> function, AtomicReference<@Nullable Throwable> first)
             throws Exception {
+        Parts parts = null;
         Rank running = null;
         try {
-            running = Rank.of(site.parts(rank));
+            parts = site.parts(rank);
+            running = Rank.of(parts);
             T result = function.apply(running.communicator());
             running.close();
             return result;
@@ -154,6 +156,8 @@ public final class World {
             first.compareAndSet(null, e);
             if (running != null) {
                 running.abandon("its body threw " + e);
+            } else if (parts != null) {
+                parts.control().leave(0, false, "could not start: " + e);
             }
             throw e;
         }
@@ -288,6 +292,16 @@ public final class World {
             SharedMemory memory,
             Links links) {
         return new Parts(
-                rank, members, control, state, memory, links, Clock.SYSTEM, kernels, allreduce);
+                rank,
+                members,
+                control,
+                state,
+                memory,
+                links,
+                Clock.SYSTEM,
+                kernels,
+                allreduce,
+                null,
+                null);
     }
 }

@@ -46,7 +46,16 @@ public final class Patience {
         if (waited < YIELD_NANOS) {
             Thread.yield();
         } else {
-            clock.sleep(Math.min(waited / 8, MAX_SLEEP_NANOS));
+            sleep(Math.min(waited / 8, MAX_SLEEP_NANOS));
+        }
+    }
+
+    /// An interrupted thread would not sleep at all, so the interrupt is put aside meanwhile.
+    private void sleep(long nanos) {
+        boolean interrupted = Thread.interrupted();
+        clock.sleep(nanos);
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 }

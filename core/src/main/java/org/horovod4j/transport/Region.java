@@ -49,9 +49,9 @@ public final class Region {
 
     static final long STAMP = NOTICE.byteOffset(groupElement("stamp"));
     static final long PAYLOAD = NOTICE.byteOffset(groupElement("payload"));
-    private static final long NOTICES = offset("notices", 0);
-    private static final long COUNTERS = offset("counters", 0);
-    private static final long STAGES_START = offset("stages", 0);
+    private static final long NOTICES = offset("notices");
+    private static final long COUNTERS = offset("counters");
+    private static final long STAGES_START = offset("stages");
 
     private Region() {}
 
@@ -77,8 +77,8 @@ public final class Region {
         return STAGES_START + Math.floorMod(round, STAGES) * STAGE_BYTES;
     }
 
-    private static long offset(String field, long index) {
+    private static long offset(String field) {
         return LAYOUT.byteOffset(
-                new MemoryLayout.PathElement[] {groupElement(field), sequenceElement(index)});
+                new MemoryLayout.PathElement[] {groupElement(field), sequenceElement(0)});
     }
 }

@@ -1,11 +1,14 @@
 package org.horovod4j.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.trust.Secret;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -19,6 +22,8 @@ import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /// Ranks that are started by their environment, as `horovodrun` does, but as threads.
 class HvdRuntimeTest {
@@ -28,6 +33,48 @@ class HvdRuntimeTest {
     @ParameterizedTest
     @ValueSource(strings = {"auto", "tcp"})
     void ranksLeaveAndJoinAgainWithTheSameNumbers(String transport) throws Exception {
+        run(
+                (rank, environment) -> environment.put("HOROVOD_TRANSPORT", transport),
+                HvdRuntimeTest::joinTwice);
+    }
+
+    @Test
+    void ranksWithDifferentAlgorithmsAreRefusedOnEveryRank() throws Exception {
+        run(
+                (rank, environment) ->
+                        environment.put("HOROVOD_ALLREDUCE_ALGORITHM", rank == 1 ? "ring" : "tree"),
+                environment -> {
+                    try (HvdRuntime runtime = new HvdRuntime(environment)) {
+                        assertThatThrownBy(runtime::start)
+                                .isInstanceOf(ConfigurationException.class)
+                                .hasMessageContainingAll(
+                                        "HOROVOD_ALLREDUCE_ALGORITHM", "tree, ring, tree");
+                    }
+                });
+    }
+
+    @Test
+    void placesThatSomebodyHasSaidCountMoreThanTheHostsNames() throws Exception {
+        run(
+                (rank, environment) -> {
+                    environment.put("HOROVOD_LOCAL_RANK", Integer.toString(rank));
+                    environment.put("HOROVOD_LOCAL_SIZE", Integer.toString(SIZE));
+                },
+                environment -> {
+                    try (HvdRuntime runtime = new HvdRuntime(environment);
+                            Rank rank = runtime.start()) {
+                        Communicator comm = rank.communicator();
+                        assertThat(comm.localRank()).isEqualTo(comm.rank());
+                        assertThat(comm.localSize()).isEqualTo(SIZE);
+                        comm.barrier();
+                    }
+                });
+    }
+
+    /// Runs a body for each rank, with an environment that is its own.
+    private static void run(
+            BiConsumer<Integer, Map<String, String>> setting, Consumer<Map<String, String>> body)
+            throws Exception {
         Secret secret = Secret.random();
         InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
         try (RendezvousServer server =
@@ -36,8 +83,8 @@ class HvdRuntimeTest {
             List<Future<?>> ranks = new ArrayList<>();
             for (int rank = 0; rank < SIZE; rank++) {
                 Map<String, String> environment = environment(rank, server.address(), secret);
-                environment.put("HOROVOD_TRANSPORT", transport);
-                ranks.add(threads.submit(() -> joinTwice(environment)));
+                setting.accept(rank, environment);
+                ranks.add(threads.submit(() -> body.accept(environment)));
             }
             for (Future<?> rank : ranks) {
                 rank.get();

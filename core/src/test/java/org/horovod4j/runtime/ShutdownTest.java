@@ -44,6 +44,29 @@ class ShutdownTest {
         }
     }
 
+    @Test
+    void aRankCanLeaveWhileADisagreementIsBeingSettled() {
+        CountDownLatch left = new CountDownLatch(2);
+        World.of(3)
+                .hosts(3)
+                .run(
+                        comm -> {
+                            if (comm.rank() == 2) {
+                                left.await(); // busy with something else, so nothing can be settled
+                                return;
+                            }
+                            Handle<Tensor> disputed =
+                                    comm.allreduceAsync(
+                                            "t" + comm.rank(),
+                                            Tensor.of(new int[] {1}),
+                                            ReduceOp.SUM);
+                            comm.close();
+                            left.countDown();
+                            assertThatThrownBy(disputed::join)
+                                    .isInstanceOf(ShutDownException.class);
+                        });
+    }
+
     @SeveralRanks
     void whatTheLeavingRankCompletedEndsWellEverywhere(Layout layout) {
         for (int last = 0; last <= layout.size(); last++) {

@@ -29,7 +29,11 @@ public final class StagedBroadcast {
                     public void pack(long round, long stage) {
                         if (near.index() == root) {
                             long position = round * Region.STAGE_BYTES;
-                            source.bring(position, piece(length, round), near.region(root), stage);
+                            source.bring(
+                                    position,
+                                    StagedRounds.piece(length, round),
+                                    near.region(root),
+                                    stage);
                         }
                     }
 
@@ -42,14 +46,10 @@ public final class StagedBroadcast {
                                     stage,
                                     output,
                                     outputOffset + round * Region.STAGE_BYTES,
-                                    piece(length, round));
+                                    StagedRounds.piece(length, round));
                         }
                     }
                 });
-    }
-
-    private static long piece(long size, long round) {
-        return Math.clamp(size - round * Region.STAGE_BYTES, 0, Region.STAGE_BYTES);
     }
 
     /// Where the root's bytes come from.

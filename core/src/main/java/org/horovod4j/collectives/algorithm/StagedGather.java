@@ -36,13 +36,13 @@ public final class StagedGather {
                                 Math.min(round * Region.STAGE_BYTES, sizes[near.index()]),
                                 near.region(near.index()),
                                 stage,
-                                piece(sizes[near.index()], round));
+                                StagedRounds.piece(sizes[near.index()], round));
                     }
 
                     @Override
                     public void unpack(long round, long stage, long packed) {
                         for (int member = 0; member < sizes.length; member++) {
-                            long bytes = piece(sizes[member], round);
+                            long bytes = StagedRounds.piece(sizes[member], round);
                             if (bytes > 0) {
                                 near.await(member, Counter.PACKED, packed);
                                 MemorySegment.copy(
@@ -55,9 +55,5 @@ public final class StagedGather {
                         }
                     }
                 });
-    }
-
-    private static long piece(long size, long round) {
-        return Math.clamp(size - round * Region.STAGE_BYTES, 0, Region.STAGE_BYTES);
     }
 }

@@ -37,6 +37,11 @@ final class StagedRounds {
         }
     }
 
+    /// How many of `size` bytes go into a round, when each takes a whole stage.
+    static long piece(long size, long round) {
+        return Math.clamp(size - round * Region.STAGE_BYTES, 0, Region.STAGE_BYTES);
+    }
+
     /// What a rank does in each round; `stage` is the offset of the round's stage in every region.
     interface Work {
         /// Fills this rank's stage.

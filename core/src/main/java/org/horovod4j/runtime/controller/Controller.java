@@ -3,6 +3,7 @@ package org.horovod4j.runtime.controller;
 import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.PeerLostException;
+import org.horovod4j.ShutDownException;
 import org.horovod4j.runtime.message.Disagreement;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.spi.Backend;
@@ -44,9 +45,9 @@ public final class Controller {
         }
         long number = state.begin();
         long stamp = request.stamp(number);
-        longWait.begin(number, stamp);
         try {
             state.check();
+            longWait.begin(number, stamp);
             T result = operation.run(backend, stamp);
             state.complete(number);
             return result;
@@ -60,7 +61,7 @@ public final class Controller {
         } catch (PeerLostException e) {
             fatal = e;
             throw e;
-        } catch (HorovodException e) {
+        } catch (ShutDownException e) {
             throw e;
         } catch (RuntimeException | Error e) {
             throw failed(request, e);
@@ -68,15 +69,21 @@ public final class Controller {
     }
 
     /// Asks all ranks what they meant, and starts afresh with them.
-    private MismatchException settle(long number, Request mine) {
-        List<Request> requests =
-                control.gather("request " + number, mine.encode()).stream()
-                        .map(Request::decode)
-                        .toList();
-        backend.reset();
-        control.gather("ready after " + number, NOTHING);
-        state.complete(number);
-        return new MismatchException(new Disagreement(requests).describe());
+    private HorovodException settle(long number, Request mine) {
+        try {
+            List<Request> requests =
+                    control.gather("request " + number, mine.encode()).stream()
+                            .map(Request::decode)
+                            .toList();
+            backend.reset();
+            control.gather("ready after " + number, NOTHING);
+            state.complete(number);
+            return new MismatchException(new Disagreement(requests).describe());
+        } catch (PeerLostException | ShutDownException e) {
+            return e;
+        } catch (RuntimeException | Error e) {
+            return failed(mine, e);
+        }
     }
 
     private HorovodException broken(LinkBrokenException broken) {

@@ -62,10 +62,6 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         stopped = true;
     }
 
-    boolean isDisputed(long operation) {
-        return disputed == operation;
-    }
-
     @Override
     public void check() {
         if (stopped) {

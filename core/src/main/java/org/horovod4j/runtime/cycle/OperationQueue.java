@@ -23,6 +23,7 @@ import java.util.function.Supplier;
 /// touch. When nothing is queued that way takes no lock: `turn` holds the name of the operation whose turn
 /// it is, and is taken by whoever finds it free.
 public final class OperationQueue implements AutoCloseable {
+    /// No operation has this name.
     private static final String FREE = "";
 
     /// The operation that runs: its name, [#FREE], or null once closed.
@@ -54,10 +55,16 @@ public final class OperationQueue implements AutoCloseable {
         if (!takeTurn(name)) {
             awaitTurn(name);
         }
+        // An interrupt would close files and sockets under the operation, and not end it on other
+        // ranks.
+        boolean interrupted = Thread.interrupted();
         try {
             return operation.get();
         } finally {
             release();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -29,6 +29,7 @@ public record Request(
         Scale scale,
         int rootRank) {
     private static final int NO_ROOT = -1;
+    private static final int MAX_NAME = 1_000;
     private static final long PRIME = 0x9e3779b97f4a7c15L;
 
     /// The collectives.
@@ -48,6 +49,14 @@ public record Request(
         @Override
         public String toString() {
             return name().toLowerCase(java.util.Locale.ROOT);
+        }
+    }
+
+    public Request {
+        if (name.isEmpty() || name.length() > MAX_NAME) {
+            throw new IllegalArgumentException(
+                    "%s: a name has 1 to %d characters, not %d"
+                            .formatted(kind, MAX_NAME, name.length()));
         }
     }
 

@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -26,6 +27,8 @@ import java.util.concurrent.ThreadLocalRandom;
 /// memory is gone. Elsewhere the name stays until [#unlink].
 final class SharedFile implements AutoCloseable {
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
+    private static final FileAttribute<?> OWNER_ONLY =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
     private static final String PREFIX = "horovod4j-";
     private static final int ZEROS = 1 << 20;
 
@@ -56,12 +59,7 @@ final class SharedFile implements AutoCloseable {
         long number = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
         Path name = named(folder.toRealPath(), number);
         boolean nameless = Files.isDirectory(DESCRIPTORS);
-        FileChannel channel =
-                FileChannel.open(
-                        name,
-                        nameless ? NAMELESS : NAMED,
-                        PosixFilePermissions.asFileAttribute(
-                                PosixFilePermissions.fromString("rw-------")));
+        FileChannel channel = open(name, nameless ? NAMELESS : NAMED);
         try {
             Path path = nameless ? descriptor(name) : name;
             reserve(channel, byteSize);
@@ -71,6 +69,14 @@ final class SharedFile implements AutoCloseable {
             channel.close();
             Files.deleteIfExists(name);
             throw e;
+        }
+    }
+
+    private static FileChannel open(Path name, Set<OpenOption> options) throws IOException {
+        try {
+            return FileChannel.open(name, options, OWNER_ONLY);
+        } catch (UnsupportedOperationException e) {
+            throw new IOException("files there cannot be kept from other users", e);
         }
     }
 
