@@ -12,6 +12,7 @@ import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -24,6 +25,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -168,10 +170,17 @@ final class Job implements AutoCloseable {
         return new Environment(plan.variables()).get(option);
     }
 
-    /// A port that was free a moment ago, for rank 0 to listen at.
+    /// A port that was free a moment ago, for rank 0 to listen at. Below those that the system gives to
+    /// who asks for any: a rank might else get it for its own listener before rank 0 comes.
     private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
+        for (int attempt = 0; attempt < 100; attempt++) {
+            int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
+            try (ServerSocket socket = new ServerSocket(port)) {
+                return socket.getLocalPort();
+            } catch (BindException e) {
+                continue; // somebody else listens there
+            }
         }
+        throw new IOException("no free port between 20000 and 32000");
     }
 }
