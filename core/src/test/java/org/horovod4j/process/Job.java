@@ -175,12 +175,18 @@ final class Job implements AutoCloseable {
     private static int freePort() throws IOException {
         for (int attempt = 0; attempt < 100; attempt++) {
             int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
-            try (ServerSocket socket = new ServerSocket(port)) {
-                return socket.getLocalPort();
-            } catch (BindException e) {
-                continue; // somebody else listens there
+            if (isFree(port)) {
+                return port;
             }
         }
         throw new IOException("no free port between 20000 and 32000");
+    }
+
+    private static boolean isFree(int port) throws IOException {
+        try (ServerSocket socket = new ServerSocket(port)) {
+            return socket.isBound();
+        } catch (BindException e) {
+            return false;
+        }
     }
 }
