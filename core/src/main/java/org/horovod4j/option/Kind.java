@@ -1,6 +1,7 @@
 package org.horovod4j.option;
 
 import java.math.BigDecimal;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -14,8 +15,13 @@ import java.util.stream.Collectors;
 ///
 /// @param noun what a value is, as errors and the reference page say it
 /// @param parse throws [IllegalArgumentException] or [ArithmeticException] for any other text
-/// @param format the shortest text that parses to the value
-record Kind<T>(String noun, Function<String, T> parse, Function<T, String> format) {
+/// @param format what a variable is set to: plain numbers, which Horovod and shell scripts read too
+/// @param show what people are shown, which parses to the same value
+record Kind<T>(
+        String noun,
+        Function<String, T> parse,
+        Function<T, String> format,
+        Function<T, String> show) {
     static final Kind<String> TEXT = new Kind<>("any text", text -> text, text -> text);
 
     static final Kind<Integer> INTEGER =
@@ -25,17 +31,36 @@ record Kind<T>(String noun, Function<String, T> parse, Function<T, String> forma
             new Kind<>(
                     "`true`, `yes`, `on` or `1`; `false`, `no`, `off` or `0`",
                     Kind::parseBool,
+                    value -> value ? "1" : "0",
                     Object::toString);
+
+    static final Kind<Double> NUMBER =
+            new Kind<>("a number", text -> new BigDecimal(text).doubleValue(), Kind::formatNumber);
+
+    static final Kind<Path> PATH = new Kind<>("a path", Path::of, Path::toString);
 
     static final Kind<Duration> SECONDS = duration("seconds", 9);
 
     static final Kind<Duration> MILLIS = duration("milliseconds", 6);
 
     static final Kind<Long> BYTES =
-            new Kind<>("bytes, such as 4096, 64K, 64M or 1G", Kind::parseBytes, Kind::formatBytes);
+            new Kind<>(
+                    "bytes (4096, 64K, 64M, 1G)",
+                    Kind::parseBytes,
+                    Object::toString,
+                    Kind::showBytes);
+
+    /// Bytes in units of 1024 * 1024, of which there may be a fraction.
+    static final Kind<Long> MEBIBYTES =
+            new Kind<>("mebibytes", Kind::parseMebibytes, Kind::formatMebibytes);
 
     private static final Pattern BYTE_SIZE = Pattern.compile("(\\d+) ?(?:([KMGT])(?:I?B)?|B)?");
     private static final String BYTE_UNITS = "KMGT";
+    private static final BigDecimal MEBIBYTE = BigDecimal.valueOf(1L << 20);
+
+    private Kind(String noun, Function<String, T> parse, Function<T, String> format) {
+        this(noun, parse, format, format);
+    }
 
     /// The constants of an enum, in lower case and with dashes.
     static <E extends Enum<E>> Kind<E> choice(Class<E> type) {
@@ -76,10 +101,7 @@ record Kind<T>(String noun, Function<String, T> parse, Function<T, String> forma
                                 new BigDecimal(text)
                                         .scaleByPowerOfTen(nanoDigits)
                                         .longValueExact()),
-                value ->
-                        BigDecimal.valueOf(value.toNanos(), nanoDigits)
-                                .stripTrailingZeros()
-                                .toPlainString());
+                value -> plain(BigDecimal.valueOf(value.toNanos(), nanoDigits)));
     }
 
     private static long parseBytes(String text) {
@@ -93,9 +115,25 @@ record Kind<T>(String noun, Function<String, T> parse, Function<T, String> forma
     }
 
     /// In the largest unit that leaves no fraction.
-    private static String formatBytes(long bytes) {
+    private static String showBytes(long bytes) {
         int shift = bytes == 0 ? 0 : Math.min(40, Long.numberOfTrailingZeros(bytes) / 10 * 10);
         String unit = shift == 0 ? "" : BYTE_UNITS.substring(shift / 10 - 1, shift / 10);
         return (bytes >> shift) + unit;
+    }
+
+    private static long parseMebibytes(String text) {
+        return new BigDecimal(text).multiply(MEBIBYTE).longValueExact();
+    }
+
+    private static String formatMebibytes(long bytes) {
+        return plain(BigDecimal.valueOf(bytes).divide(MEBIBYTE));
+    }
+
+    private static String formatNumber(double value) {
+        return plain(BigDecimal.valueOf(value));
+    }
+
+    private static String plain(BigDecimal number) {
+        return number.stripTrailingZeros().toPlainString();
     }
 }

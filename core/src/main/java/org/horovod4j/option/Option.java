@@ -3,9 +3,14 @@ package org.horovod4j.option;
 import org.horovod4j.ConfigurationException;
 import org.jspecify.annotations.Nullable;
 
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.SequencedMap;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /// The declaration of an option: all that is known of it but its value.
@@ -22,7 +27,8 @@ import java.util.stream.Stream;
 /// An option made without a flag is not for people: the launcher sets its variable.
 public final class Option<T extends Comparable<T>> {
     private final Kind<T> kind;
-    private final @Nullable String flag;
+    private final SequencedMap<String, Kind<T>> valueFlags;
+    private final SequencedMap<String, T> switchFlags;
     private final String variable;
     private final List<String> aliases;
     private final @Nullable T byDefault;
@@ -30,72 +36,102 @@ public final class Option<T extends Comparable<T>> {
     private final @Nullable T least;
     private final @Nullable T most;
     private final boolean isSecret;
+    private final boolean isLenient;
     private final OptionGroup group;
     private final String help;
 
     Option(OptionDraft<T> draft, String help) {
         this.kind = draft.kind;
-        this.flag = draft.flag;
+        this.valueFlags = new LinkedHashMap<>(draft.valueFlags);
+        this.switchFlags = new LinkedHashMap<>(draft.switchFlags);
         this.variable = draft.variable;
         this.aliases = List.copyOf(draft.aliases);
         this.byDefault = draft.byDefault;
-        this.defaultText = byDefault == null ? draft.whenUnset : kind.format().apply(byDefault);
+        this.defaultText = byDefault == null ? draft.whenUnset : kind.show().apply(byDefault);
         this.least = draft.least;
         this.most = draft.most;
         this.isSecret = draft.isSecret;
+        this.isLenient = draft.isLenient;
         this.group = draft.group;
         this.help = help;
     }
 
     public static OptionDraft<String> text() {
-        return new OptionDraft<>(Kind.TEXT, null);
+        return new OptionDraft<>(Kind.TEXT);
     }
 
     public static OptionDraft<String> text(String flag) {
-        return new OptionDraft<>(Kind.TEXT, flag);
+        return text().flag(flag);
+    }
+
+    public static OptionDraft<Path> path(String flag) {
+        return new OptionDraft<>(Kind.PATH).flag(flag);
     }
 
     public static OptionDraft<Integer> integer() {
-        return new OptionDraft<>(Kind.INTEGER, null);
+        return new OptionDraft<>(Kind.INTEGER);
     }
 
     public static OptionDraft<Integer> integer(String flag) {
-        return new OptionDraft<>(Kind.INTEGER, flag);
+        return integer().flag(flag);
     }
 
-    /// True, yes, on, 1, false, no, off or 0, in any case.
+    /// A number that may have a fraction.
+    public static OptionDraft<Double> number(String flag) {
+        return new OptionDraft<>(Kind.NUMBER).flag(flag);
+    }
+
+    /// True, yes, on, 1, false, no, off or 0, in any case. The launcher has a flag for true, and the same
+    /// with `no-` in front for false.
     public static OptionDraft<Boolean> bool(String flag) {
-        return new OptionDraft<>(Kind.BOOL, flag);
+        return bool(flag, "no-" + flag);
+    }
+
+    /// The same, with two flags that are not made from one another.
+    public static OptionDraft<Boolean> bool(String flagForTrue, String flagForFalse) {
+        return new OptionDraft<>(Kind.BOOL).flagFor(true, flagForTrue).flagFor(false, flagForFalse);
     }
 
     /// A duration that is written in seconds.
     public static OptionDraft<Duration> seconds(String flag) {
-        return new OptionDraft<>(Kind.SECONDS, flag);
+        return new OptionDraft<>(Kind.SECONDS).flag(flag);
     }
 
     /// A duration that is written in milliseconds.
     public static OptionDraft<Duration> millis(String flag) {
-        return new OptionDraft<>(Kind.MILLIS, flag);
+        return new OptionDraft<>(Kind.MILLIS).flag(flag);
     }
 
     /// A number of bytes that may be written in units of 1024, as in 64M.
     public static OptionDraft<Long> bytes(String flag) {
-        return new OptionDraft<>(Kind.BYTES, flag);
+        return new OptionDraft<>(Kind.BYTES).flag(flag);
+    }
+
+    /// A number of bytes, as above, whose flag takes mebibytes.
+    public static OptionDraft<Long> bytesByMebibyteFlag(String flag) {
+        return new OptionDraft<>(Kind.BYTES).flagIn(Kind.MEBIBYTES, flag);
     }
 
     /// One of the constants, written in lower case and with dashes.
     public static <E extends Enum<E>> OptionDraft<E> choice(Class<E> constants) {
-        return new OptionDraft<>(Kind.choice(constants), null);
+        return new OptionDraft<>(Kind.choice(constants));
     }
 
     /// One of the constants, written in lower case and with dashes.
     public static <E extends Enum<E>> OptionDraft<E> choice(String flag, Class<E> constants) {
-        return new OptionDraft<>(Kind.choice(constants), flag);
+        return choice(constants).flag(flag);
     }
 
-    /// What the launcher calls it, without dashes in front.
-    public Optional<String> flag() {
-        return Optional.ofNullable(flag);
+    /// What the launcher calls it: several names where each stands for a value.
+    public List<Flag> flags() {
+        List<Flag> flags = new ArrayList<>();
+        valueFlags.forEach(
+                (name, unit) ->
+                        flags.add(
+                                new Flag.Valued(
+                                        name, text -> format(parse("--" + name, text, unit)))));
+        switchFlags.forEach((name, value) -> flags.add(new Flag.Switch(name, format(value))));
+        return flags;
     }
 
     /// The environment variable.
@@ -124,18 +160,30 @@ public final class Option<T extends Comparable<T>> {
 
     /// What a value may be, as in "a whole number from 0 to 16".
     public String allowed() {
+        return allowed(kind);
+    }
+
+    private String allowed(Kind<T> unit) {
+        Function<T, String> show = unit.show();
         if (least != null && most != null) {
-            return "%s from %s to %s".formatted(kind.noun(), format(least), format(most));
+            return "%s from %s to %s".formatted(unit.noun(), show.apply(least), show.apply(most));
         }
         if (least != null) {
-            return "%s, at least %s".formatted(kind.noun(), format(least));
+            return "%s, at least %s".formatted(unit.noun(), show.apply(least));
         }
-        return most == null ? kind.noun() : "%s, at most %s".formatted(kind.noun(), format(most));
+        return most == null
+                ? unit.noun()
+                : "%s, at most %s".formatted(unit.noun(), show.apply(most));
     }
 
     /// Whether its value must not appear in logs and errors.
     public boolean isSecret() {
         return isSecret;
+    }
+
+    /// Whether a variable that cannot be read counts as not set.
+    public boolean isLenient() {
+        return isLenient;
     }
 
     public OptionGroup group() {
@@ -146,7 +194,7 @@ public final class Option<T extends Comparable<T>> {
         return help;
     }
 
-    /// Writes a value as [#parse] reads it.
+    /// What the variable is set to for this value.
     public String format(T value) {
         return kind.format().apply(value);
     }
@@ -156,21 +204,25 @@ public final class Option<T extends Comparable<T>> {
     /// @param origin where the text is from, for errors: a variable or a flag
     /// @throws ConfigurationException when it is none, or out of bounds
     public T parse(String origin, String text) {
+        return parse(origin, text, kind);
+    }
+
+    private T parse(String origin, String text, Kind<T> unit) {
         T value;
         try {
-            value = kind.parse().apply(text.strip());
+            value = unit.parse().apply(text.strip());
         } catch (IllegalArgumentException | ArithmeticException e) {
-            throw refused(origin, text, e);
+            throw refused(origin, text, unit, e);
         }
         if ((least != null && value.compareTo(least) < 0)
                 || (most != null && value.compareTo(most) > 0)) {
-            throw refused(origin, text, null);
+            throw refused(origin, text, unit, null);
         }
         return value;
     }
 
     private ConfigurationException refused(
-            String origin, String text, @Nullable RuntimeException cause) {
+            String origin, String text, Kind<T> unit, @Nullable RuntimeException cause) {
         return new ConfigurationException(
                 """
                 %s is %s, which is not allowed
@@ -181,8 +233,8 @@ public final class Option<T extends Comparable<T>> {
                         .formatted(
                                 origin,
                                 isSecret ? "set to something" : "'" + text + "'",
-                                allowed(),
-                                defaultText,
+                                allowed(unit),
+                                byDefault == null ? defaultText : unit.show().apply(byDefault),
                                 help),
                 isSecret ? null : cause); // whose message would quote the secret
     }

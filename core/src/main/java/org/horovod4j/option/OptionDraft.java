@@ -3,12 +3,15 @@ package org.horovod4j.option;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.SequencedMap;
 
 /// An option that is being declared; [#help] completes it. See [Option] for an example.
 public final class OptionDraft<T extends Comparable<T>> {
     final Kind<T> kind;
-    final @Nullable String flag;
+    final SequencedMap<String, Kind<T>> valueFlags = new LinkedHashMap<>();
+    final SequencedMap<String, T> switchFlags = new LinkedHashMap<>();
     final List<String> aliases = new ArrayList<>();
     String variable = "";
     @Nullable T byDefault;
@@ -16,11 +19,28 @@ public final class OptionDraft<T extends Comparable<T>> {
     @Nullable T least;
     @Nullable T most;
     boolean isSecret;
+    boolean isLenient;
     OptionGroup group = OptionGroup.WORLD;
 
-    OptionDraft(Kind<T> kind, @Nullable String flag) {
+    OptionDraft(Kind<T> kind) {
         this.kind = kind;
-        this.flag = flag;
+    }
+
+    /// A flag that is followed by a value.
+    OptionDraft<T> flag(String name) {
+        return flagIn(kind, name);
+    }
+
+    /// A flag that is followed by a value, which is written in another way than that of the variable.
+    OptionDraft<T> flagIn(Kind<T> unit, String name) {
+        valueFlags.put(name, unit);
+        return this;
+    }
+
+    /// A flag that stands alone and means this value.
+    OptionDraft<T> flagFor(T value, String name) {
+        switchFlags.put(name, value);
+        return this;
     }
 
     /// Names the environment variable.
@@ -56,6 +76,12 @@ public final class OptionDraft<T extends Comparable<T>> {
     /// Keeps its value out of logs and errors.
     public OptionDraft<T> secret() {
         this.isSecret = true;
+        return this;
+    }
+
+    /// Takes a variable that cannot be read for the default, with a warning rather than an error.
+    public OptionDraft<T> lenient() {
+        this.isLenient = true;
         return this;
     }
 

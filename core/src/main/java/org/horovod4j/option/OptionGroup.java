@@ -7,7 +7,17 @@ public enum OptionGroup {
             "Who this process is among all. `horovodrun` sets these for each process it starts."),
     RENDEZVOUS("Rendezvous", "How the ranks find and trust each other."),
     TRANSPORT("Transport", "How bytes move between ranks."),
-    COLLECTIVES("Collectives", "How results are computed. Rarely worth a change.");
+    COLLECTIVES("Collectives", "How results are computed. Rarely worth a change."),
+    RUNTIME("The runtime", "When operations run, and which of them travel together."),
+    STALLS(
+            "Stalls",
+            "What happens when some ranks wait for an operation that others do not start."),
+    TIMELINE("Timeline", "A trace of all operations, for Chrome's tracing page or Perfetto."),
+    AUTOTUNE(
+            "Autotune",
+            "Tries settings while the job trains, and keeps the best. It leaves alone what is set by hand:"
+                    + " fusion threshold, cycle time, round and ring bytes, streams."),
+    LOGGING("Logging", "What is written to standard error; see [logging](logging.md).");
 
     private final String title;
     private final String summary;

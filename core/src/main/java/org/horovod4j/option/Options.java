@@ -2,8 +2,10 @@ package org.horovod4j.option;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
-/// Every option there is. `docs/options.md` is made from this file.
+/// Every option there is: those that say who a process is and how bytes move are here, those of the
+/// runtime in [RuntimeOptions]. `docs/options.md` is made from both files.
 public final class Options {
     public static final Option<Integer> RANK =
             Option.integer()
@@ -170,26 +172,29 @@ public final class Options {
                                     + " start where that does not show in the result.");
 
     private static final List<Option<?>> ALL =
-            List.of(
-                    RANK,
-                    SIZE,
-                    LOCAL_RANK,
-                    LOCAL_SIZE,
-                    CROSS_RANK,
-                    CROSS_SIZE,
-                    HOSTNAME,
-                    RENDEZVOUS_ADDR,
-                    RENDEZVOUS_PORT,
-                    RENDEZVOUS_SERVER,
-                    SECRET_KEY,
-                    JOB_ID,
-                    START_TIMEOUT,
-                    HEARTBEAT_TIMEOUT,
-                    TRANSPORT,
-                    TCP_STREAMS,
-                    SHM_FOLDER,
-                    KERNELS,
-                    ALLREDUCE_ALGORITHM);
+            Stream.concat(
+                            Stream.of(
+                                    RANK,
+                                    SIZE,
+                                    LOCAL_RANK,
+                                    LOCAL_SIZE,
+                                    CROSS_RANK,
+                                    CROSS_SIZE,
+                                    HOSTNAME,
+                                    RENDEZVOUS_ADDR,
+                                    RENDEZVOUS_PORT,
+                                    RENDEZVOUS_SERVER,
+                                    SECRET_KEY,
+                                    JOB_ID,
+                                    START_TIMEOUT,
+                                    HEARTBEAT_TIMEOUT,
+                                    TRANSPORT,
+                                    TCP_STREAMS,
+                                    SHM_FOLDER,
+                                    KERNELS,
+                                    ALLREDUCE_ALGORITHM),
+                            RuntimeOptions.all().stream())
+                    .toList();
 
     private Options() {}
 

@@ -16,28 +16,26 @@ import java.util.Optional;
 /// @param cross this host among those that have this local rank; null when the names are to decide
 /// @param host the name of this host
 /// @param rendezvous where the ranks meet; never null in a world of two or more
-/// @param jobId the name of the job
 /// @param startTimeout how long the ranks wait for each other at the start
 /// @param heartbeatTimeout how long a rank may be silent before it counts as lost
 /// @param transport which ways between ranks may be used
-/// @param tcpStreams connections between each two ranks; 0 leaves it to the transport
 /// @param shmFolder where the ranks of a host put the files they share
 /// @param kernels which kernels do the arithmetic
 /// @param allreduce which algorithm an allreduce uses between hosts
+/// @param runtime how operations are run
 public record WorkerSettings(
         Place world,
         @Nullable Place local,
         @Nullable Place cross,
         String host,
         @Nullable Rendezvous rendezvous,
-        String jobId,
         Duration startTimeout,
         Duration heartbeatTimeout,
         TransportChoice transport,
-        int tcpStreams,
         Path shmFolder,
         KernelChoice kernels,
-        AllreduceChoice allreduce) {
+        AllreduceChoice allreduce,
+        RuntimeSettings runtime) {
 
     /// Reads the settings and holds them against each other.
     ///
@@ -59,14 +57,13 @@ public record WorkerSettings(
                 alone ? Place.ALONE : cross.orElse(null),
                 environment.find(Options.HOSTNAME).orElseGet(() -> nameOfThisHost(alone)),
                 Rendezvous.from(environment, world).orElse(null),
-                environment.get(Options.JOB_ID),
                 environment.get(Options.START_TIMEOUT),
                 environment.get(Options.HEARTBEAT_TIMEOUT),
                 environment.get(Options.TRANSPORT),
-                environment.get(Options.TCP_STREAMS),
                 Path.of(environment.get(Options.SHM_FOLDER)),
                 environment.get(Options.KERNELS),
-                environment.get(Options.ALLREDUCE_ALGORITHM));
+                environment.get(Options.ALLREDUCE_ALGORITHM),
+                RuntimeSettings.from(environment));
     }
 
     public int rank() {

@@ -1,10 +1,11 @@
 /// Every option, declared once: variable, flag, default, check, help and the reference page come
 /// from that declaration.
 ///
-/// Start with [Options] (what there is), then [Option] (what a declaration says), [Environment]
-/// (how values are read) and [WorkerSettings] (what a rank is started with).
+/// Start with [Options] and [RuntimeOptions] (what there is), then [Option] (what a declaration says),
+/// [Environment] (how values are read), [WorkerSettings] (what a rank is started with) and
+/// [RuntimeSettings] (how it runs operations).
 ///
-/// - May depend on: `org.horovod4j`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`.
 /// - Used by: `org.horovod4j.runtime`, the launcher.
 /// - Invariant: the environment is read once, from a snapshot that is handed in, and becomes records.
 @NullMarked

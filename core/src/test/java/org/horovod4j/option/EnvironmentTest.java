@@ -69,7 +69,7 @@ class EnvironmentTest {
         "HOROVOD_GLOO_RENDEZVOUS_PROT, HOROVOD_GLOO_RENDEZVOUS_PORT"
     })
     void aMisspeltVariableIsReportedWithTheOneThatIsMeant(String written, String meant) {
-        assertThat(environment(written, "1").unknown())
+        assertThat(environment(written, "1").warnings())
                 .containsExactly(
                         "%s is ignored: Horovod4J has no such option. Did you mean %s?"
                                 .formatted(written, meant));
@@ -77,9 +77,74 @@ class EnvironmentTest {
 
     @Test
     void aVariableLikeNoOtherIsReportedWithoutAGuess() {
-        assertThat(environment("HOROVOD_MPI_THREADS_DISABLE", "1").unknown())
+        assertThat(environment("HOROVOD_QUANTUM_ENTANGLEMENT", "1").warnings())
                 .containsExactly(
-                        "HOROVOD_MPI_THREADS_DISABLE is ignored: Horovod4J has no such option.");
+                        "HOROVOD_QUANTUM_ENTANGLEMENT is ignored: Horovod4J has no such option.");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "HOROVOD_HIERARCHICAL_ALLREDUCE, inside each host",
+        "HOROVOD_HIERARCHICAL_ALLGATHER, inside each host",
+        "HOROVOD_TORUS_ALLREDUCE, HOROVOD_ALLREDUCE_ALGORITHM",
+        "HOROVOD_THREAD_AFFINITY, taskset",
+        "HOROVOD_NUM_NCCL_STREAMS, GPU",
+        "HOROVOD_BATCH_D2D_MEMCOPIES, GPU",
+        "HOROVOD_ENABLE_ASYNC_COMPLETION, GPU",
+        "HOROVOD_DISABLE_NVTX_RANGES, GPU",
+        "HOROVOD_ENABLE_XLA_OPS, GPU",
+        "HOROVOD_ADASUM_MPI_CHUNK_SIZE, HOROVOD_TRANSPORT",
+        "HOROVOD_MPI_THREADS_DISABLE, HOROVOD_TRANSPORT",
+        "HOROVOD_CONTROLLER, HOROVOD_TRANSPORT",
+        "HOROVOD_CPU_OPERATIONS, HOROVOD_TRANSPORT",
+        "HOROVOD_CCL_CACHE, HOROVOD_TRANSPORT",
+        "HOROVOD_GLOO_TIMEOUT_SECONDS, HOROVOD_START_TIMEOUT",
+        "HOROVOD_GLOO_IFACE, every address",
+        "HOROVOD_ELASTIC, ranks it starts with",
+        "HOROVOD_ELASTIC_TIMEOUT, ranks it starts with",
+        "HOROVOD_SPARK_START_TIMEOUT, Spark",
+        "HOROVOD_SPARK_USE_LOCAL_RANK_GPU_INDEX, Spark",
+        "HOROVOD_SPARK_WORK_DIR, Spark",
+        "HOROVOD_WITHOUT_GLOO, Nothing is compiled",
+        "HOROVOD_WITH_PYTORCH, Nothing is compiled",
+        "HOROVOD_GPU, Nothing is compiled",
+        "HOROVOD_GPU_OPERATIONS, Nothing is compiled",
+        "HOROVOD_NCCL_HOME, Nothing is compiled",
+        "HOROVOD_DEBUG, Nothing is compiled"
+    })
+    void aVariableOfHorovodAloneIsExplainedRatherThanGuessed(String name, String reason) {
+        assertThat(environment(name, "1").warnings())
+                .singleElement()
+                .asString()
+                .startsWith(name + " has no effect here. ")
+                .contains(reason)
+                .doesNotContain("Did you mean");
+    }
+
+    @Test
+    void noOptionOfOursIsCalledHorovodsAlone() {
+        assertThat(Options.all().stream().flatMap(Option::names))
+                .noneMatch(name -> HorovodOnly.find(name).isPresent());
+    }
+
+    @Test
+    void whatIsNotNeededIsAcceptedSilently() {
+        assertThat(environment("HOROVOD_DYNAMIC_PROCESS_SETS", "1").warnings()).isEmpty();
+    }
+
+    @Test
+    void aBlankVariableIsNotReported() {
+        assertThat(environment("HOROVOD_CONTROLLER", "").warnings()).isEmpty();
+    }
+
+    @Test
+    void aLenientOptionThatCannotBeReadCountsAsNotSet() {
+        Environment loud = environment("HOROVOD_LOG_LEVEL", "loud");
+        assertThat(loud.find(RuntimeOptions.LOG_LEVEL)).isEmpty();
+        assertThat(loud.warnings())
+                .singleElement()
+                .asString()
+                .contains("HOROVOD_LOG_LEVEL is 'loud'", "`trace`", "`fatal`", "counts as not set");
     }
 
     @Test
@@ -90,7 +155,7 @@ class EnvironmentTest {
                                                 "HOROVOD_RANK", "0",
                                                 "HOROVOD_GLOO_RENDEZVOUS_ADDR", "x",
                                                 "PATH", "/bin"))
-                                .unknown())
+                                .warnings())
                 .isEmpty();
     }
 

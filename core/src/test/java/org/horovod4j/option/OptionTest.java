@@ -24,7 +24,7 @@ class OptionTest {
                     .atLeast(Duration.ZERO)
                     .help("Pause between two cycles.");
     private static final Option<Long> BYTES =
-            Option.bytes("fusion-threshold")
+            Option.bytesByMebibyteFlag("fusion-threshold-mb")
                     .environment("HOROVOD_FUSION_THRESHOLD")
                     .byDefault(64L << 20)
                     .atMost(1L << 40)
@@ -40,6 +40,15 @@ class OptionTest {
     @ValueSource(strings = {"false", "No", "OFF", "0"})
     void boolsAreFalseInManyWords(String text) {
         assertThat(BOOL.parse("it", text)).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"2", "-1", "ja", "", "truee"})
+    void anythingElseIsNoBool(String text) {
+        assertThatThrownBy(() -> BOOL.parse("HOROVOD_VERBOSE", text))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("HOROVOD_VERBOSE is '%s'", text)
+                .hasMessageContaining("`true`, `yes`, `on` or `1`; `false`, `no`, `off` or `0`");
     }
 
     @ParameterizedTest
@@ -60,7 +69,41 @@ class OptionTest {
     })
     void bytesMayHaveUnits(String text, long bytes, String written) {
         assertThat(BYTES.parse("it", text)).isEqualTo(bytes);
-        assertThat(BYTES.format(bytes)).isEqualTo(written);
+        assertThat(BYTES.format(bytes)).isEqualTo(Long.toString(bytes));
+        assertThat(
+                        Option.bytes("size")
+                                .environment("HOROVOD_SIZE_OF")
+                                .byDefault(bytes)
+                                .help("A size.")
+                                .defaultText())
+                .isEqualTo(written);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0.8, 0.8", "1, 1", "1e-3, 0.001"})
+    void numbersMayHaveFractions(String text, String written) {
+        Option<Double> number =
+                Option.number("noise").environment("HOROVOD_NOISE").help("Some noise.");
+        assertThat(number.format(number.parse("it", text))).isEqualTo(written);
+    }
+
+    @Test
+    void aFlagMayTakeAnotherUnitThanItsVariable() {
+        Flag.Valued flag = (Flag.Valued) BYTES.flags().getFirst();
+        assertThat(flag.name()).isEqualTo("fusion-threshold-mb");
+        assertThat(flag.toVariable().apply("1.5")).isEqualTo("1572864");
+        assertThatThrownBy(() -> flag.toVariable().apply("64M"))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("--fusion-threshold-mb is '64M'")
+                .hasMessageContaining("mebibytes, at most 1048576")
+                .hasMessageContaining("default: 64\n");
+    }
+
+    @Test
+    void aBoolHasAFlagForEachOfItsValues() {
+        assertThat(BOOL.flags())
+                .containsExactly(
+                        new Flag.Switch("verbose", "1"), new Flag.Switch("no-verbose", "0"));
     }
 
     @ParameterizedTest

@@ -17,14 +17,25 @@ final class OptionsPage {
         that is not allowed ends the start with an error; a `HOROVOD_*` variable that is not listed here is ignored
         with a warning.
 
-        This page is made from `core/src/main/java/org/horovod4j/option/Options.java`; to make it again:
-        `%s`
-        %s"""
+        This page is made from `Options.java` and `RuntimeOptions.java` in `core/src/main/java/org/horovod4j/option`;
+        to make it again: `%s`
+        %s
+        ## Variables of Horovod without effect
+
+        Horovod4J knows these names, and says once at the start of a process why it does not use them.
+
+        | Variable | Why |
+        |---|---|
+        %s
+        """
                 .formatted(
                         command,
                         Arrays.stream(OptionGroup.values())
                                 .map(OptionsPage::chapter)
-                                .collect(Collectors.joining()));
+                                .collect(Collectors.joining()),
+                        HorovodOnly.all().stream()
+                                .map(OptionsPage::row)
+                                .collect(Collectors.joining("\n")));
     }
 
     private static String chapter(OptionGroup group) {
@@ -51,12 +62,24 @@ final class OptionsPage {
         return "| %s | %s | %s | %s | %s |"
                 .formatted(
                         option.names().map(OptionsPage::code).collect(Collectors.joining(", or ")),
-                        option.flag().map(flag -> code("--" + flag)).orElse(""),
+                        option.flags().stream()
+                                .map(flag -> code("--" + flag.name()))
+                                .collect(Collectors.joining(", ")),
                         option.byDefault().isPresent()
                                 ? code(option.defaultText())
                                 : option.defaultText(),
                         option.allowed(),
                         option.help());
+    }
+
+    private static String row(HorovodOnly variables) {
+        return "| %s | %s%s |"
+                .formatted(
+                        variables.names().stream()
+                                .map(OptionsPage::code)
+                                .collect(Collectors.joining(", ")),
+                        variables.reason(),
+                        variables.isMissed() ? "" : " Accepted without a warning.");
     }
 
     private static String code(String text) {

@@ -7,14 +7,15 @@ import org.junit.jupiter.api.Test;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 class OptionsTest {
     @Test
     void allHoldsEveryDeclarationInOrder() throws IllegalAccessException {
         List<Object> declared = new ArrayList<>();
-        for (Field field : Options.class.getFields()) {
-            declared.add(field.get(null));
+        for (Class<?> declarations : List.of(Options.class, RuntimeOptions.class)) {
+            for (Field field : declarations.getFields()) {
+                declared.add(field.get(null));
+            }
         }
         assertThat(Options.all()).map(Object.class::cast).containsExactlyElementsOf(declared);
     }
@@ -22,7 +23,10 @@ class OptionsTest {
     @Test
     void noNameIsUsedTwice() {
         assertThat(Options.all().stream().flatMap(Option::names)).doesNotHaveDuplicates();
-        assertThat(Options.all().stream().map(Option::flag).flatMap(Optional::stream))
+        assertThat(
+                        Options.all().stream()
+                                .flatMap(option -> option.flags().stream())
+                                .map(Flag::name))
                 .doesNotHaveDuplicates();
     }
 
@@ -33,7 +37,8 @@ class OptionsTest {
                         option -> {
                             assertThat(option.names())
                                     .allMatch(it -> it.matches("HOROVOD_[A-Z_]+"));
-                            assertThat(option.flag().orElse("a")).matches("[a-z][a-z-]*");
+                            assertThat(option.flags().stream().map(Flag::name))
+                                    .allMatch(it -> it.matches("[a-z][a-z-]*"));
                             assertThat(option.help()).matches("[A-Z].*\\.");
                         });
     }

@@ -30,8 +30,7 @@ class WorkerSettingsTest {
                     Map.entry("HOROVOD_RENDEZVOUS_ADDR", "node1"),
                     Map.entry("HOROVOD_RENDEZVOUS_PORT", "4242"),
                     Map.entry("HOROVOD_RENDEZVOUS_SERVER", "launcher"),
-                    Map.entry("HOROVOD_SECRET_KEY", "hunter2"),
-                    Map.entry("HOROVOD_JOB_ID", "resnet"));
+                    Map.entry("HOROVOD_SECRET_KEY", "hunter2"));
 
     @Test
     void aProcessThatIsToldNothingIsAWorldOfItsOwn() {
@@ -43,14 +42,13 @@ class WorkerSettingsTest {
                                 Place.ALONE,
                                 "localhost",
                                 null,
-                                "horovod",
                                 Duration.ofSeconds(30),
                                 Duration.ofSeconds(10),
                                 TransportChoice.AUTO,
-                                0,
                                 Path.of("/dev/shm"),
                                 KernelChoice.AUTO,
-                                AllreduceChoice.AUTO));
+                                AllreduceChoice.AUTO,
+                                RuntimeSettings.DEFAULT));
     }
 
     @Test
@@ -60,7 +58,6 @@ class WorkerSettingsTest {
         assertThat(settings.local()).isEqualTo(new Place(0, 3));
         assertThat(settings.cross()).isEqualTo(new Place(1, 2));
         assertThat(settings.host()).isEqualTo("node2");
-        assertThat(settings.jobId()).isEqualTo("resnet");
         assertThat(settings.rendezvous())
                 .isEqualTo(
                         new Rendezvous(

@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.option.Flag;
 import org.horovod4j.option.Option;
 import org.horovod4j.option.OptionGroup;
 import org.horovod4j.option.Options;
@@ -22,6 +23,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /// Reads the command line of `horovodrun`; each option and its help are declared here, once.
 ///
@@ -71,15 +74,30 @@ final class CommandLineReader {
     private static Map<String, String> variables(ParseResult parsed) {
         Map<String, String> variables = new LinkedHashMap<>();
         for (Option<?> option : Options.all()) {
-            option.flag()
-                    .map(flag -> parsed.matchedOptionValue("--" + flag, (String) null))
-                    .ifPresent(
-                            text -> {
-                                option.parse("--" + option.flag().orElseThrow(), text);
-                                variables.put(option.variable(), text);
-                            });
+            List<Flag> given =
+                    option.flags().stream()
+                            .filter(flag -> parsed.hasMatchedOption(word(flag)))
+                            .toList();
+            if (given.size() > 1) {
+                throw new ConfigurationException(
+                        "%s and %s are about the same: give one of them."
+                                .formatted(word(given.get(0)), word(given.get(1))));
+            }
+            given.forEach(flag -> variables.put(option.variable(), value(flag, parsed)));
         }
         return variables;
+    }
+
+    private static String value(Flag flag, ParseResult parsed) {
+        return switch (flag) {
+            case Flag.Switch(String _, String value) -> value;
+            case Flag.Valued(String _, UnaryOperator<String> toVariable) ->
+                    toVariable.apply(parsed.matchedOptionValue(word(flag), ""));
+        };
+    }
+
+    private static String word(Flag flag) {
+        return "--" + flag.name();
     }
 
     private ParseResult parse(String... arguments) {
@@ -152,8 +170,7 @@ final class CommandLineReader {
             OptionSpec[] flags =
                     Options.all().stream()
                             .filter(option -> option.group() == chapter)
-                            .filter(option -> option.flag().isPresent())
-                            .map(CommandLineReader::flag)
+                            .flatMap(CommandLineReader::flags)
                             .toArray(OptionSpec[]::new);
             if (flags.length > 0) {
                 command.addArgGroup(group("%n" + chapter.title() + "%n", flags));
@@ -185,13 +202,32 @@ final class CommandLineReader {
         return command;
     }
 
-    /// A flag for an option of the processes; its help is that of the variable.
-    private static OptionSpec flag(Option<?> option) {
-        return OptionSpec.builder("--" + option.flag().orElseThrow())
-                .paramLabel("VALUE")
-                .type(String.class)
-                .description(option.help() + " Sets " + option.variable() + ".")
-                .build();
+    /// The flags for an option of the processes; the help is that of the variable, said once.
+    private static Stream<OptionSpec> flags(Option<?> option) {
+        List<Flag> flags = option.flags();
+        return flags.stream()
+                .map(
+                        flag ->
+                                flag(
+                                        flag,
+                                        option,
+                                        flag.equals(flags.getFirst()) ? option.help() : ""));
+    }
+
+    private static OptionSpec flag(Flag flag, Option<?> option, String help) {
+        OptionSpec.Builder spec = OptionSpec.builder(word(flag));
+        String sets =
+                switch (flag) {
+                    case Flag.Switch(String _, String value) -> {
+                        spec.type(boolean.class).arity("0");
+                        yield "Sets %s to %s.".formatted(option.variable(), value);
+                    }
+                    case Flag.Valued _ -> {
+                        spec.type(String.class).paramLabel("VALUE");
+                        yield "Sets %s.".formatted(option.variable());
+                    }
+                };
+        return spec.description((help + " " + sets).strip()).build();
     }
 
     private static ArgGroupSpec group(String heading, OptionSpec... options) {

@@ -56,6 +56,65 @@ class CommandLineReaderTest {
                                 List.of("train")));
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "--fusion-threshold-mb 32, HOROVOD_FUSION_THRESHOLD, 33554432",
+        "--fusion-threshold-mb 0.5, HOROVOD_FUSION_THRESHOLD, 524288",
+        "--fusion-threshold-mb 0, HOROVOD_FUSION_THRESHOLD, 0",
+        "--cycle-time-ms 2.5, HOROVOD_CYCLE_TIME, 2.5",
+        "--cache-capacity 512, HOROVOD_CACHE_CAPACITY, 512",
+        "--autotune, HOROVOD_AUTOTUNE, 1",
+        "--no-autotune, HOROVOD_AUTOTUNE, 0",
+        "--autotune-log-file /tmp/log.csv, HOROVOD_AUTOTUNE_LOG, /tmp/log.csv",
+        "--autotune-warmup-samples 1, HOROVOD_AUTOTUNE_WARMUP_SAMPLES, 1",
+        "--autotune-steps-per-sample 5, HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE, 5",
+        "--autotune-bayes-opt-max-samples 9, HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES, 9",
+        "--autotune-gaussian-process-noise 0.2, HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 0.2",
+        "--timeline-filename t.json, HOROVOD_TIMELINE, t.json",
+        "--timeline-mark-cycles, HOROVOD_TIMELINE_MARK_CYCLES, 1",
+        "--no-timeline-mark-cycles, HOROVOD_TIMELINE_MARK_CYCLES, 0",
+        "--no-stall-check, HOROVOD_STALL_CHECK_DISABLE, 1",
+        "--stall-check, HOROVOD_STALL_CHECK_DISABLE, 0",
+        "--stall-check-warning-time-seconds 10, HOROVOD_STALL_CHECK_TIME_SECONDS, 10",
+        "--stall-check-shutdown-time-seconds 20, HOROVOD_STALL_SHUTDOWN_TIME_SECONDS, 20",
+        "--log-level INFO, HOROVOD_LOG_LEVEL, info",
+        "--log-with-timestamp, HOROVOD_LOG_HIDE_TIME, 0",
+        "--log-without-timestamp, HOROVOD_LOG_HIDE_TIME, 1",
+        "--log-hide-timestamp, HOROVOD_LOG_HIDE_TIME, 1",
+        "--no-log-hide-timestamp, HOROVOD_LOG_HIDE_TIME, 0"
+    })
+    void horovodsFlagsSetHorovodsVariables(String flag, String variable, String value) {
+        assertThat(read("-np 1 " + flag + " train"))
+                .asInstanceOf(InstanceOfAssertFactories.type(Invocation.Launch.class))
+                .satisfies(
+                        launch -> {
+                            assertThat(launch.options()).isEqualTo(Map.of(variable, value));
+                            assertThat(launch.command()).containsExactly("train");
+                        });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--fusion-threshold-mb -1, 'mebibytes, at least 0'",
+        "--fusion-threshold-mb 0.3, 'mebibytes, at least 0'",
+        "--cycle-time-ms -1, 'milliseconds, at least 0'",
+        "--autotune-gaussian-process-noise 1.5, a number from 0 to 1",
+        "--log-level loud, '`trace`, `debug`, `info`'"
+    })
+    void valuesOfFlagsAreChecked(String flag, String allowed) {
+        assertThatThrownBy(() -> read("-np 1 " + flag + " train"))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(flag.substring(0, flag.indexOf(' ')) + " is '")
+                .hasMessageContaining(allowed);
+    }
+
+    @Test
+    void flagsThatContradictEachOtherAreRefused() {
+        assertThatThrownBy(() -> read("-np 1 --no-stall-check --stall-check train"))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("--no-stall-check and --stall-check are about the same");
+    }
+
     @Test
     void aFlagWithAValueThatProcessesWouldRefuseIsRefusedAtOnce() {
         assertThatThrownBy(() -> read("-np 2 --transport pigeon train"))

@@ -1,0 +1,40 @@
+package org.horovod4j.log;
+
+import java.util.Set;
+import java.util.stream.Stream;
+
+/// Whether the application has decided how it logs: then our lines are for its files and formats, and
+/// standard error is not ours.
+///
+/// It has when it brings a [System.LoggerFinder], as logging libraries do, or when it has set up
+/// `java.util.logging`. The JDK's own defaults are no decision: they would print our lines in two rows
+/// each, without the rank, and know nothing of `HOROVOD_LOG_LEVEL`.
+final class ApplicationLogging {
+    private static final Set<String> MODULES_OF_THE_JDK = Set.of("java.base", "java.logging");
+
+    private ApplicationLogging() {}
+
+    /// Whether it takes the lines of the logger of this name.
+    static boolean takes(String logger) {
+        return hasFinder() || (hasJavaLogging() && hasSetUpJavaLogging(logger));
+    }
+
+    private static boolean hasFinder() {
+        Module provider = System.LoggerFinder.getLoggerFinder().getClass().getModule();
+        return !provider.isNamed() || !MODULES_OF_THE_JDK.contains(provider.getName());
+    }
+
+    /// A small runtime image may lack it.
+    private static boolean hasJavaLogging() {
+        return ModuleLayer.boot().findModule("java.logging").isPresent();
+    }
+
+    private static boolean hasSetUpJavaLogging(String logger) {
+        return Stream.of(
+                                "java.util.logging.config.file",
+                                "java.util.logging.config.class",
+                                "java.util.logging.SimpleFormatter.format")
+                        .anyMatch(property -> System.getProperty(property) != null)
+                || JavaLogging.isTouched(logger);
+    }
+}

@@ -1,0 +1,25 @@
+package org.horovod4j.log;
+
+import org.jspecify.annotations.Nullable;
+
+/// What is logged, and how.
+///
+/// @param level what a line must have at least; null when nobody said, which is [#UNSET] on standard error
+///     and up to the application where that has logging of its own
+/// @param showsTime whether a line starts with the time
+public record LogSettings(@Nullable LogLevel level, boolean showsTime) {
+    /// The level on standard error unless another is set, as in Horovod.
+    public static final LogLevel UNSET = LogLevel.WARNING;
+
+    public static final LogSettings DEFAULT = new LogSettings(null, true);
+
+    /// Whether a line may be logged at all.
+    boolean lets(System.Logger.Level line) {
+        return level == null || level.lets(line);
+    }
+
+    /// Whether a line is for standard error, where no application decides.
+    boolean prints(System.Logger.Level line) {
+        return (level == null ? UNSET : level).lets(line);
+    }
+}

@@ -1,0 +1,68 @@
+package org.horovod4j.log;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger.Level;
+import java.time.Clock;
+import java.time.ZoneId;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+
+/// What all loggers of a process share: the settings, the rank, and the way out.
+final class Outlet {
+    private final Predicate<String> isUpToApplication;
+    private final Consumer<String> out;
+    private final Clock clock;
+    private final InheritableThreadLocal<@Nullable Integer> rankOfThread =
+            new InheritableThreadLocal<>();
+    private volatile Configuration configuration =
+            new Configuration(LogSettings.DEFAULT, null); // one field, so that both change at once
+
+    /// @param isUpToApplication whether the application takes the lines of the logger of this name
+    /// @param out takes whole lines
+    Outlet(Predicate<String> isUpToApplication, Consumer<String> out, Clock clock) {
+        this.isUpToApplication = isUpToApplication;
+        this.out = out;
+        this.clock = clock;
+    }
+
+    private record Configuration(LogSettings settings, @Nullable Integer rank) {}
+
+    static Outlet ofThisProcess() {
+        // Asked for at each line, as an application may replace it.
+        return new Outlet(
+                ApplicationLogging::takes,
+                lines -> System.err.print(lines),
+                Clock.system(ZoneId.systemDefault()));
+    }
+
+    void configure(LogSettings settings, @Nullable Integer rank) {
+        configuration = new Configuration(settings, rank);
+    }
+
+    void rankOfThread(int rank) {
+        rankOfThread.set(rank);
+    }
+
+    LogSettings settings() {
+        return configuration.settings();
+    }
+
+    /// An application may set up its logging long after our first line, so this is not remembered.
+    boolean isUpToApplication(String logger) {
+        return isUpToApplication.test(logger);
+    }
+
+    void print(Level level, String message, @Nullable Throwable thrown) {
+        Configuration now = configuration;
+        Integer ofThread = rankOfThread.get();
+        LogLine line =
+                new LogLine(
+                        now.settings().showsTime() ? clock.instant().atZone(clock.getZone()) : null,
+                        ofThread == null ? now.rank() : ofThread,
+                        level,
+                        message,
+                        thrown);
+        out.accept(line.text());
+    }
+}

@@ -1,0 +1,88 @@
+package org.horovod4j.log;
+
+import org.jspecify.annotations.Nullable;
+
+import java.text.MessageFormat;
+import java.util.ResourceBundle;
+
+/// Lets pass what the settings allow, to the application's own logging or to standard error.
+final class RankLogger implements System.Logger {
+    private final String name;
+    private final Outlet outlet;
+
+    RankLogger(String name, Outlet outlet) {
+        this.name = name;
+        this.outlet = outlet;
+    }
+
+    @Override
+    public String getName() {
+        return name;
+    }
+
+    @Override
+    public boolean isLoggable(Level level) {
+        LogSettings settings = outlet.settings();
+        if (!settings.lets(level)) { // the cheap question first
+            return false;
+        }
+        return outlet.isUpToApplication(name)
+                ? application().isLoggable(level)
+                : settings.prints(level);
+    }
+
+    @Override
+    public void log(
+            Level level,
+            @Nullable ResourceBundle bundle,
+            @Nullable String message,
+            @Nullable Throwable thrown) {
+        if (!isLoggable(level)) {
+            return;
+        }
+        if (outlet.isUpToApplication(name)) {
+            application().log(level, bundle, message, thrown);
+        } else {
+            outlet.print(level, localised(bundle, message), thrown);
+        }
+    }
+
+    @Override
+    public void log(
+            Level level,
+            @Nullable ResourceBundle bundle,
+            @Nullable String format,
+            @Nullable Object @Nullable ... arguments) {
+        if (!isLoggable(level)) {
+            return;
+        }
+        if (outlet.isUpToApplication(name)) {
+            application().log(level, bundle, format, arguments);
+        } else {
+            outlet.print(level, filled(localised(bundle, format), arguments), null);
+        }
+    }
+
+    /// Looked up for each line that goes there: the JDK keeps it, and it may be made anew when the
+    /// application reads its configuration again.
+    private System.Logger application() {
+        return System.getLogger(name);
+    }
+
+    private static String localised(@Nullable ResourceBundle bundle, @Nullable String message) {
+        return bundle != null && message != null && bundle.containsKey(message)
+                ? bundle.getString(message)
+                : String.valueOf(message);
+    }
+
+    private static String filled(String format, @Nullable Object @Nullable [] arguments) {
+        if (arguments == null || arguments.length == 0) {
+            return format; // in which braces and quotes mean themselves
+        }
+        try {
+            return MessageFormat.format(format, arguments);
+        } catch (IllegalArgumentException e) {
+            return format + " (not filled in: " + e.getMessage() + ")";
+        }
+    }
+}

@@ -1,0 +1,31 @@
+package org.horovod4j.option;
+
+import java.util.Arrays;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/// A part of [org.horovod4j.spi.Tuning] that the user can set, after which the autotuner leaves it alone.
+public enum Knob {
+    FUSION_THRESHOLD,
+    CYCLE_TIME,
+    ROUND_BYTES,
+    RING_BYTES,
+    STREAMS;
+
+    /// Those that the user has set.
+    static Set<Knob> setIn(Environment environment) {
+        return Arrays.stream(values())
+                .filter(knob -> environment.isSet(knob.option()))
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private Option<?> option() {
+        return switch (this) {
+            case FUSION_THRESHOLD -> RuntimeOptions.FUSION_THRESHOLD;
+            case CYCLE_TIME -> RuntimeOptions.CYCLE_TIME;
+            case ROUND_BYTES -> RuntimeOptions.ROUND_BYTES;
+            case RING_BYTES -> RuntimeOptions.RING_BYTES;
+            case STREAMS -> Options.TCP_STREAMS;
+        };
+    }
+}

@@ -1,0 +1,254 @@
+package org.horovod4j.option;
+
+import org.horovod4j.log.LogLevel;
+import org.horovod4j.log.LogSettings;
+import org.horovod4j.spi.Tuning;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/// The options of the runtime: when operations run, what is watched and written meanwhile.
+public final class RuntimeOptions {
+    public static final Option<Long> FUSION_THRESHOLD =
+            Option.bytesByMebibyteFlag("fusion-threshold-mb")
+                    .environment("HOROVOD_FUSION_THRESHOLD")
+                    .byDefault(Tuning.DEFAULT.fusionThreshold())
+                    .atLeast(0L)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "How many bytes of small tensors travel together at most; 0 sends each"
+                                    + " alone. More saves steps, less lets the sending start earlier. The flag"
+                                    + " takes mebibytes.");
+
+    public static final Option<Duration> CYCLE_TIME =
+            Option.millis("cycle-time-ms")
+                    .environment("HOROVOD_CYCLE_TIME")
+                    .byDefault(Tuning.DEFAULT.cycleTime())
+                    .atLeast(Duration.ZERO)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "How long a rank collects requests before it tells the coordinator; 0 tells as"
+                                    + " soon as there is one.");
+
+    public static final Option<Integer> CACHE_CAPACITY =
+            Option.integer("cache-capacity")
+                    .environment("HOROVOD_CACHE_CAPACITY")
+                    .byDefault(1024)
+                    .atLeast(0)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "How many operations are remembered, so that asking for them again takes one"
+                                    + " bit; 0 remembers none.");
+
+    public static final Option<Boolean> PLAN_LOCKING =
+            Option.bool("plan-locking")
+                    .environment("HOROVOD_PLAN_LOCKING")
+                    .byDefault(true)
+                    .in(OptionGroup.RUNTIME)
+                    .help("Run steps that repeat without negotiation, until one is different.");
+
+    public static final Option<Boolean> DISABLE_GROUP_FUSION =
+            Option.bool("no-group-fusion", "group-fusion")
+                    .environment("HOROVOD_DISABLE_GROUP_FUSION")
+                    .byDefault(false)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "Let the tensors of a group travel by themselves, without those of other"
+                                    + " operations.");
+
+    public static final Option<JoinAverage> JOIN_AVERAGE =
+            Option.choice("join-average", JoinAverage.class)
+                    .environment("HOROVOD_JOIN_AVERAGE")
+                    .byDefault(JoinAverage.ALL)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "What an average is divided by while some ranks have joined: `all` ranks, as"
+                                    + " Horovod does, or those still `live`.");
+
+    public static final Option<Long> ROUND_BYTES =
+            Option.bytes("round-bytes")
+                    .environment("HOROVOD_ROUND_BYTES")
+                    .byDefault(Tuning.DEFAULT.roundBytes())
+                    .atLeast(Tuning.MIN_ROUND_BYTES)
+                    .atMost(Tuning.MAX_ROUND_BYTES)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "How much of a large tensor is packed, reduced and unpacked at a time inside a"
+                                    + " host.");
+
+    public static final Option<Long> RING_BYTES =
+            Option.bytes("ring-bytes")
+                    .environment("HOROVOD_RING_BYTES")
+                    .byDefault(Tuning.DEFAULT.ringBytes())
+                    .atLeast(0L)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "From how many bytes on an allreduce between hosts goes round a ring; 0 leaves"
+                                    + " that to latency and bandwidth as measured.");
+
+    public static final Option<Boolean> STALL_CHECK_DISABLE =
+            Option.bool("no-stall-check", "stall-check")
+                    .environment("HOROVOD_STALL_CHECK_DISABLE")
+                    .byDefault(false)
+                    .in(OptionGroup.STALLS)
+                    .help("Look for no stalls, neither to warn nor to end the job.");
+
+    public static final Option<Duration> STALL_CHECK_TIME =
+            Option.seconds("stall-check-warning-time-seconds")
+                    .environment("HOROVOD_STALL_CHECK_TIME_SECONDS")
+                    .byDefault(Duration.ofSeconds(60))
+                    .atLeast(Duration.ZERO)
+                    .in(OptionGroup.STALLS)
+                    .help(
+                            "How long an operation may lack some ranks before a warning names them; 0"
+                                    + " never warns.");
+
+    public static final Option<Duration> STALL_SHUTDOWN_TIME =
+            Option.seconds("stall-check-shutdown-time-seconds")
+                    .environment("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS")
+                    .byDefault(Duration.ZERO)
+                    .atLeast(Duration.ZERO)
+                    .in(OptionGroup.STALLS)
+                    .help(
+                            "How long an operation may lack some ranks before the job ends; 0 waits for"
+                                    + " ever. Ignored, with a warning, when less than the time until the"
+                                    + " warning.");
+
+    public static final Option<Path> TIMELINE =
+            Option.path("timeline-filename")
+                    .environment("HOROVOD_TIMELINE")
+                    .in(OptionGroup.TIMELINE)
+                    .help(
+                            "The file to write, or the word `DYNAMIC` for one that the program starts and"
+                                    + " stops itself.");
+
+    public static final Option<Boolean> TIMELINE_MARK_CYCLES =
+            Option.bool("timeline-mark-cycles")
+                    .environment("HOROVOD_TIMELINE_MARK_CYCLES")
+                    .byDefault(false)
+                    .in(OptionGroup.TIMELINE)
+                    .help("Mark the start of each negotiation cycle.");
+
+    public static final Option<Boolean> TIMELINE_ALL_RANKS =
+            Option.bool("timeline-all-ranks")
+                    .environment("HOROVOD_TIMELINE_ALL_RANKS")
+                    .byDefault(false)
+                    .in(OptionGroup.TIMELINE)
+                    .help("Show all ranks, on one clock, rather than rank 0 alone.");
+
+    public static final Option<Long> TIMELINE_MAX_BYTES =
+            Option.bytes("timeline-max-bytes")
+                    .environment("HOROVOD_TIMELINE_MAX_BYTES")
+                    .byDefault(1L << 30)
+                    .atLeast(0L)
+                    .in(OptionGroup.TIMELINE)
+                    .help(
+                            "How large the file may grow before the writing ends, at least 65536; 0 sets no"
+                                    + " limit.");
+
+    public static final Option<Boolean> AUTOTUNE =
+            Option.bool("autotune")
+                    .environment("HOROVOD_AUTOTUNE")
+                    .byDefault(false)
+                    .in(OptionGroup.AUTOTUNE)
+                    .help("Tune the settings.");
+
+    public static final Option<Path> AUTOTUNE_LOG =
+            Option.path("autotune-log-file")
+                    .environment("HOROVOD_AUTOTUNE_LOG")
+                    .in(OptionGroup.AUTOTUNE)
+                    .help(
+                            "The file, of comma-separated values, that gets a row for each setting tried.");
+
+    public static final Option<Integer> AUTOTUNE_WARMUP_SAMPLES =
+            Option.integer("autotune-warmup-samples")
+                    .environment("HOROVOD_AUTOTUNE_WARMUP_SAMPLES")
+                    .byDefault(3)
+                    .atLeast(0)
+                    .in(OptionGroup.AUTOTUNE)
+                    .help("How many samples are thrown away while the program warms up.");
+
+    public static final Option<Integer> AUTOTUNE_STEPS_PER_SAMPLE =
+            Option.integer("autotune-steps-per-sample")
+                    .environment("HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE")
+                    .byDefault(10)
+                    .atLeast(1)
+                    .in(OptionGroup.AUTOTUNE)
+                    .help("How many training steps a sample is taken over.");
+
+    public static final Option<Integer> AUTOTUNE_MAX_SAMPLES =
+            Option.integer("autotune-bayes-opt-max-samples")
+                    .environment("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES")
+                    .byDefault(20)
+                    .atLeast(1)
+                    .in(OptionGroup.AUTOTUNE)
+                    .help("How many settings are tried at most.");
+
+    public static final Option<Double> AUTOTUNE_NOISE =
+            Option.number("autotune-gaussian-process-noise")
+                    .environment("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE")
+                    .byDefault(0.8)
+                    .atLeast(0.0)
+                    .atMost(1.0)
+                    .in(OptionGroup.AUTOTUNE)
+                    .help("How much of the difference between samples is taken for chance.");
+
+    public static final Option<Path> AUTOTUNE_FILE =
+            Option.path("autotune-file")
+                    .environment("HOROVOD_AUTOTUNE_FILE")
+                    .in(OptionGroup.AUTOTUNE)
+                    .help("The file that keeps the best settings, for the next run to start with.");
+
+    public static final Option<LogLevel> LOG_LEVEL =
+            Option.choice("log-level", LogLevel.class)
+                    .environment("HOROVOD_LOG_LEVEL")
+                    .whenUnset("`warning`, or what the application sets up")
+                    .lenient()
+                    .in(OptionGroup.LOGGING)
+                    .help(
+                            "What a line must be at least to be logged. Any other value counts as not set,"
+                                    + " with a warning.");
+
+    public static final Option<Boolean> LOG_HIDE_TIME =
+            Option.bool("log-without-timestamp", "log-with-timestamp")
+                    .flagFor(true, "log-hide-timestamp")
+                    .flagFor(false, "no-log-hide-timestamp")
+                    .environment("HOROVOD_LOG_HIDE_TIME")
+                    .byDefault(!LogSettings.DEFAULT.showsTime())
+                    .in(OptionGroup.LOGGING)
+                    .help("Leave the time out of each line.");
+
+    private static final List<Option<?>> ALL =
+            List.of(
+                    FUSION_THRESHOLD,
+                    CYCLE_TIME,
+                    CACHE_CAPACITY,
+                    PLAN_LOCKING,
+                    DISABLE_GROUP_FUSION,
+                    JOIN_AVERAGE,
+                    ROUND_BYTES,
+                    RING_BYTES,
+                    STALL_CHECK_DISABLE,
+                    STALL_CHECK_TIME,
+                    STALL_SHUTDOWN_TIME,
+                    TIMELINE,
+                    TIMELINE_MARK_CYCLES,
+                    TIMELINE_ALL_RANKS,
+                    TIMELINE_MAX_BYTES,
+                    AUTOTUNE,
+                    AUTOTUNE_LOG,
+                    AUTOTUNE_WARMUP_SAMPLES,
+                    AUTOTUNE_STEPS_PER_SAMPLE,
+                    AUTOTUNE_MAX_SAMPLES,
+                    AUTOTUNE_NOISE,
+                    AUTOTUNE_FILE,
+                    LOG_LEVEL,
+                    LOG_HIDE_TIME);
+
+    private RuntimeOptions() {}
+
+    static List<Option<?>> all() {
+        return ALL;
+    }
+}

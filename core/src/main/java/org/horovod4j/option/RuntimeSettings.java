@@ -1,0 +1,71 @@
+package org.horovod4j.option;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.log.LogSettings;
+import org.horovod4j.spi.Tuning;
+
+import java.util.Map;
+import java.util.Set;
+
+/// How a rank runs operations, and what it watches and writes meanwhile.
+///
+/// @param tuning where the knobs stand at the start
+/// @param fixed the knobs that the user has set, and nothing else may turn
+/// @param cacheCapacity how many operations are remembered; 0 for none
+/// @param groupFusion whether groups may travel together with other operations
+/// @param planLocking whether steps that repeat run without negotiation
+/// @param joinAverage what an average is divided by while some ranks have joined
+public record RuntimeSettings(
+        Tuning tuning,
+        Set<Knob> fixed,
+        int cacheCapacity,
+        boolean groupFusion,
+        boolean planLocking,
+        JoinAverage joinAverage,
+        StallSettings stall,
+        TimelineSettings timeline,
+        AutotuneSettings autotune,
+        LogSettings log) {
+    /// What holds when nothing is set.
+    public static final RuntimeSettings DEFAULT = from(new Environment(Map.of()));
+
+    public RuntimeSettings {
+        fixed = Set.copyOf(fixed);
+        if (cacheCapacity < 0) {
+            throw new IllegalArgumentException("no cache holds " + cacheCapacity);
+        }
+    }
+
+    /// Reads the settings.
+    ///
+    /// @throws ConfigurationException when a value is not allowed
+    public static RuntimeSettings from(Environment environment) {
+        return new RuntimeSettings(
+                tuning(environment),
+                Knob.setIn(environment),
+                environment.get(RuntimeOptions.CACHE_CAPACITY),
+                !environment.get(RuntimeOptions.DISABLE_GROUP_FUSION),
+                environment.get(RuntimeOptions.PLAN_LOCKING),
+                environment.get(RuntimeOptions.JOIN_AVERAGE),
+                StallSettings.from(environment),
+                TimelineSettings.from(environment),
+                AutotuneSettings.from(environment),
+                log(environment));
+    }
+
+    /// Read by itself too, so that warnings about all others can be logged.
+    public static LogSettings log(Environment environment) {
+        return new LogSettings(
+                environment.find(RuntimeOptions.LOG_LEVEL).orElse(null),
+                !environment.get(RuntimeOptions.LOG_HIDE_TIME));
+    }
+
+    private static Tuning tuning(Environment environment) {
+        return new Tuning(
+                environment.get(RuntimeOptions.FUSION_THRESHOLD),
+                environment.get(RuntimeOptions.CYCLE_TIME),
+                environment.get(RuntimeOptions.ROUND_BYTES),
+                environment.get(RuntimeOptions.RING_BYTES),
+                environment.get(Options.TCP_STREAMS));
+    }
+}

@@ -1,0 +1,45 @@
+package org.horovod4j.option;
+
+import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
+
+import java.nio.file.Path;
+import java.util.Optional;
+
+/// The trace of a job.
+///
+/// @param file what is written from the start on; null for nothing
+/// @param dynamic whether the program is expected to start it later
+/// @param markCycles whether the start of each negotiation cycle is marked
+/// @param allRanks whether all ranks appear in it, or rank 0 alone
+/// @param maxBytes how large the file may grow; 0 for no limit
+public record TimelineSettings(
+        @Nullable Path file, boolean dynamic, boolean markCycles, boolean allRanks, long maxBytes) {
+    /// What a trace of next to nothing takes.
+    private static final long LEAST_BYTES = 64 * 1024;
+
+    /// What stands in the place of a file.
+    private static final Path DYNAMIC = Path.of("DYNAMIC");
+
+    public TimelineSettings {
+        if (maxBytes < 0) {
+            throw new IllegalArgumentException("no file has " + maxBytes + " bytes");
+        }
+    }
+
+    static TimelineSettings from(Environment environment) {
+        long maxBytes = environment.get(RuntimeOptions.TIMELINE_MAX_BYTES);
+        if (maxBytes > 0 && maxBytes < LEAST_BYTES) {
+            throw new ConfigurationException(
+                    "%s is %d, but a trace takes at least %d bytes; 0 sets no limit"
+                            .formatted(RuntimeOptions.TIMELINE_MAX_BYTES, maxBytes, LEAST_BYTES));
+        }
+        Optional<Path> timeline = environment.find(RuntimeOptions.TIMELINE);
+        return new TimelineSettings(
+                timeline.filter(path -> !path.equals(DYNAMIC)).orElse(null),
+                timeline.filter(DYNAMIC::equals).isPresent(),
+                environment.get(RuntimeOptions.TIMELINE_MARK_CYCLES),
+                environment.get(RuntimeOptions.TIMELINE_ALL_RANKS),
+                maxBytes);
+    }
+}

@@ -1,0 +1,154 @@
+package org.horovod4j.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.runtime.HvdRuntime;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.File;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.logging.ConsoleHandler;
+import java.util.logging.Logger;
+
+/// What a process writes to standard error: each in a JVM of its own, since all this is decided once
+/// for a JVM.
+class LogIT {
+    private static final String OURS =
+            "\\[\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{6}, rank 2\\] WARNING: all is well";
+
+    /// Logs as a process of rank 2 does.
+    static final class Program {
+        private Program() {}
+
+        public static void main(String[] arguments) {
+            Log.configure(LogSettings.DEFAULT, 2);
+            say();
+        }
+
+        static void say() {
+            System.Logger logger = Log.of(Program.class);
+            logger.log(Level.INFO, "nobody cares");
+            logger.log(Level.WARNING, "all is well");
+        }
+    }
+
+    /// An application that sets up its logging after the first line, by calls.
+    static final class LateApplication {
+        private LateApplication() {}
+
+        public static void main(String[] arguments) {
+            Program.main(arguments);
+            Logger root = Logger.getLogger("");
+            root.setLevel(java.util.logging.Level.ALL);
+            root.addHandler(new ConsoleHandler());
+            Program.say();
+        }
+    }
+
+    /// A rank that is started with doubtful variables.
+    static final class Doubtful {
+        private Doubtful() {}
+
+        public static void main(String[] arguments) {
+            Map<String, String> variables =
+                    Map.of(
+                            "HOROVOD_RANK", "0",
+                            "HOROVOD_SIZE", "1",
+                            "HOROVOD_KERNELS", "scalar",
+                            "HOROVOD_CONTROLLER", "mpi",
+                            "HOROVOD_FUSION_TRESHOLD", "0",
+                            "HOROVOD_LOG_LEVEL", "warning",
+                            "HOROVOD_LOG_HIDE_TIME", "yes");
+            new HvdRuntime(variables).close();
+        }
+    }
+
+    @Test
+    void theVariablesOfARankDecideHowItLogs() throws Exception {
+        assertThat(run(Doubtful.class, List.of(), classPath()))
+                .satisfiesExactly(
+                        line ->
+                                assertThat(line)
+                                        .startsWith("[rank 0] WARNING: HOROVOD_CONTROLLER has no"),
+                        line ->
+                                assertThat(line)
+                                        .startsWith("[rank 0] WARNING: HOROVOD_FUSION_TRESHOLD is")
+                                        .endsWith("Did you mean HOROVOD_FUSION_THRESHOLD?"));
+    }
+
+    @Test
+    void linesHaveTimeAndRankOutOfTheBox() throws Exception {
+        assertThat(run(Program.class, List.of(), classPath()))
+                .singleElement()
+                .asString()
+                .matches(OURS);
+    }
+
+    @Test
+    void nothingIsMissedInARuntimeWithoutJavaLogging() throws Exception {
+        List<String> small = List.of("--limit-modules", "java.base");
+        assertThat(run(Program.class, small, classPath())).singleElement().asString().matches(OURS);
+    }
+
+    @Test
+    void aConfigurationOfJavaLoggingIsRespected(@TempDir Path folder) throws Exception {
+        Path configuration = folder.resolve("logging.properties");
+        Files.writeString(
+                configuration,
+                """
+                handlers = java.util.logging.ConsoleHandler
+                java.util.logging.SimpleFormatter.format = mine %4$s %5$s%n
+                .level = INFO
+                """);
+        List<String> configured = List.of("-Djava.util.logging.config.file=" + configuration);
+        assertThat(run(Program.class, configured, classPath()))
+                .containsExactly("mine INFO nobody cares", "mine WARNING all is well");
+    }
+
+    @Test
+    void anApplicationMaySetUpItsLoggingLater() throws Exception {
+        List<String> plain = List.of("-Duser.language=en");
+        List<String> lines = run(LateApplication.class, plain, classPath());
+        assertThat(lines.getFirst()).matches(OURS);
+        assertThat(lines.subList(1, lines.size()))
+                .contains("INFO: nobody cares", "WARNING: all is well");
+    }
+
+    @Test
+    void aLoggerFinderOfTheApplicationGetsTheLines(@TempDir Path folder) throws Exception {
+        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
+        Files.writeString(
+                services.resolve("java.lang.System$LoggerFinder"), ShoutingFinder.class.getName());
+        assertThat(run(Program.class, List.of(), folder + File.pathSeparator + classPath()))
+                .containsExactly("NOBODY CARES", "ALL IS WELL");
+    }
+
+    private static String classPath() {
+        return System.getProperty("java.class.path");
+    }
+
+    /// What the program says on standard error.
+    private static List<String> run(Class<?> program, List<String> flags, String classPath)
+            throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of("-XX:+UseSerialGC", "-XX:-UsePerfData"));
+        command.addAll(flags);
+        command.addAll(List.of("-cp", classPath, program.getName()));
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().remove("JAVA_TOOL_OPTIONS"); // of which the JVM tells there, too
+        Process process = builder.start();
+        String said = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(said).isZero();
+        return said.lines().toList();
+    }
+}

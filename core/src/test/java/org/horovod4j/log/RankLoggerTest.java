@@ -1,0 +1,130 @@
+package org.horovod4j.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.lang.System.Logger.Level;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/// Lines to standard error, here a list.
+class RankLoggerTest {
+    private static final Clock CLOCK =
+            Clock.fixed(Instant.parse("2026-11-15T10:22:33.123456Z"), ZoneOffset.UTC);
+
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final Outlet outlet = new Outlet(_ -> false, line -> lines.add(line.strip()), CLOCK);
+    private final System.Logger logger = new RankLogger("some.Name", outlet);
+
+    @Test
+    void warningsAreSaidUnlessAnotherLevelIsSet() {
+        logAtEachLevel();
+        assertThat(lines)
+                .containsExactly(
+                        "[2026-11-15 10:22:33.123456] WARNING: it",
+                        "[2026-11-15 10:22:33.123456] ERROR: it");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "TRACE, 'TRACE,DEBUG,INFO,WARNING,ERROR'",
+        "DEBUG, 'DEBUG,INFO,WARNING,ERROR'",
+        "INFO, 'INFO,WARNING,ERROR'",
+        "WARNING, 'WARNING,ERROR'",
+        "ERROR, ERROR",
+        "FATAL, ''"
+    })
+    void eachLevelLetsThroughWhatIsAtLeastAsBad(LogLevel level, String said) {
+        outlet.configure(new LogSettings(level, false), null);
+        logAtEachLevel();
+        assertThat(lines)
+                .containsExactlyElementsOf(
+                        Arrays.stream(said.split(","))
+                                .filter(each -> !each.isEmpty())
+                                .map(each -> each + ": it")
+                                .toList());
+    }
+
+    @Test
+    void whatIsNotSaidIsNotAskedFor() {
+        logger.log(
+                Level.DEBUG,
+                () -> {
+                    throw new AssertionError("made a text for nobody");
+                });
+        assertThat(logger.isLoggable(Level.DEBUG)).isFalse();
+        assertThat(logger.isLoggable(Level.OFF)).isFalse();
+        assertThat(lines).isEmpty();
+    }
+
+    @Test
+    void settingsHoldForLoggersThatExistAlready() {
+        outlet.configure(new LogSettings(LogLevel.INFO, false), 3);
+        logger.log(Level.INFO, "now");
+        assertThat(lines).containsExactly("[rank 3] INFO: now");
+    }
+
+    @Test
+    void argumentsAreFilledIn() {
+        outlet.configure(new LogSettings(null, false), null);
+        logger.log(Level.WARNING, "{1} before {0}", "b", "a");
+        assertThat(lines).containsExactly("WARNING: a before b");
+    }
+
+    @Test
+    void withoutArgumentsBracesMeanThemselves() {
+        outlet.configure(new LogSettings(null, false), null);
+        logger.log(Level.WARNING, "it's {0}");
+        assertThat(lines).containsExactly("WARNING: it's {0}");
+    }
+
+    @Test
+    void aTextThatCannotBeFilledInIsSaidAsItIs() {
+        outlet.configure(new LogSettings(null, false), null);
+        logger.log(Level.WARNING, "broken {", "argument");
+        assertThat(lines).singleElement().asString().startsWith("WARNING: broken {");
+    }
+
+    @Test
+    void aThreadMayHaveARankOfItsOwnAndHandsItOn() throws InterruptedException {
+        outlet.configure(new LogSettings(null, false), 0);
+        Thread rank =
+                Thread.ofPlatform()
+                        .start(
+                                () -> {
+                                    outlet.rankOfThread(2);
+                                    logger.log(Level.WARNING, "rank");
+                                    logInThread("helper");
+                                });
+        rank.join();
+        logger.log(Level.WARNING, "process");
+        assertThat(lines)
+                .containsExactly(
+                        "[rank 2] WARNING: rank",
+                        "[rank 2] WARNING: helper",
+                        "[rank 0] WARNING: process");
+    }
+
+    private void logInThread(String text) {
+        Thread helper = Thread.ofPlatform().start(() -> logger.log(Level.WARNING, text));
+        try {
+            helper.join();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private void logAtEachLevel() {
+        for (Level level :
+                List.of(Level.TRACE, Level.DEBUG, Level.INFO, Level.WARNING, Level.ERROR)) {
+            logger.log(level, "it");
+        }
+    }
+}
