@@ -13,5 +13,8 @@ public enum ReduceOp {
     /// The greatest value; for `bool` the logical or.
     MAX,
     /// The product; for `bool` the logical and.
-    PRODUCT
+    PRODUCT,
+    /// Adaptive summation, for floating-point types: orthogonal values are added, parallel ones averaged,
+    /// and the rest lies between. Allreduce only; see docs/adasum.md.
+    ADASUM
 }

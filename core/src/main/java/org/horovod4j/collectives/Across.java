@@ -3,6 +3,7 @@ package org.horovod4j.collectives;
 import org.horovod4j.collectives.algorithm.Group;
 import org.horovod4j.collectives.algorithm.Operands;
 import org.horovod4j.collectives.algorithm.TreeAllreduce;
+import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Topology;
 import org.horovod4j.transport.Wire;
 
@@ -73,6 +74,16 @@ public final class Across implements AutoCloseable {
     void allreduce(Operands operands) {
         long bytes = operands.count() * operands.reduction().dataType().byteSize();
         selector.algorithm(parallel.size(), bytes).run(parallel, operands);
+    }
+
+    /// The most bytes that [#allreduce] reduces without a ring.
+    long mostWithoutRing() {
+        return selector.mostWithoutRing(topology.domains().size());
+    }
+
+    void tune(Tuning tuning) {
+        selector.ringBytes(tuning.ringBytes());
+        wire.useStreams(tuning.streams());
     }
 
     /// Returns when every rank at this rank's place has come here, with the same stamp.

@@ -11,10 +11,13 @@ import org.horovod4j.option.AllreduceChoice;
 ///
 /// Measured costs choose between doubling and halving-doubling alone, which give the same bits. A ring
 /// adds in another order: whether it is taken depends on sizes and usual costs, or a run could not be
-/// repeated.
+/// repeated. For the same reason whoever tunes where rings begin does so on all ranks together.
 public final class AllreduceSelector {
     private final CostModel costs;
     private final AllreduceChoice wanted;
+
+    /// From how many bytes on a ring is taken; 0 leaves that to the usual costs.
+    private volatile long ringBytes;
 
     public AllreduceSelector(CostModel costs, AllreduceChoice wanted) {
         this.costs = costs;
@@ -31,10 +34,49 @@ public final class AllreduceSelector {
         };
     }
 
-    private Allreduce cheapest(int size, long bytes) {
+    /// Lets rings begin at `bytes`; 0 leaves that to the usual costs.
+    void ringBytes(long bytes) {
+        ringBytes = bytes;
+    }
+
+    /// The most bytes for which the order of additions does not depend on where an element lies: no ring
+    /// is taken up to here, or there are but two ranks, for which all orders are the same.
+    long mostWithoutRing(int size) {
+        if (size <= 2) {
+            return Long.MAX_VALUE;
+        }
+        return switch (wanted) {
+            case AUTO -> ringBytes > 0 ? ringBytes - 1 : mostWithoutCheaperRing(size);
+            case RING -> 0;
+            case HALVING_DOUBLING, TREE, DOUBLING -> Long.MAX_VALUE;
+        };
+    }
+
+    /// Searches the place from where on a ring is cheaper: it costs more steps and fewer bytes, so there
+    /// is one such place.
+    private static long mostWithoutCheaperRing(int size) {
+        long without = 0;
+        long with = 1L << 40;
+        while (with - without > 1) {
+            long middle = without + (with - without) / 2;
+            if (isRingCheaper(size, middle)) {
+                with = middle;
+            } else {
+                without = middle;
+            }
+        }
+        return without;
+    }
+
+    private static boolean isRingCheaper(int size, long bytes) {
         CostModel usual = CostModel.DEFAULT;
         double ring = usual.ring(size, bytes);
-        if (ring < usual.halvingDoubling(size, bytes) && ring < usual.doubling(size, bytes)) {
+        return ring < usual.halvingDoubling(size, bytes) && ring < usual.doubling(size, bytes);
+    }
+
+    private Allreduce cheapest(int size, long bytes) {
+        long begin = ringBytes;
+        if (begin > 0 ? bytes >= begin : isRingCheaper(size, bytes)) {
             return new RingAllreduce();
         }
         return costs.halvingDoubling(size, bytes) < costs.doubling(size, bytes)

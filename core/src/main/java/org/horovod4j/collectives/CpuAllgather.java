@@ -1,25 +1,24 @@
 package org.horovod4j.collectives;
 
-import org.horovod4j.HorovodException;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.RingAllgather;
 import org.horovod4j.collectives.algorithm.StagedBroadcast;
 import org.horovod4j.collectives.algorithm.StagedGather;
+import org.horovod4j.spi.Bundle;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import java.util.List;
 
 /// Allgather: the ranks first tell each other how many rows they bring, because these may differ.
 ///
-/// Inside a host, short tensors travel in the notice that tells their size, longer ones through the
+/// Inside a host, short tensors travel in the notice that tells their rows, longer ones through the
 /// stages. Between hosts, the leaders pass their hosts' tensors round a ring and hand them on inside.
+/// Several tensors travel as one: see [GatherLayout].
 final class CpuAllgather {
-    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
-    private static final long INLINE_BYTES = Region.NOTICE_BYTES - Long.BYTES;
-
     private final Neighbourhood near;
     private final Across across;
     private final StagedGather gather;
@@ -32,144 +31,151 @@ final class CpuAllgather {
         this.broadcast = new StagedBroadcast(near);
     }
 
-    Tensor run(long stamp, Tensor tensor) {
-        return across.isEmpty() ? inside(stamp, tensor) : between(stamp, tensor);
+    List<Tensor> run(long stamp, List<Tensor> tensors) {
+        if (!across.isEmpty()) {
+            return between(stamp, tensors);
+        }
+        return (long) tensors.size() * Long.BYTES <= Region.NOTICE_BYTES
+                ? inside(stamp, tensors)
+                : insideWithManyTensors(stamp, tensors);
     }
 
-    private Tensor inside(long stamp, Tensor tensor) {
-        postRows(tensor.shape().dimension(0));
-        if (tensor.byteSize() <= INLINE_BYTES) {
-            MemorySegment.copy(
-                    tensor.segment(),
-                    0,
-                    near.region(near.index()),
-                    near.nextPayload() + Long.BYTES,
-                    tensor.byteSize());
+    /// Posts the rows of each tensor and, where there is room, the tensors themselves.
+    private List<Tensor> inside(long stamp, List<Tensor> tensors) {
+        long headBytes = (long) tensors.size() * Long.BYTES;
+        MemorySegment mine = near.region(near.index());
+        MemorySegment.copy(rows(tensors), 0, mine, near.nextPayload(), headBytes);
+        if (headBytes + byteSize(tensors) <= Region.NOTICE_BYTES) {
+            long at = near.nextPayload() + headBytes;
+            for (Tensor tensor : tensors) {
+                MemorySegment.copy(tensor.segment(), 0, mine, at, tensor.byteSize());
+                at += tensor.byteSize();
+            }
         }
         near.meet(stamp);
-        Layout layout = new Layout(tensor, nearRows());
-        Tensor output = layout.output();
-        long[] staged = layout.sizes.clone();
+        long[] rows = new long[tensors.size() * near.size()];
+        MemorySegment table = MemorySegment.ofArray(rows);
+        for (int member = 0; member < near.size(); member++) {
+            MemorySegment.copy(
+                    near.region(member), near.payload(), table, member * headBytes, headBytes);
+        }
+        GatherLayout layout = new GatherLayout(tensors, near.index(), rows);
+        long[] staged = layout.sizes().clone();
         for (int member = 0; member < staged.length; member++) {
-            if (staged[member] <= INLINE_BYTES) {
-                MemorySegment.copy(
-                        near.region(member),
-                        near.payload() + Long.BYTES,
-                        output.segment(),
-                        layout.starts[member],
-                        staged[member]);
+            if (headBytes + staged[member] <= Region.NOTICE_BYTES) {
+                long payload = near.payload() + headBytes;
+                layout.blob(member).unpack(near.region(member), payload, 0, staged[member]);
                 staged[member] = 0;
             }
         }
-        gather.run(tensor.segment(), staged, output.segment(), layout.starts);
-        return output;
+        stage(layout, staged);
+        return layout.outputs();
     }
 
-    private Tensor between(long stamp, Tensor tensor) {
-        postRows(tensor.shape().dimension(0));
+    /// The rows of so many tensors do not fit into a notice.
+    private List<Tensor> insideWithManyTensors(long stamp, List<Tensor> tensors) {
         near.meet(stamp);
-        Layout layout = new Layout(tensor, allRows(stamp));
-        Tensor output = layout.output();
-        MemorySegment memory = output.segment();
+        GatherLayout layout = new GatherLayout(tensors, near.index(), allRows(tensors));
+        stage(layout, layout.sizes());
+        return layout.outputs();
+    }
+
+    private void stage(GatherLayout layout, long[] sizes) {
         gather.run(
-                tensor.segment(), layout.sizes(near.ranks()), memory, layout.starts(near.ranks()));
-        if (near.index() == 0) {
-            new RingAllgather(across.parallel())
-                    .run(memory, across.domains(), layout.starts, layout.sizes);
-        }
-        if (near.size() > 1) {
-            for (int domain = 0; domain < across.domains().size(); domain++) {
-                if (domain != across.domainIndex()) {
-                    across.domains().get(domain).forEach(rank -> handOn(memory, layout, rank));
+                layout.blob(near.index())::pack,
+                sizes,
+                (member, stage, offset, first, count) ->
+                        layout.blob(member).unpack(stage, offset, first, count));
+    }
+
+    private List<Tensor> between(long stamp, List<Tensor> tensors) {
+        near.meet(stamp);
+        GatherLayout layout = new GatherLayout(tensors, across.rank(), allRows(tensors));
+        if (tensors.size() == 1) {
+            collect(layout, layout.outputs().getFirst().segment());
+        } else {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment blobs = arena.allocate(layout.byteSize());
+                collect(layout, blobs);
+                for (int rank = 0; rank < across.worldSize(); rank++) {
+                    Bundle blob = layout.blob(rank);
+                    blob.unpack(blobs, layout.starts()[rank], 0, blob.byteSize());
                 }
             }
         }
-        return output;
+        return layout.outputs();
+    }
+
+    /// Brings everybody's blobs to `memory`, side by side.
+    private void collect(GatherLayout layout, MemorySegment memory) {
+        long[] starts = layout.starts();
+        long[] sizes = layout.sizes();
+        gather(layout.blob(across.rank())::pack, memory, starts, sizes);
+        if (near.size() > 1) {
+            for (int domain = 0; domain < across.domains().size(); domain++) {
+                if (domain != across.domainIndex()) {
+                    for (int rank : across.domains().get(domain)) {
+                        handOn(memory, starts[rank], sizes[rank]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Everybody's rows, by rank and then by tensor.
+    private long[] allRows(List<Tensor> tensors) {
+        long headBytes = (long) tensors.size() * Long.BYTES;
+        long[] rows = new long[tensors.size() * across.worldSize()];
+        long[] starts = new long[across.worldSize()];
+        long[] sizes = new long[across.worldSize()];
+        Arrays.setAll(starts, rank -> rank * headBytes);
+        Arrays.fill(sizes, headBytes);
+        MemorySegment own = rows(tensors);
+        MemorySegment table = MemorySegment.ofArray(rows);
+        gather(
+                (first, count, stage, offset) ->
+                        MemorySegment.copy(own, first, stage, offset, count),
+                table,
+                starts,
+                sizes);
+        if (!across.isEmpty() && near.size() > 1) {
+            handOn(table, 0, table.byteSize());
+        }
+        return rows;
+    }
+
+    /// Brings the pieces of this host's ranks to `memory`, and those of the other hosts to its leader's.
+    ///
+    /// @param starts where the piece of each rank goes
+    /// @param sizes the bytes of each rank's piece
+    private void gather(
+            StagedGather.Source own, MemorySegment memory, long[] starts, long[] sizes) {
+        List<Integer> ranks = near.ranks();
+        gather.run(
+                own,
+                ranks.stream().mapToLong(rank -> sizes[rank]).toArray(),
+                (member, stage, offset, first, count) ->
+                        MemorySegment.copy(
+                                stage, offset, memory, starts[ranks.get(member)] + first, count));
+        if (!across.isEmpty() && near.index() == 0) {
+            new RingAllgather(across.parallel()).run(memory, across.domains(), starts, sizes);
+        }
     }
 
     /// Gives the other ranks of this host what their leader has received.
-    private void handOn(MemorySegment memory, Layout layout, int rank) {
-        long start = layout.starts[rank];
+    private void handOn(MemorySegment memory, long start, long length) {
         StagedBroadcast.Source source =
                 (position, count, region, stage) ->
                         MemorySegment.copy(memory, start + position, region, stage, count);
-        broadcast.run(0, source, memory, start, layout.sizes[rank]);
+        broadcast.run(0, source, memory, start, length);
     }
 
-    private void postRows(long rows) {
-        near.region(near.index()).set(LONG, near.nextPayload(), rows);
+    private static MemorySegment rows(List<Tensor> tensors) {
+        return MemorySegment.ofArray(
+                tensors.stream().mapToLong(tensor -> tensor.shape().dimension(0)).toArray());
     }
 
-    private long[] nearRows() {
-        long[] rows = new long[near.size()];
-        for (int member = 0; member < rows.length; member++) {
-            rows[member] = near.region(member).get(LONG, near.payload());
-        }
-        return rows;
-    }
-
-    /// Everybody's rows, by rank: the leaders exchange those of their hosts and post them all.
-    private long[] allRows(long stamp) {
-        int size = across.worldSize();
-        if ((long) size * Long.BYTES > Region.NOTICE_BYTES) {
-            throw new HorovodException(
-                    "allgather over several hosts takes at most %d ranks, not %d"
-                            .formatted(Region.NOTICE_BYTES / Long.BYTES, size));
-        }
-        long[] starts = new long[size];
-        long[] sizes = new long[size];
-        for (int rank = 0; rank < size; rank++) {
-            starts[rank] = (long) rank * Long.BYTES;
-            sizes[rank] = Long.BYTES;
-        }
-        long[] mine = nearRows();
-        MemorySegment leader = near.region(0);
-        if (near.index() == 0) {
-            MemorySegment table = leader.asSlice(near.nextPayload(), (long) size * Long.BYTES);
-            for (int member = 0; member < mine.length; member++) {
-                table.set(LONG, starts[near.ranks().get(member)], mine[member]);
-            }
-            new RingAllgather(across.parallel()).run(table, across.domains(), starts, sizes);
-        }
-        near.meet(stamp);
-        long[] rows = new long[size];
-        for (int rank = 0; rank < size; rank++) {
-            rows[rank] = leader.get(LONG, near.payload() + starts[rank]);
-        }
-        return rows;
-    }
-
-    /// Where each rank's tensor goes in the output.
-    private static final class Layout {
-        private final Tensor tensor;
-        private final long[] starts;
-        private final long[] sizes;
-        private final long rows;
-
-        Layout(Tensor tensor, long[] rowsByRank) {
-            this.tensor = tensor;
-            this.starts = new long[rowsByRank.length];
-            this.sizes = new long[rowsByRank.length];
-            long rowBytes = tensor.shape().rowElements() * tensor.dataType().byteSize();
-            long sum = 0;
-            for (int rank = 0; rank < rowsByRank.length; rank++) {
-                starts[rank] = sum * rowBytes;
-                sizes[rank] = rowsByRank[rank] * rowBytes;
-                sum += rowsByRank[rank];
-            }
-            this.rows = sum;
-        }
-
-        Tensor output() {
-            return Tensor.zeros(tensor.dataType(), tensor.shape().withRows(rows));
-        }
-
-        long[] sizes(List<Integer> ranks) {
-            return ranks.stream().mapToLong(rank -> sizes[rank]).toArray();
-        }
-
-        long[] starts(List<Integer> ranks) {
-            return ranks.stream().mapToLong(rank -> starts[rank]).toArray();
-        }
+    private static long byteSize(List<Tensor> tensors) {
+        return tensors.stream().mapToLong(Tensor::byteSize).sum();
     }
 }

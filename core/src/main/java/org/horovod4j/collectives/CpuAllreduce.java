@@ -1,18 +1,17 @@
 package org.horovod4j.collectives;
 
-import org.horovod4j.Scale;
 import org.horovod4j.collectives.algorithm.InPlaceAllreduce;
 import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
 import org.horovod4j.collectives.algorithm.Operands;
 import org.horovod4j.collectives.algorithm.Reduction;
 import org.horovod4j.collectives.algorithm.StagedAllreduce;
-import org.horovod4j.collectives.algorithm.StagedAllreduce.Window;
+import org.horovod4j.spi.Bundle;
+import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.SharedMemory.Place;
+import org.horovod4j.transport.Region;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.function.Consumer;
 
 /// Allreduce: which algorithm for which size and place.
@@ -21,7 +20,7 @@ import java.util.function.Consumer;
 /// |---------------------|-------------------|-------------------------------------------------|
 /// | one rank            | copy              | copy                                            |
 /// | one host            | [OneRoundAllreduce] | [StagedAllreduce], or [InPlaceAllreduce] when it can |
-/// | one rank per host   | links, in a copy  | links, in the caller's memory                   |
+/// | one rank per host   | links, in a copy  | links, in the caller's memory if it is one tensor |
 /// | several of each     | [StagedAllreduce] with one owner | the same with all owners         |
 final class CpuAllreduce {
     /// From here on several owners share the network's work.
@@ -35,8 +34,8 @@ final class CpuAllreduce {
 
     private static final long MAX_PIECE_BYTES = 8 * 1024 * 1024;
 
-    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
-    private static final long NOWHERE = -1;
+    /// No element is larger than this, so that parts differ by no more.
+    private static final long ELEMENT_BYTES = 8;
 
     private final Neighbourhood near;
     private final Across across;
@@ -45,6 +44,7 @@ final class CpuAllreduce {
     private final OneRoundAllreduce oneRound;
     private final StagedAllreduce staged;
     private final InPlaceAllreduce inPlace;
+    private final CommonMemory common;
 
     CpuAllreduce(Neighbourhood near, Across across, CpuBarrier barrier, Scratch scratch) {
         this.near = near;
@@ -54,164 +54,134 @@ final class CpuAllreduce {
         this.oneRound = new OneRoundAllreduce(near, scratch.notice());
         this.staged = new StagedAllreduce(near);
         this.inPlace = new InPlaceAllreduce(near);
+        this.common = new CommonMemory(near);
     }
 
-    void run(long stamp, Reduction reduction, MemorySegment input, MemorySegment output) {
-        long count = input.byteSize() / reduction.dataType().byteSize();
+    void run(long stamp, Reduction reduction, Bundle bundle) {
         if (across.isEmpty()) {
             if (near.size() == 1) {
-                alone(reduction, input, output, count);
-            } else if (oneRound.suits(input.byteSize())) {
-                oneRound.run(stamp, reduction, input, output, count);
+                alone(reduction, bundle);
+            } else if (oneRound.suits(bundle.byteSize())) {
+                oneRound.run(stamp, reduction, bundle);
             } else {
-                large(stamp, reduction, input, output, count);
+                large(stamp, reduction, bundle);
             }
         } else if (across.isEverybody()) {
-            overLinks(reduction, input, output, count);
+            overLinks(reduction, bundle);
         } else {
             near.meet(stamp);
-            stage(stamp, reduction, input, count, output, new Window(0, count));
+            stage(stamp, reduction, bundle);
         }
     }
 
     /// Reduces through the stages, with the other hosts if there are any, after a meeting.
-    void stage(
-            long stamp,
-            Reduction reduction,
-            MemorySegment input,
-            long count,
-            MemorySegment output,
-            Window window) {
+    void stage(long stamp, Reduction reduction, Bundle bundle) {
         if (across.isEmpty()) {
-            staged.run(reduction, near.size(), null, input, count, output, window);
-        } else if (count == 0) {
+            staged.run(reduction, near.size(), null, bundle);
+        } else if (bundle.elementCount() == 0) {
             barrier.run(stamp); // there is no round in which the hosts would see that they agree
         } else {
-            int owners = input.byteSize() < MANY_OWNERS_BYTES ? 1 : across.places();
-            staged.run(reduction, owners, across::allreduce, input, count, output, window);
+            int owners = bundle.byteSize() < MANY_OWNERS_BYTES ? 1 : across.places();
+            staged.run(reduction, owners, across::allreduce, bundle);
         }
     }
 
-    private void large(
-            long stamp,
-            Reduction reduction,
-            MemorySegment input,
-            MemorySegment output,
-            long count) {
-        boolean same = input.equals(output);
-        post(same ? near.memory().locate(input) : null);
+    /// The most bytes for which no ring is taken between hosts. A ring adds an element in an order that
+    /// depends on its place among the others; every other algorithm adds all in the same order, however
+    /// they are cut into pieces and parts.
+    long fusesFreely() {
+        long part = across.mostWithoutRing();
+        if (across.isEmpty() || part >= largestPart()) {
+            return Long.MAX_VALUE;
+        }
+        return part < MANY_OWNERS_BYTES ? part : (part - ELEMENT_BYTES) * across.places();
+    }
+
+    /// The most bytes that are ever reduced at once between hosts.
+    private long largestPart() {
+        return across.isEverybody()
+                ? pieceBytes()
+                : Math.max(MANY_OWNERS_BYTES, Region.STAGE_BYTES / across.places() + ELEMENT_BYTES);
+    }
+
+    void tune(Tuning tuning) {
+        staged.roundBytes(tuning.roundBytes());
+    }
+
+    void reset() {
+        common.reset();
+    }
+
+    private void large(long stamp, Reduction reduction, Bundle bundle) {
+        common.post(bundle);
         near.meet(stamp);
-        MemorySegment @Nullable [] tensors = tensors(input);
+        MemorySegment @Nullable [][] tensors = common.find(bundle);
         if (tensors == null) {
-            stage(stamp, reduction, input, count, output, new Window(0, count));
+            stage(stamp, reduction, bundle);
         } else {
-            inPlace.run(reduction, tensors, count);
+            inPlace.run(reduction, bundle, tensors);
         }
     }
 
-    /// Writes into the next notice where this rank's tensor can be reached.
-    private void post(@Nullable Place place) {
-        MemorySegment mine = near.region(near.index());
-        long payload = near.nextPayload();
-        if (place == null) {
-            mine.set(LONG, payload, NOWHERE);
+    private void alone(Reduction reduction, Bundle bundle) {
+        if (reduction.isIdentity()) {
+            bundle.copy();
         } else {
-            mine.set(LONG, payload, place.block());
-            mine.set(LONG, payload + 8, place.blockSize());
-            mine.set(LONG, payload + 16, place.offset());
-            mine.set(LONG, payload + 24, place.byteSize());
-        }
-    }
-
-    /// Everybody's tensors, or null when one of them cannot be reached.
-    private MemorySegment @Nullable [] tensors(MemorySegment own) {
-        for (int member = 0; member < near.size(); member++) {
-            if (near.region(member).get(LONG, near.payload()) == NOWHERE) {
-                return null;
-            }
-        }
-        MemorySegment[] tensors = new MemorySegment[near.size()];
-        for (int member = 0; member < near.size(); member++) {
-            MemorySegment region = near.region(member);
-            long payload = near.payload();
-            tensors[member] =
-                    member == near.index()
-                            ? own
-                            : near.memory()
-                                    .find(
-                                            member,
-                                            new Place(
-                                                    region.get(LONG, payload),
-                                                    region.get(LONG, payload + 8),
-                                                    region.get(LONG, payload + 16),
-                                                    region.get(LONG, payload + 24)));
-        }
-        return tensors;
-    }
-
-    private void alone(Reduction reduction, MemorySegment input, MemorySegment output, long count) {
-        Scale scale = reduction.scale();
-        if (scale.prescale() == 1.0 && scale.postscale() == 1.0) {
-            copy(input, 0, output, 0, input.byteSize());
-        } else {
-            inPieces(
+            inCopies(
                     reduction,
-                    input,
-                    output,
-                    count,
+                    bundle,
                     piece -> reduction.finish(piece.memory(), piece.offset(), piece.count()));
         }
     }
 
     /// Nobody shares memory with this rank: pieces go over links, one after the other. Their size is the
-    /// same for all ranks, wherever a rank has its tensor.
-    private void overLinks(
-            Reduction reduction, MemorySegment input, MemorySegment output, long count) {
+    /// same for all ranks, wherever a rank has its tensors.
+    private void overLinks(Reduction reduction, Bundle bundle) {
+        boolean single = bundle.tensorCount() == 1 && bundle.byteSize() > COPIED_BYTES;
         // Two ranks see each other's stamp before they change anything; more could not tell in
         // time.
-        if (input.byteSize() > COPIED_BYTES && (across.worldSize() > 2 || reduction.prescales())) {
+        boolean agreed = single && (across.worldSize() > 2 || reduction.prescales());
+        if (agreed) {
             across.agree();
         }
-        inPieces(reduction, input, output, count, across::allreduce);
+        boolean usable = single && bundle.output(0).isNative();
+        if (usable && (agreed || bundle.isInPlace())) {
+            inOutput(reduction, bundle, across::allreduce);
+        } else {
+            inCopies(reduction, bundle, across::allreduce);
+        }
     }
 
-    /// Reduces a tensor piece by piece, at least one: where it is, or in a copy if it is short or lies on
-    /// the heap.
-    private void inPieces(
-            Reduction reduction,
-            MemorySegment input,
-            MemorySegment output,
-            long count,
-            Consumer<Operands> reduce) {
-        boolean copied = input.byteSize() <= COPIED_BYTES || !output.isNative();
+    /// Reduces the only tensor of a bundle piece by piece where it is wanted.
+    private void inOutput(Reduction reduction, Bundle bundle, Consumer<Operands> reduce) {
+        MemorySegment output = bundle.output(0);
+        bundle.copy();
         int byteSize = reduction.dataType().byteSize();
         long pieceElements = pieceBytes() / byteSize;
-        MemorySegment memory =
-                copied ? scratch.piece(Math.min(input.byteSize(), pieceBytes())) : output;
+        for (long start = 0; start < bundle.elementCount(); start += pieceElements) {
+            long elements = Math.min(pieceElements, bundle.elementCount() - start);
+            reduction.prepare(output, start * byteSize, elements);
+            reduce.accept(reduction.operands(output, start * byteSize, elements));
+        }
+    }
+
+    /// Reduces a bundle piece by piece, at least one, in copies: of what is short, lies on the heap or
+    /// must not be changed before it is known that all agree.
+    private void inCopies(Reduction reduction, Bundle bundle, Consumer<Operands> reduce) {
+        long count = bundle.elementCount();
+        long pieceElements = pieceBytes() / reduction.dataType().byteSize();
+        MemorySegment memory = scratch.piece(Math.min(bundle.byteSize(), pieceBytes()));
         for (long start = 0; start == 0 || start < count; start += pieceElements) {
             long elements = Math.min(pieceElements, count - start);
-            long offset = start * byteSize;
-            long place = copied ? 0 : offset;
-            copy(input, offset, memory, place, elements * byteSize);
-            reduction.prepare(memory, place, elements);
-            reduce.accept(reduction.operands(memory, place, elements));
-            copy(memory, place, output, offset, elements * byteSize);
+            bundle.pack(start, elements, memory, 0);
+            reduction.prepare(memory, 0, elements);
+            reduce.accept(reduction.operands(memory, 0, elements));
+            bundle.unpack(memory, 0, start, elements);
         }
     }
 
     /// Long enough for every step of a ring, short enough for a copy to stay in a cache.
     private long pieceBytes() {
         return Math.min(MAX_PIECE_BYTES, across.worldSize() * STEP_BYTES);
-    }
-
-    private static void copy(
-            MemorySegment source,
-            long sourceOffset,
-            MemorySegment target,
-            long offset,
-            long bytes) {
-        if (sourceOffset != offset || !source.equals(target)) {
-            MemorySegment.copy(source, sourceOffset, target, offset, bytes);
-        }
     }
 }

@@ -9,9 +9,12 @@ import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.Reduction;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.Bundle;
+import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Neighbourhood;
 
 import java.lang.foreign.Arena;
+import java.util.List;
 
 /// Collectives on host memory: inside a host through shared memory, between hosts over links.
 public final class CpuBackend implements Backend {
@@ -22,6 +25,7 @@ public final class CpuBackend implements Backend {
     private final Scratch scratch;
     private final CpuAllreduce allreduce;
     private final CpuReducescatter reducescatter;
+    private final CpuAdasum adasum;
     private final CpuAllgather allgather;
     private final CpuBroadcast broadcast;
     private final CpuAlltoall alltoall;
@@ -34,7 +38,8 @@ public final class CpuBackend implements Backend {
         this.scratch = new Scratch(arena);
         this.barrier = new CpuBarrier(near, across);
         this.allreduce = new CpuAllreduce(near, across, barrier, scratch);
-        this.reducescatter = new CpuReducescatter(near, across, allreduce);
+        this.reducescatter = new CpuReducescatter(near, allreduce);
+        this.adasum = new CpuAdasum(near, across, kernels, scratch);
         this.allgather = new CpuAllgather(near, across);
         this.broadcast = new CpuBroadcast(near, across);
         this.alltoall = new CpuAlltoall(near, across);
@@ -47,15 +52,32 @@ public final class CpuBackend implements Backend {
     }
 
     @Override
-    public void allreduce(long stamp, Tensor input, Tensor output, ReduceOp op, Scale scale) {
-        across.begin(stamp);
-        allreduce.run(stamp, reduction(input, op, scale), input.segment(), output.segment());
+    public boolean isShared(Tensor tensor) {
+        return near.memory().locate(tensor.segment()) != null;
     }
 
     @Override
-    public Tensor allgather(long stamp, Tensor tensor) {
+    public void allreduce(long stamp, Bundle bundle, ReduceOp op, Scale scale, int divisor) {
         across.begin(stamp);
-        return allgather.run(stamp, tensor);
+        allreduce.run(stamp, reduction(bundle, op, scale, divisor), bundle);
+    }
+
+    @Override
+    public void reducescatter(long stamp, Bundle bundle, ReduceOp op, Scale scale, int divisor) {
+        across.begin(stamp);
+        reducescatter.run(stamp, reduction(bundle, op, scale, divisor), bundle);
+    }
+
+    @Override
+    public void adasum(long stamp, Bundle bundle, Scale scale) {
+        across.begin(stamp);
+        adasum.run(stamp, bundle, scale);
+    }
+
+    @Override
+    public List<Tensor> allgather(long stamp, List<Tensor> tensors) {
+        across.begin(stamp);
+        return allgather.run(stamp, tensors);
     }
 
     @Override
@@ -71,20 +93,26 @@ public final class CpuBackend implements Backend {
     }
 
     @Override
-    public Tensor reducescatter(long stamp, Tensor tensor, ReduceOp op, Scale scale) {
-        across.begin(stamp);
-        return reducescatter.run(stamp, reduction(tensor, op, scale), tensor);
-    }
-
-    @Override
     public void barrier(long stamp) {
         across.begin(stamp);
         barrier.run(stamp);
     }
 
     @Override
+    public long fusesFreely() {
+        return allreduce.fusesFreely();
+    }
+
+    @Override
+    public void tune(Tuning tuning) {
+        allreduce.tune(tuning);
+        across.tune(tuning);
+    }
+
+    @Override
     public void reset() {
         near.reset();
+        allreduce.reset();
         across.reset();
     }
 
@@ -96,7 +124,7 @@ public final class CpuBackend implements Backend {
         arena.close();
     }
 
-    private Reduction reduction(Tensor tensor, ReduceOp op, Scale scale) {
-        return new Reduction(kernels, tensor.dataType(), op, scale, across.worldSize());
+    private Reduction reduction(Bundle bundle, ReduceOp op, Scale scale, int divisor) {
+        return new Reduction(kernels, bundle.dataType(), op, scale, divisor);
     }
 }

@@ -73,6 +73,30 @@ class AllreduceSelectorTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {3, 4, 5, 8, 16, 100})
+    void ringsBeginRightBehindTheMostBytesWithoutOne(int size) {
+        AllreduceSelector selector = new AllreduceSelector(COSTS, AllreduceChoice.AUTO);
+        for (long ringBytes : new long[] {0, 1, 70_000, 1L << 30}) {
+            selector.ringBytes(ringBytes);
+            long most = selector.mostWithoutRing(size);
+            assertThat(ringBytes == 0 || most == ringBytes - 1).isTrue();
+            assertThat(selector.algorithm(size, most)).isNotInstanceOf(RingAllreduce.class);
+            assertThat(selector.algorithm(size, most + 1)).isInstanceOf(RingAllreduce.class);
+        }
+    }
+
+    @Test
+    void ringsThatCannotComeOrCannotMatterLimitNothing() {
+        for (AllreduceChoice choice : AllreduceChoice.values()) {
+            assertThat(new AllreduceSelector(COSTS, choice).mostWithoutRing(2))
+                    .isEqualTo(Long.MAX_VALUE);
+        }
+        assertThat(new AllreduceSelector(COSTS, AllreduceChoice.TREE).mostWithoutRing(3))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(new AllreduceSelector(COSTS, AllreduceChoice.RING).mostWithoutRing(3)).isZero();
+    }
+
     @ParameterizedTest(name = "{0} ranks, {1} bytes")
     @CsvSource({
         // steps of a latency each, and bytes sent one after the other

@@ -56,7 +56,7 @@ class AllreduceTest {
     void everyTypeAndOpGivesWhatTheDefinitionSays(Layout layout) {
         List<Case> cases = new ArrayList<>();
         for (DataType type : DataType.values()) {
-            for (ReduceOp op : ReduceOp.values()) {
+            for (ReduceOp op : Samples.ELEMENTWISE) {
                 if (type != DataType.BOOL || op != ReduceOp.AVERAGE) {
                     cases.add(Case.of(layout.size(), type, 7, op));
                     cases.add(Case.of(layout.size(), type, 1_009, op));

@@ -1,5 +1,6 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.spi.Bundle;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region.Counter;
 
@@ -10,11 +11,12 @@ import java.util.Arrays;
 ///
 /// | meetings | bytes read by each rank | bytes written by each rank |
 /// |----------|-------------------------|----------------------------|
-/// | 1        | a tensor's worth        | a tensor's worth           |
+/// | 1        | all tensors' worth      | all tensors' worth         |
 ///
-/// The tensor is cut into as many parts as ranks. Each rank reduces its part over everybody's tensors
-/// and writes the result into all of them, a piece at a time: the lines it writes are those it has just
-/// read, so they are still in its cache. Nobody else touches that part.
+/// The tensors, seen side by side, are cut into as many parts as ranks, wherever one ends and the next
+/// begins. Each rank reduces its part over everybody's tensors and writes the result into all of them, a
+/// piece at a time: the lines it writes are those it has just read, so they are still in its cache.
+/// Nobody else touches that part.
 public final class InPlaceAllreduce {
     private static final long PIECE_BYTES = 16 * 1024;
 
@@ -26,38 +28,56 @@ public final class InPlaceAllreduce {
         this.offsets = new long[near.size()];
     }
 
-    /// Reduces the members' `tensors` of `count` elements. The caller has met the others, so all
-    /// tensors are ready; on return all are reduced.
-    public void run(Reduction reduction, MemorySegment[] tensors, long count) {
+    /// Reduces the tensors of `bundle`. The caller has met the others, so all are ready; on return all
+    /// are reduced.
+    ///
+    /// @param tensors where each tensor lies, tensor by tensor and then by member
+    public void run(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
         long base = near.counted(Counter.REDUCED);
-        MemorySegment mine = tensors[near.index()];
         if (reduction.prescales()) {
-            reduction.prepare(mine, 0, count);
+            prepare(reduction, bundle, tensors);
             near.count(Counter.PACKED);
             near.awaitAll(Counter.PACKED, base + 1);
         }
-        long start = Parts.start(count, near.index(), near.size());
-        long end = Parts.start(count, near.index() + 1, near.size());
-        long pieceElements = PIECE_BYTES / reduction.byteSize();
-        for (long first = start; first < end; first += pieceElements) {
-            reduce(reduction, tensors, first, Math.min(pieceElements, end - first));
-        }
+        reducePart(reduction, bundle, tensors);
         near.countTo(Counter.PACKED, base + 1);
         near.countTo(Counter.UNPACKED, base + 1);
         near.countTo(Counter.REDUCED, base + 1);
         near.awaitAll(Counter.REDUCED, base + 1);
     }
 
-    private void reduce(Reduction reduction, MemorySegment[] tensors, long first, long elements) {
-        MemorySegment mine = tensors[near.index()];
+    private void prepare(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
+        for (int i = 0; i < tensors.length; i++) {
+            long count = bundle.start(i + 1) - bundle.start(i);
+            reduction.prepare(tensors[i][near.index()], 0, count);
+        }
+    }
+
+    private void reducePart(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
+        long first = Parts.start(bundle.elementCount(), near.index(), near.size());
+        long end = Parts.start(bundle.elementCount(), near.index() + 1, near.size());
+        long pieceElements = PIECE_BYTES / reduction.byteSize();
+        for (int i = bundle.tensorAt(first); first < end; i++) {
+            long tensorEnd = Math.min(end, bundle.start(i + 1));
+            while (first < tensorEnd) {
+                long elements = Math.min(pieceElements, tensorEnd - first);
+                reduce(reduction, tensors[i], first - bundle.start(i), elements);
+                first += elements;
+            }
+        }
+    }
+
+    /// Reduces some elements of a tensor, given for each member.
+    private void reduce(Reduction reduction, MemorySegment[] tensor, long first, long elements) {
+        MemorySegment mine = tensor[near.index()];
         long offset = first * reduction.byteSize();
         Arrays.fill(offsets, offset);
-        reduction.fold(mine, offset, tensors, offsets, elements);
+        reduction.fold(mine, offset, tensor, offsets, elements);
         reduction.finish(mine, offset, elements);
         long bytes = elements * reduction.byteSize();
-        for (int member = 0; member < tensors.length; member++) {
+        for (int member = 0; member < tensor.length; member++) {
             if (member != near.index()) {
-                MemorySegment.copy(mine, offset, tensors[member], offset, bytes);
+                MemorySegment.copy(mine, offset, tensor[member], offset, bytes);
             }
         }
     }

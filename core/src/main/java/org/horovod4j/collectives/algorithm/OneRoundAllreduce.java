@@ -1,11 +1,12 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.spi.Bundle;
 import org.horovod4j.transport.Neighbourhood;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
-/// Everybody posts its tensor in a notice, everybody reads all and reduces in rank order.
+/// Everybody posts its tensors in a notice, everybody reads all and reduces in rank order.
 ///
 /// | rounds | bytes read by each rank |
 /// |--------|-------------------------|
@@ -39,21 +40,16 @@ public final class OneRoundAllreduce {
         return byteSize <= MAX_BYTES && byteSize * near.size() <= MAX_READ;
     }
 
-    public void run(
-            long stamp,
-            Reduction reduction,
-            MemorySegment input,
-            MemorySegment output,
-            long count) {
-        long bytes = count * reduction.byteSize();
+    public void run(long stamp, Reduction reduction, Bundle bundle) {
+        long count = bundle.elementCount();
         MemorySegment mine = near.region(near.index());
         long payload = near.nextPayload();
-        MemorySegment.copy(input, 0, mine, payload, bytes);
+        bundle.pack(0, count, mine, payload);
         reduction.prepare(mine, payload, count);
         near.meet(stamp);
         Arrays.fill(offsets, payload);
         reduction.fold(scratch, 0, sources, offsets, count);
         reduction.finish(scratch, 0, count);
-        MemorySegment.copy(scratch, 0, output, 0, bytes);
+        bundle.unpack(scratch, 0, 0, count);
     }
 }

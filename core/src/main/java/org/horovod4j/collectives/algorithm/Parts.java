@@ -9,9 +9,4 @@ public final class Parts {
     public static long start(long count, int index, int parts) {
         return count / parts * index + count % parts * index / parts;
     }
-
-    /// Where the rows of `index` begin when the first parts take one more each, as in reducescatter.
-    public static long rowStart(long rows, int index, int parts) {
-        return rows / parts * index + Math.min(index, rows % parts);
-    }
 }

@@ -13,8 +13,8 @@ import java.lang.foreign.MemorySegment;
 /// @param dataType the elements' type
 /// @param op how they are combined
 /// @param scale factors before and after
-/// @param ranks how many ranks take part, for averages
-public record Reduction(Kernels kernels, DataType dataType, ReduceOp op, Scale scale, int ranks) {
+/// @param divisor what an average divides by
+public record Reduction(Kernels kernels, DataType dataType, ReduceOp op, Scale scale, int divisor) {
 
     int byteSize() {
         return dataType.byteSize();
@@ -22,6 +22,19 @@ public record Reduction(Kernels kernels, DataType dataType, ReduceOp op, Scale s
 
     public boolean prescales() {
         return scale.prescale() != 1.0;
+    }
+
+    /// Whether the values of a single rank stay as they are.
+    public boolean isIdentity() {
+        return !prescales() && !divides() && !postscales();
+    }
+
+    private boolean divides() {
+        return op == ReduceOp.AVERAGE && divisor > 1;
+    }
+
+    private boolean postscales() {
+        return scale.postscale() != 1.0;
     }
 
     /// What a rank does to its own values before they meet the others'.
@@ -44,10 +57,10 @@ public record Reduction(Kernels kernels, DataType dataType, ReduceOp op, Scale s
 
     /// What happens to the combined values.
     public void finish(MemorySegment memory, long offset, long count) {
-        if (op == ReduceOp.AVERAGE && ranks > 1) {
-            kernels.divide(dataType, memory, offset, count, ranks);
+        if (divides()) {
+            kernels.divide(dataType, memory, offset, count, divisor);
         }
-        if (scale.postscale() != 1.0) {
+        if (postscales()) {
             kernels.scale(dataType, memory, offset, count, scale.postscale());
         }
     }

@@ -10,7 +10,7 @@ import java.lang.foreign.MemorySegment;
 ///
 /// | rounds                    | bytes copied by each rank     |
 /// |---------------------------|-------------------------------|
-/// | longest tensor / 512 KiB  | its own in, all tensors out   |
+/// | longest piece / 512 KiB   | its own in, all pieces out    |
 public final class StagedGather {
     private final Neighbourhood near;
     private final StagedRounds rounds;
@@ -20,8 +20,8 @@ public final class StagedGather {
         this.rounds = new StagedRounds(near);
     }
 
-    /// Copies each member's `sizes[member]` bytes to `output` at `starts[member]`.
-    public void run(MemorySegment input, long[] sizes, MemorySegment output, long[] starts) {
+    /// Gives `target` each member's `sizes[member]` bytes; those of this rank come from `source`.
+    public void run(Source source, long[] sizes, Target target) {
         long longest = 0;
         for (long size : sizes) {
             longest = Math.max(longest, size);
@@ -31,12 +31,14 @@ public final class StagedGather {
                 new StagedRounds.Work() {
                     @Override
                     public void pack(long round, long stage) {
-                        MemorySegment.copy(
-                                input,
-                                Math.min(round * Region.STAGE_BYTES, sizes[near.index()]),
-                                near.region(near.index()),
-                                stage,
-                                StagedRounds.piece(sizes[near.index()], round));
+                        long bytes = StagedRounds.piece(sizes[near.index()], round);
+                        if (bytes > 0) {
+                            source.pack(
+                                    round * Region.STAGE_BYTES,
+                                    bytes,
+                                    near.region(near.index()),
+                                    stage);
+                        }
                     }
 
                     @Override
@@ -45,15 +47,29 @@ public final class StagedGather {
                             long bytes = StagedRounds.piece(sizes[member], round);
                             if (bytes > 0) {
                                 near.await(member, Counter.PACKED, packed);
-                                MemorySegment.copy(
+                                target.unpack(
+                                        member,
                                         near.region(member),
                                         stage,
-                                        output,
-                                        starts[member] + round * Region.STAGE_BYTES,
+                                        round * Region.STAGE_BYTES,
                                         bytes);
                             }
                         }
                     }
                 });
+    }
+
+    /// Where this rank's bytes come from.
+    @FunctionalInterface
+    public interface Source {
+        /// Copies `count` bytes from `first` on to `stage` at `offset`.
+        void pack(long first, long count, MemorySegment stage, long offset);
+    }
+
+    /// Where everybody's bytes go.
+    @FunctionalInterface
+    public interface Target {
+        /// Takes `count` bytes of `stage` from `offset`, which are those of `member` from `first` on.
+        void unpack(int member, MemorySegment stage, long offset, long first, long count);
     }
 }

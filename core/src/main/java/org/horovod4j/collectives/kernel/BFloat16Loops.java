@@ -33,6 +33,7 @@ final class BFloat16Loops {
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 
@@ -117,6 +118,7 @@ final class BFloat16Loops {
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 

@@ -24,6 +24,7 @@ final class BoolLoops {
             return switch (op) {
                 case SUM, AVERAGE, MAX -> Scalar::or;
                 case PRODUCT, MIN -> Scalar::and;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 
@@ -56,6 +57,7 @@ final class BoolLoops {
             return switch (op) {
                 case SUM, AVERAGE, MAX -> Vector::or;
                 case PRODUCT, MIN -> Vector::and;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 

@@ -29,6 +29,7 @@ final class ByteLoops {
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 
@@ -38,6 +39,7 @@ final class ByteLoops {
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::unsignedMin;
                 case MAX -> Scalar::unsignedMax;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 
@@ -125,6 +127,7 @@ final class ByteLoops {
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 
@@ -134,6 +137,7 @@ final class ByteLoops {
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::unsignedMin;
                 case MAX -> Vector::unsignedMax;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 

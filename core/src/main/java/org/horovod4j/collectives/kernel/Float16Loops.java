@@ -22,6 +22,7 @@ final class Float16Loops {
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 
@@ -99,6 +100,7 @@ final class Float16Loops {
                         case PRODUCT -> product(lefts, rights, count);
                         case MIN -> min(lefts, rights, count);
                         case MAX -> max(lefts, rights, count);
+                        case ADASUM -> throw Loop.noneFor(op);
                     }
                     MemorySegment.copy(lefts, 0, target, LAYOUT, i, count);
                 }

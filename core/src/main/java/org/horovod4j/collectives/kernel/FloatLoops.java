@@ -27,6 +27,7 @@ final class FloatLoops {
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 
@@ -82,6 +83,7 @@ final class FloatLoops {
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 

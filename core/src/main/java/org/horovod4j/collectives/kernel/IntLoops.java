@@ -25,6 +25,7 @@ final class IntLoops {
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 
@@ -80,6 +81,7 @@ final class IntLoops {
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 

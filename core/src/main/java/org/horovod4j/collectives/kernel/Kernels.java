@@ -67,6 +67,11 @@ public final class Kernels {
         return ModuleLayer.boot().findModule(VECTOR_MODULE).isPresent();
     }
 
+    /// Whether the vector twin is in use, for arithmetic that is not this class's own.
+    boolean usesVectors() {
+        return preferred instanceof VectorTwin;
+    }
+
     /// A line for the log at start-up: which twin is in use and how wide it is.
     ///
     /// Costs half a millisecond, as it asks the JVM for its vectors, so it is better not called for

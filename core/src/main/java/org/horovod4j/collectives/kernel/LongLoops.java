@@ -25,6 +25,7 @@ final class LongLoops {
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 
@@ -81,6 +82,7 @@ final class LongLoops {
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
+                case ADASUM -> throw Loop.noneFor(op);
             };
         }
 

@@ -1,5 +1,7 @@
 package org.horovod4j.collectives.kernel;
 
+import org.horovod4j.ReduceOp;
+
 import java.lang.foreign.MemorySegment;
 
 /// The hot loop of one data type, one op and one twin.
@@ -14,4 +16,9 @@ interface Loop {
     /// The three segments are of one size. Whoever slices them has checked the bounds, and one
     /// index serves all three.
     void run(MemorySegment target, MemorySegment left, MemorySegment right, long from);
+
+    /// Says that `op` is not computed element by element.
+    static IllegalArgumentException noneFor(ReduceOp op) {
+        return new IllegalArgumentException(op + " does not combine element by element");
+    }
 }

@@ -42,6 +42,7 @@ final class Reference {
                         case PRODUCT -> result * element;
                         case MIN -> Math.min(result, element);
                         case MAX -> Math.max(result, element);
+                        case ADASUM -> throw new IllegalArgumentException("not element by element");
                     };
         }
         return wrap(dataType, result);
@@ -63,6 +64,7 @@ final class Reference {
                         case PRODUCT -> result * element;
                         case MIN -> Math.min(result, element);
                         case MAX -> Math.max(result, element);
+                        case ADASUM -> throw new IllegalArgumentException("not element by element");
                     };
         }
         return round(dataType, result);
@@ -78,6 +80,7 @@ final class Reference {
                         case PRODUCT -> result * element;
                         case MIN -> Math.min(result, element);
                         case MAX -> Math.max(result, element);
+                        case ADASUM -> throw new IllegalArgumentException("not element by element");
                     };
         }
         return Double.doubleToRawLongBits(result);
@@ -94,6 +97,7 @@ final class Reference {
                 switch (op) {
                     case SUM, AVERAGE, MAX -> any;
                     case PRODUCT, MIN -> all;
+                    case ADASUM -> throw new IllegalArgumentException("not element by element");
                 };
         return result ? 1 : 0;
     }

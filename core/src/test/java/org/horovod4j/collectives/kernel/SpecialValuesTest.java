@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.testing.Samples;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -23,7 +24,7 @@ class SpecialValuesTest {
     @ParameterizedTest
     @EnumSource(names = {"FLOAT16", "BFLOAT16", "FLOAT32", "FLOAT64"})
     void everyPairOfCornersFollowsIeee754(DataType dataType) {
-        for (ReduceOp op : ReduceOp.values()) {
+        for (ReduceOp op : Samples.ELEMENTWISE) {
             for (long left : corners(dataType)) {
                 for (long right : corners(dataType)) {
                     assertCombined(

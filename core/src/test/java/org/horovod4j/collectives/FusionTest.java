@@ -1,0 +1,266 @@
+package org.horovod4j.collectives;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.collectives.FusedTensors.Memory;
+import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.Bundle;
+import org.horovod4j.spi.Tuning;
+import org.horovod4j.testing.EveryLayout;
+import org.horovod4j.testing.FewLayouts;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.Reference;
+import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.World.Transport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// Several tensors in one operation end as if each had travelled alone.
+class FusionTest {
+    /// A few of each number of tensors: short and long, for notices, stages and links.
+    private static List<FusedTensors> cases(int ranks) {
+        List<FusedTensors> cases = new ArrayList<>();
+        cases.add(sums(ranks, DataType.FLOAT32, List.of(Shape.of(10_007))));
+        cases.add(sums(ranks, DataType.BFLOAT16, List.of(Shape.of(3), Shape.of(0), Shape.of(5))));
+        cases.add(
+                sums(
+                        ranks,
+                        DataType.FLOAT32,
+                        List.of(Shape.of(1), Shape.of(70_001), Shape.of(33_333))));
+        cases.add(sums(ranks, DataType.INT32, List.of(Shape.of(0), Shape.of(0))));
+        cases.add(sums(ranks, DataType.FLOAT64, FusedTensors.shapes(1_000, 57)));
+        return cases;
+    }
+
+    private static FusedTensors sums(int ranks, DataType type, List<Shape> shapes) {
+        return FusedTensors.of(ranks, type, shapes, ReduceOp.SUM, Scale.NONE);
+    }
+
+    @EveryLayout
+    void tensorsAreReducedTogetherWhereverTheyLie(Layout layout) {
+        List<FusedTensors> cases = cases(layout.size());
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (FusedTensors tensors : cases) {
+                        tensors.allreduce(stamp++, rank, backend, Memory.MIXED);
+                        tensors.allreduce(stamp++, rank, backend, Memory.SHARED);
+                        tensors.allreduceElsewhere(stamp++, rank, backend, Memory.NATIVE);
+                    }
+                });
+    }
+
+    @EveryLayout
+    void tensorsAreReducedAndSharedOutTogether(Layout layout) {
+        List<FusedTensors> cases = cases(layout.size());
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (FusedTensors tensors : cases) {
+                        tensors.reducescatter(stamp++, rank, backend, Memory.MIXED);
+                    }
+                });
+    }
+
+    @FewLayouts
+    void everyTypeOpAndFactorAppliesToEachTensor(Layout layout) {
+        List<FusedTensors> cases = new ArrayList<>();
+        List<Shape> shapes = List.of(Shape.of(2_003), Shape.of(7), Shape.of(1_001));
+        for (DataType type : DataType.values()) {
+            for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MAX)) {
+                cases.add(FusedTensors.of(layout.size(), type, shapes, op, Scale.NONE));
+            }
+        }
+        Scale scale = new Scale(0.5, 4);
+        cases.add(FusedTensors.of(layout.size(), DataType.INT32, shapes, ReduceOp.SUM, scale));
+        cases.add(FusedTensors.of(layout.size(), DataType.FLOAT32, shapes, ReduceOp.SUM, scale));
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (FusedTensors tensors : cases) {
+                        tensors.allreduce(stamp++, rank, backend, Memory.SHARED);
+                        tensors.allreduce(stamp++, rank, backend, Memory.HEAP);
+                    }
+                });
+    }
+
+    @FewLayouts
+    void anAverageDividesByTheDivisorGiven(Layout layout) {
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (int length : new int[] {1, 5_000, 200_000}) {
+                        for (Memory memory : List.of(Memory.HEAP, Memory.SHARED)) {
+                            int[] values = new int[length];
+                            Arrays.fill(values, 12);
+                            Tensor tensor =
+                                    memory.copies(List.of(Tensor.of(values)), backend, rank)
+                                            .getFirst();
+                            Bundle bundle = new Bundle(DataType.INT32, length);
+                            FusedTensors.set(bundle, List.of(tensor), List.of(tensor));
+                            backend.allreduce(stamp++, bundle, ReduceOp.AVERAGE, Scale.NONE, 3);
+                            assertThat(tensor.toIntArray()).containsOnly(4 * layout.size());
+                        }
+                    }
+                });
+    }
+
+    @EveryLayout
+    void rowsOfSeveralTensorsAreGatheredTogether(Layout layout) {
+        int ranks = layout.size();
+        List<List<List<Tensor>>> cases =
+                List.of(
+                        rows(ranks, 1, 7, 3),
+                        rows(ranks, 3, 5, 0),
+                        rows(ranks, 3, 30_011, 2),
+                        rows(ranks, 1_000, 9, 3),
+                        rows(ranks, 2_500, 2, 1));
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (List<List<Tensor>> tensors : cases) {
+                        List<Tensor> own = tensors.stream().map(each -> each.get(rank)).toList();
+                        List<Tensor> mine = Memory.MIXED.copies(own, backend, rank);
+                        List<Tensor> gathered = backend.allgather(stamp++, mine);
+                        assertThat(gathered).hasSameSizeAs(tensors);
+                        for (int i = 0; i < tensors.size(); i++) {
+                            assertThat(gathered.get(i))
+                                    .hasTheBitsOf(Reference.allgather(tensors.get(i)));
+                        }
+                    }
+                });
+    }
+
+    /// Tensors, by tensor and then by rank, of types and rows that differ.
+    private static List<List<Tensor>> rows(int ranks, int count, long rows, long rowElements) {
+        DataType[] types = DataType.values();
+        return IntStream.range(0, count)
+                .mapToObj(
+                        i ->
+                                IntStream.range(0, ranks)
+                                        .mapToObj(
+                                                rank ->
+                                                        Samples.of(
+                                                                types[i % types.length],
+                                                                Shape.of(
+                                                                        (rows + (long) i * rank)
+                                                                                % (rows + 1),
+                                                                        rowElements),
+                                                                ReduceOp.SUM,
+                                                                i * 100L + rank))
+                                        .toList())
+                .toList();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {Tuning.MIN_ROUND_BYTES, 100_000, Tuning.MAX_ROUND_BYTES})
+    void roundsOfEverySizeGiveTheSame(long roundBytes) {
+        FusedTensors tensors =
+                sums(3, DataType.FLOAT32, List.of(Shape.of(300_007), Shape.of(5), Shape.of(9_001)));
+        BackendWorld.run(
+                new Layout(3, 1, Transport.LOCAL),
+                (rank, backend) -> {
+                    tensors.allreduce(1, rank, backend, Memory.HEAP);
+                    backend.tune(new Tuning(0, Duration.ZERO, roundBytes, 0, 0));
+                    tensors.allreduce(2, rank, backend, Memory.HEAP);
+                    tensors.allreduce(3, rank, backend, Memory.SHARED);
+                });
+    }
+
+    @ParameterizedTest
+    @EnumSource(AllreduceChoice.class)
+    void upToWhatFusesFreelyNeighboursDoNotChangeBits(AllreduceChoice choice) {
+        for (Layout layout :
+                List.of(
+                        new Layout(3, 1, Transport.LOCAL),
+                        new Layout(4, 2, Transport.LOCAL),
+                        new Layout(4, 4, Transport.LOCAL),
+                        new Layout(7, 3, Transport.LOCAL),
+                        new Layout(10, 5, Transport.LOCAL))) {
+            try (BackendWorld world = new BackendWorld(layout, choice)) {
+                world.run(FusionTest::comparesFusedWithSingle);
+                world.run(
+                        (rank, backend) -> {
+                            Tuning tuning =
+                                    new Tuning(0, Duration.ZERO, Tuning.MIN_ROUND_BYTES, 90_000, 0);
+                            backend.tune(tuning);
+                            comparesFusedWithSingle(rank, backend);
+                        });
+            }
+        }
+    }
+
+    /// Reduces tensors of random bits alone and together with as many others as may be.
+    private static void comparesFusedWithSingle(int rank, Backend backend) {
+        for (DataType type : List.of(DataType.FLOAT32, DataType.FLOAT16)) {
+            long limit = Math.min(backend.fusesFreely(), 3 << 20) / type.byteSize();
+            List<Long> counts = new ArrayList<>();
+            long sum = 0;
+            for (long count = 3; sum + count < limit; count = count * 3 + 1) {
+                counts.add(count);
+                sum += count;
+            }
+            counts.add(limit - sum);
+            List<Tensor> alone = new ArrayList<>();
+            List<Tensor> together = new ArrayList<>();
+            for (int i = 0; i < counts.size(); i++) {
+                Tensor bits = Samples.anyBits(type, Shape.of(counts.get(i)), i * 50L + rank);
+                alone.add(bits);
+                together.add(Samples.copy(bits));
+            }
+            for (int i = 0; i < counts.size(); i++) {
+                Bundle single = new Bundle(type, counts.get(i));
+                FusedTensors.set(single, alone.subList(i, i + 1), alone.subList(i, i + 1));
+                backend.allreduce(i, single, ReduceOp.AVERAGE, Scale.NONE, 3);
+            }
+            Bundle all = new Bundle(type, counts.stream().mapToLong(each -> each).toArray());
+            FusedTensors.set(all, together, together);
+            backend.allreduce(99, all, ReduceOp.AVERAGE, Scale.NONE, 3);
+            for (int i = 0; i < counts.size(); i++) {
+                assertThat(Samples.withOneNaN(together.get(i)))
+                        .hasTheBitsOf(Samples.withOneNaN(alone.get(i)));
+            }
+        }
+    }
+
+    @Test
+    void fusionIsFreeUnlessARingBetweenHostsIsInPlay() {
+        assertThat(fusesFreely(new Layout(1, 1, Transport.LOCAL), AllreduceChoice.AUTO))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(fusesFreely(new Layout(4, 1, Transport.LOCAL), AllreduceChoice.RING))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(fusesFreely(new Layout(6, 2, Transport.LOCAL), AllreduceChoice.RING))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(fusesFreely(new Layout(3, 3, Transport.LOCAL), AllreduceChoice.TREE))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(fusesFreely(new Layout(3, 3, Transport.LOCAL), AllreduceChoice.RING)).isZero();
+        assertThat(fusesFreely(new Layout(4, 4, Transport.LOCAL), AllreduceChoice.AUTO))
+                .isBetween(100_000L, 1_000_000L);
+    }
+
+    private static long fusesFreely(Layout layout, AllreduceChoice choice) {
+        try (BackendWorld world = new BackendWorld(layout, choice)) {
+            return world.call((_, backend) -> backend.fusesFreely()).getFirst();
+        }
+    }
+}
