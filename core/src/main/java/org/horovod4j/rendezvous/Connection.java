@@ -1,5 +1,6 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.log.Log;
 import org.jspecify.annotations.Nullable;
 
 import java.io.EOFException;
@@ -19,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 /// [#send] only queues, so whoever has news for many never waits for one of them, and a caller that
 /// is interrupted does not take the connection with it.
 final class Connection {
-    private static final Logger LOGGER = System.getLogger(Connection.class.getName());
+    private static final Logger LOGGER = Log.of(Connection.class);
     private static final Message.Heartbeat HEARTBEAT = new Message.Heartbeat();
 
     /// Far more than an honest reader ever leaves waiting.

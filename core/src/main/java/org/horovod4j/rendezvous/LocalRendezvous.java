@@ -1,33 +1,32 @@
 package org.horovod4j.rendezvous;
 
-import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Loss;
 import org.horovod4j.spi.Member;
 import org.jspecify.annotations.Nullable;
 
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /// The meeting place of ranks that are threads of one JVM, or of a rank that is alone.
 public final class LocalRendezvous {
     private final int size;
-    private final Map<String, Round<byte[]>> gathers = new HashMap<>();
     private final Round<Member> members;
-    private final List<ControlPlane.@Nullable Listener> listeners;
+    private final Map<String, Round<byte[]>> gathers = new HashMap<>();
+    private final SortedMap<Integer, ControlPlane.Listener> listeners = new TreeMap<>();
     private @Nullable Loss loss;
-    private long waitingOperation;
-    private long waitingStamp;
 
     public LocalRendezvous(int size) {
         this.size = size;
-        this.members = new Round<>(new Member[size]);
-        this.listeners = Arrays.asList(new ControlPlane.Listener[size]);
+        this.members = new Round<>(size);
     }
 
     /// The meeting place as `rank` sees it.
@@ -35,70 +34,74 @@ public final class LocalRendezvous {
         return new Seat(rank);
     }
 
-    private synchronized Round<byte[]> gather(String topic) {
-        return gathers.computeIfAbsent(topic, _ -> new Round<>(new byte[size][]));
+    /// Adds a share, and forgets the topic with the last one: it may be used again.
+    private synchronized Round<byte[]> give(String topic, int rank, byte[] share) {
+        Round<byte[]> round = gathers.computeIfAbsent(topic, _ -> new Round<>(size));
+        round.give(rank, share);
+        if (round.isComplete()) {
+            gathers.remove(topic);
+        }
+        return round;
+    }
+
+    /// Forgets a round that somebody gave up, and that therefore nobody can complete.
+    private synchronized void abandon(String topic, Round<byte[]> round) {
+        gathers.remove(topic, round);
     }
 
     private synchronized void announce(Loss news) {
         Loss known = loss;
-        if (known == null || (known.orderly() && !news.orderly())) {
-            loss = news;
-            for (ControlPlane.Listener listener : listeners) {
-                if (listener != null) {
-                    listener.lost(news);
-                }
-            }
+        listeners.remove(news.rank());
+        if (known == null || known.orderly()) {
+            loss = known == null || !news.orderly() ? news : known;
+            listeners.values().forEach(listener -> listener.lost(news));
         }
     }
 
     private synchronized void attend(int rank, ControlPlane.Listener listener) {
-        listeners.set(rank, listener);
+        listeners.put(rank, listener);
         if (loss != null) {
             listener.lost(loss);
         }
     }
 
-    private synchronized void alarm(long operation) {
-        for (ControlPlane.Listener listener : listeners) {
-            if (listener != null) {
-                listener.disputed(operation);
-            }
-        }
-    }
-
-    private synchronized void waiting(long operation, long stamp) {
-        if (operation > waitingOperation) {
-            waitingOperation = operation;
-            waitingStamp = stamp;
-        } else if (operation == waitingOperation && stamp != waitingStamp) {
-            alarm(operation);
-        }
+    private synchronized Map<Integer, ControlPlane.Listener> present() {
+        return Map.copyOf(listeners);
     }
 
     private synchronized void checkNobodyLost(String what) {
-        Loss known = loss;
-        if (known != null) {
-            throw new PeerLostException(
-                    known.rank(),
-                    known.host(),
-                    "%s: rank %d is gone: %s".formatted(what, known.rank(), known.reason()),
-                    null);
+        if (loss != null) {
+            throw Obituary.of(what, new Message.Lost(loss, -1));
         }
+    }
+
+    /// How many gathers wait for somebody.
+    synchronized int openGathers() {
+        return gathers.size();
     }
 
     /// One share from each rank, complete when all have come.
     private static final class Round<T> {
-        private final T[] shares;
+        private final SortedMap<Integer, T> shares = new TreeMap<>();
         private final CountDownLatch missing;
 
-        Round(T[] shares) {
-            this.shares = shares;
-            this.missing = new CountDownLatch(shares.length);
+        Round(int size) {
+            this.missing = new CountDownLatch(size);
         }
 
-        void give(int rank, T share) {
-            shares[rank] = share;
+        synchronized void give(int rank, T share) {
+            if (shares.put(rank, share) != null) {
+                throw new IllegalStateException("rank " + rank + " has given its share already");
+            }
             missing.countDown();
+        }
+
+        boolean isComplete() {
+            return missing.getCount() == 0;
+        }
+
+        synchronized List<T> shares() {
+            return List.copyOf(shares.values());
         }
     }
 
@@ -119,30 +122,34 @@ public final class LocalRendezvous {
             attend(rank, listener);
             members.give(rank, self);
             await(members, "joining");
-            return List.of(members.shares);
+            return members.shares();
         }
 
         @Override
         public List<byte[]> gather(String topic, byte[] mine) {
-            Round<byte[]> round = LocalRendezvous.this.gather(topic);
-            round.give(rank, mine.clone());
-            await(round, "gather of '" + topic + "'");
-            return List.of(round.shares);
+            Round<byte[]> round = give(topic, rank, mine.clone());
+            try {
+                await(round, "gather of '" + topic + "'");
+                return round.shares();
+            } finally {
+                abandon(topic, round);
+            }
         }
 
         @Override
-        public void alarm(long operation) {
-            LocalRendezvous.this.alarm(operation);
+        public List<byte @Nullable []> survey() {
+            Map<Integer, Listener> present = present();
+            List<byte @Nullable []> answers = new ArrayList<>();
+            for (int each = 0; each < size; each++) {
+                Listener listener = present.get(each);
+                answers.add(listener == null ? null : Description.by(listener));
+            }
+            return Collections.unmodifiableList(answers);
         }
 
         @Override
-        public void waiting(long operation, long stamp) {
-            LocalRendezvous.this.waiting(operation, stamp);
-        }
-
-        @Override
-        public void leave(long completedOperations, boolean orderly, String reason) {
-            announce(new Loss(rank, host, reason, orderly, completedOperations));
+        public void leave(Map<Integer, Long> completed, boolean orderly, String reason) {
+            announce(new Loss(rank, host, reason, orderly, completed));
         }
 
         @Override

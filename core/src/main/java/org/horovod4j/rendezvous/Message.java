@@ -4,6 +4,7 @@ import org.horovod4j.spi.Loss;
 import org.horovod4j.spi.Member;
 
 import java.util.List;
+import java.util.Map;
 
 /// What the two ends of a rendezvous connection say to each other.
 sealed interface Message {
@@ -23,14 +24,28 @@ sealed interface Message {
     @SuppressWarnings("ArrayRecordComponent") // handed on, never compared
     record Gather(String topic, byte[] share) implements FromClient {}
 
-    /// A rank finds an operation disputed.
-    record Alarm(long operation) implements FromClient {}
+    /// A rank wants to know how all the others are.
+    ///
+    /// @param number the rank's own, to tell its surveys apart
+    record Survey(int number) implements FromClient {}
 
-    /// A rank has waited in an operation for a while.
-    record Waiting(long operation, long stamp) implements FromClient {}
+    /// A rank's answer to [Describe].
+    @SuppressWarnings("ArrayRecordComponent") // handed on, never compared
+    record Described(int asker, int number, byte[] text) implements FromClient {
+        public Described {
+            checkText(text);
+        }
+    }
 
     /// A rank leaves; its connection closes next.
-    record Leave(long completedOperations, boolean orderly, String reason) implements FromClient {}
+    ///
+    /// @param completed how many operations it completed in each process set
+    record Leave(Map<Integer, Long> completed, boolean orderly, String reason)
+            implements FromClient {
+        public Leave {
+            completed = Map.copyOf(completed);
+        }
+    }
 
     /// The rank cannot join, or not all could.
     record Refused(String reason) implements FromServer {}
@@ -49,11 +64,28 @@ sealed interface Message {
         }
     }
 
-    /// Some rank finds an operation disputed.
-    record Disputed(long operation) implements FromServer {}
+    /// The rank should describe its state, for the survey of another.
+    record Describe(int asker, int number) implements FromServer {}
+
+    /// What `rank` has answered to the survey of this rank.
+    @SuppressWarnings("ArrayRecordComponent") // handed on, never compared
+    record Answer(int number, int rank, byte[] text) implements FromServer {
+        public Answer {
+            checkText(text);
+        }
+    }
+
+    /// Everybody has answered who is there.
+    record Surveyed(int number) implements FromServer {}
 
     /// A rank is gone.
     ///
     /// @param pid its process, or -1 when the server never knew it
     record Lost(Loss loss, long pid) implements FromServer {}
+
+    private static void checkText(byte[] text) {
+        if (text.length > Description.MAX_BYTES) {
+            throw new IllegalArgumentException("a description of " + text.length + " bytes");
+        }
+    }
 }

@@ -14,7 +14,9 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /// Messages as bytes: one byte for the kind, then the fields in order, big-endian.
 ///
@@ -24,14 +26,19 @@ final class MessageCodec {
     private static final byte HEARTBEAT = 0;
     private static final byte JOIN = 1;
     private static final byte GATHER = 2;
-    private static final byte ALARM = 3;
+    private static final byte SURVEY = 3;
     private static final byte LEAVE = 4;
     private static final byte REFUSED = 5;
     private static final byte JOINED = 6;
     private static final byte GATHERED = 7;
-    private static final byte DISPUTED = 8;
+    private static final byte DESCRIBE = 8;
     private static final byte LOST = 9;
-    private static final byte WAITING = 10;
+    private static final byte DESCRIBED = 10;
+    private static final byte ANSWER = 11;
+    private static final byte SURVEYED = 12;
+
+    /// More process sets than any program has, and few enough for a frame.
+    static final int MAX_PROCESS_SETS = 1 << 16;
 
     private MessageCodec() {}
 
@@ -77,18 +84,19 @@ final class MessageCodec {
                 write(topic, out);
                 write(share, out);
             }
-            case Message.Alarm(long operation) -> {
-                out.writeByte(ALARM);
-                out.writeLong(operation);
+            case Message.Survey(int number) -> {
+                out.writeByte(SURVEY);
+                out.writeInt(number);
             }
-            case Message.Waiting(long operation, long stamp) -> {
-                out.writeByte(WAITING);
-                out.writeLong(operation);
-                out.writeLong(stamp);
+            case Message.Described(int asker, int number, byte[] text) -> {
+                out.writeByte(DESCRIBED);
+                out.writeInt(asker);
+                out.writeInt(number);
+                write(text, out);
             }
-            case Message.Leave(long completedOperations, boolean orderly, String reason) -> {
+            case Message.Leave(Map<Integer, Long> completed, boolean orderly, String reason) -> {
                 out.writeByte(LEAVE);
-                out.writeLong(completedOperations);
+                write(completed, out);
                 out.writeBoolean(orderly);
                 write(reason, out);
             }
@@ -111,9 +119,20 @@ final class MessageCodec {
                     write(share, out);
                 }
             }
-            case Message.Disputed(long operation) -> {
-                out.writeByte(DISPUTED);
-                out.writeLong(operation);
+            case Message.Describe(int asker, int number) -> {
+                out.writeByte(DESCRIBE);
+                out.writeInt(asker);
+                out.writeInt(number);
+            }
+            case Message.Answer(int number, int rank, byte[] text) -> {
+                out.writeByte(ANSWER);
+                out.writeInt(number);
+                out.writeInt(rank);
+                write(text, out);
+            }
+            case Message.Surveyed(int number) -> {
+                out.writeByte(SURVEYED);
+                out.writeInt(number);
             }
             case Message.Lost(Loss loss, long pid) -> {
                 out.writeByte(LOST);
@@ -129,14 +148,16 @@ final class MessageCodec {
             case HEARTBEAT -> new Message.Heartbeat();
             case JOIN -> new Message.Join(in.readInt(), in.readInt(), readMember(in));
             case GATHER -> new Message.Gather(readText(in), readBytes(in));
-            case ALARM -> new Message.Alarm(in.readLong());
-            case WAITING -> new Message.Waiting(in.readLong(), in.readLong());
-            case LEAVE -> new Message.Leave(in.readLong(), in.readBoolean(), readText(in));
+            case SURVEY -> new Message.Survey(in.readInt());
+            case DESCRIBED -> new Message.Described(in.readInt(), in.readInt(), readBytes(in));
+            case LEAVE -> new Message.Leave(readCompleted(in), in.readBoolean(), readText(in));
             case REFUSED -> new Message.Refused(readText(in));
             case JOINED -> new Message.Joined(readList(in, MessageCodec::readMember));
             case GATHERED ->
                     new Message.Gathered(readText(in), readList(in, MessageCodec::readBytes));
-            case DISPUTED -> new Message.Disputed(in.readLong());
+            case DESCRIBE -> new Message.Describe(in.readInt(), in.readInt());
+            case ANSWER -> new Message.Answer(in.readInt(), in.readInt(), readBytes(in));
+            case SURVEYED -> new Message.Surveyed(in.readInt());
             case LOST -> new Message.Lost(readLoss(in), in.readLong());
             default -> throw new MalformedMessageException("no message is of kind " + kind);
         };
@@ -169,11 +190,36 @@ final class MessageCodec {
         write(loss.host(), out);
         write(loss.reason(), out);
         out.writeBoolean(loss.orderly());
-        out.writeLong(loss.completedOperations());
+        write(loss.completed(), out);
     }
 
     private static Loss readLoss(DataInputStream in) throws IOException {
-        return new Loss(in.readInt(), readText(in), readText(in), in.readBoolean(), in.readLong());
+        return new Loss(
+                in.readInt(), readText(in), readText(in), in.readBoolean(), readCompleted(in));
+    }
+
+    private static void write(Map<Integer, Long> completed, DataOutputStream out)
+            throws IOException {
+        out.writeInt(completed.size());
+        for (Map.Entry<Integer, Long> each : completed.entrySet()) {
+            out.writeInt(each.getKey());
+            out.writeLong(each.getValue());
+        }
+    }
+
+    private static Map<Integer, Long> readCompleted(DataInputStream in) throws IOException {
+        int count = readLength(in);
+        if (count > MAX_PROCESS_SETS) {
+            throw new MalformedMessageException("operations of " + count + " process sets");
+        }
+        Map<Integer, Long> completed = new HashMap<>();
+        for (int i = 0; i < count; i++) {
+            int processSet = in.readInt();
+            if (completed.put(processSet, in.readLong()) != null) {
+                throw new MalformedMessageException("process set " + processSet + " comes twice");
+            }
+        }
+        return completed;
     }
 
     /// An address as its 4 or 16 bytes, or as no bytes and a name for the reader to look up.

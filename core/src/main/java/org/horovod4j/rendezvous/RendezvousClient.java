@@ -2,7 +2,6 @@ package org.horovod4j.rendezvous;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.HorovodException;
-import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.rendezvous.Connection.End;
 import org.horovod4j.spi.ControlPlane;
@@ -17,11 +16,13 @@ import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
 
 /// A rank's line to the [RendezvousServer].
 ///
@@ -46,11 +47,15 @@ public final class RendezvousClient implements ControlPlane {
     private final Duration startTimeout;
     private final CompletableFuture<List<Member>> joined = new CompletableFuture<>();
     private final Map<String, CompletableFuture<List<byte[]>>> gathers = new ConcurrentHashMap<>();
+    private final ReentrantLock surveying = new ReentrantLock();
+    private volatile @Nullable Survey survey;
+    private int surveyCount;
     private volatile @Nullable Connection connection;
     private volatile @Nullable Listener listener;
     private volatile Message.@Nullable Lost firstLoss;
     private volatile boolean left;
     private volatile boolean stopped;
+    private volatile boolean ended;
 
     /// A line to a server in the launcher; see the other constructor.
     public RendezvousClient(
@@ -126,7 +131,7 @@ public final class RendezvousClient implements ControlPlane {
         // Asked after the gather was filed: a loss that came before did not see it.
         Message.Lost lost = firstLoss;
         if (lost != null) {
-            shares.completeExceptionally(obituary("gather of '" + topic + "'", lost));
+            shares.completeExceptionally(Obituary.of("gather of '" + topic + "'", lost));
         }
         if (stopped) {
             stop();
@@ -138,24 +143,32 @@ public final class RendezvousClient implements ControlPlane {
         }
     }
 
+    /// One after the other, where several threads ask: the server keeps one survey of each rank.
     @Override
-    public void alarm(long operation) {
-        joinedConnection("alarm about operation " + operation).send(new Message.Alarm(operation));
+    public List<byte @Nullable []> survey() {
+        surveying.lock();
+        try {
+            Connection open = joinedConnection("survey");
+            Survey mine = new Survey(++surveyCount);
+            survey = mine;
+            open.send(new Message.Survey(mine.number()));
+            if (ended) { // asked after the survey was filed: an end that came before did not see it
+                mine.end();
+            }
+            return mine.await(size);
+        } finally {
+            survey = null;
+            surveying.unlock();
+        }
     }
 
     @Override
-    public void waiting(long operation, long stamp) {
-        joinedConnection("waiting in operation " + operation)
-                .send(new Message.Waiting(operation, stamp));
-    }
-
-    @Override
-    public void leave(long completedOperations, boolean orderly, String reason) {
+    public void leave(Map<Integer, Long> completed, boolean orderly, String reason) {
         Connection open = connection;
         if (!left && open != null) {
             left = true;
             String brief = reason.substring(0, Math.min(reason.length(), MAX_REASON));
-            open.send(new Message.Leave(completedOperations, orderly, brief));
+            open.send(new Message.Leave(completed, orderly, brief));
         }
     }
 
@@ -215,16 +228,36 @@ public final class RendezvousClient implements ControlPlane {
                         gather.complete(shares);
                     }
                 }
-                case Message.Disputed(long operation) -> listener().disputed(operation);
+                case Message.Describe(int asker, int number) -> describe(asker, number);
+                case Message.Answer(int number, int answering, byte[] text) ->
+                        ofSurvey(number).ifPresent(mine -> mine.answered(answering, text));
+                case Message.Surveyed(int number) -> ofSurvey(number).ifPresent(Survey::end);
                 case Message.Lost lost -> lost(lost);
             }
         }
 
         @Override
         public void ended(End end) {
+            ended = true;
+            Survey open = survey;
+            if (open != null) {
+                open.end();
+            }
             if (!left && firstLoss == null && !joined.isCompletedExceptionally()) {
                 lost(serverGone(end));
             }
+        }
+
+        private void describe(int asker, int number) {
+            Connection open = connection;
+            if (open != null) {
+                byte[] text = Description.by(listener());
+                open.send(new Message.Described(asker, number, text));
+            }
+        }
+
+        private Optional<Survey> ofSurvey(int number) {
+            return Optional.ofNullable(survey).filter(open -> open.number() == number);
         }
 
         private void lost(Message.Lost lost) {
@@ -234,9 +267,10 @@ public final class RendezvousClient implements ControlPlane {
             gathers.forEach(
                     (topic, gather) ->
                             gather.completeExceptionally(
-                                    obituary("gather of '" + topic + "'", lost)));
+                                    Obituary.of("gather of '" + topic + "'", lost)));
             boolean meeting =
-                    joined.completeExceptionally(obituary("joining the job as rank " + rank, lost));
+                    joined.completeExceptionally(
+                            Obituary.of("joining the job as rank " + rank, lost));
             if (!meeting && !left) {
                 listener().lost(lost.loss());
             }
@@ -264,7 +298,7 @@ public final class RendezvousClient implements ControlPlane {
         }
 
         private Message.Lost lost(String host, String reason, long pid) {
-            return new Message.Lost(new Loss(serverRank, host, reason, false, 0), pid);
+            return new Message.Lost(new Loss(serverRank, host, reason, false, Map.of()), pid);
         }
 
         private Listener listener() {
@@ -274,32 +308,6 @@ public final class RendezvousClient implements ControlPlane {
             }
             return present;
         }
-    }
-
-    /// Who is gone, why, and where to look.
-    private static HorovodException obituary(String doing, Message.Lost lost) {
-        Loss loss = lost.loss();
-        if (loss.orderly()) {
-            return new ShutDownException(
-                    "%s: rank %d on %s %s"
-                            .formatted(doing, loss.rank(), loss.host(), loss.reason()));
-        }
-        if (loss.rank() < 0) {
-            return new PeerLostException(
-                    -1,
-                    loss.host(),
-                    doing + ": " + loss.reason() + "\nLook at the launcher's output first.",
-                    null);
-        }
-        String process = lost.pid() < 0 ? "" : ", process " + lost.pid();
-        return new PeerLostException(
-                loss.rank(),
-                loss.host(),
-                """
-                %s: rank %d (%s%s) is gone: %s
-                Look at the output of rank %2$d first."""
-                        .formatted(doing, loss.rank(), loss.host(), process, loss.reason()),
-                null);
     }
 
     private <T> T outcome(CompletableFuture<T> future) {

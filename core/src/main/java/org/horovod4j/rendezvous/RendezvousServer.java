@@ -1,5 +1,6 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.log.Log;
 import org.horovod4j.trust.Gate;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
@@ -29,7 +30,7 @@ import java.util.concurrent.TimeUnit;
 /// A process may leave and join again: each time is a generation of its own, and a fast rank may be
 /// in the next one while others are still leaving the last.
 public final class RendezvousServer implements AutoCloseable {
-    private static final Logger LOGGER = System.getLogger(RendezvousServer.class.getName());
+    private static final Logger LOGGER = Log.of(RendezvousServer.class);
 
     /// How long the last news may take to reach the clients when the server closes.
     private static final Duration FAREWELL = Duration.ofSeconds(1);
@@ -40,6 +41,7 @@ public final class RendezvousServer implements AutoCloseable {
     private final ExitReports exits = new ExitReports(ExitReports.GRACE);
     private final Map<Integer, World> worlds = new ConcurrentHashMap<>();
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+    private final Object departures = new Object();
     private final Gate gate;
     private volatile boolean closed;
 
@@ -89,6 +91,41 @@ public final class RendezvousServer implements AutoCloseable {
         worlds.values().forEach(world -> world.exited(rank));
     }
 
+    /// Waits until every rank has left or is gone, for `limit` at most, so that ranks which still
+    /// complete what is under way hear of a failure among them. After a failure that all have been told
+    /// of there is nothing to wait for.
+    public void awaitDepartures(Duration limit) {
+        if (hasFailed()) {
+            return;
+        }
+        long deadline = System.nanoTime() + limit.toNanos();
+        synchronized (departures) {
+            long left;
+            while (!connections.isEmpty() && (left = deadline - System.nanoTime()) > 0) {
+                try {
+                    TimeUnit.NANOSECONDS.timedWait(departures, left);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    return;
+                }
+            }
+        }
+    }
+
+    private boolean hasFailed() {
+        return worlds.entrySet().stream()
+                .max(Map.Entry.comparingByKey())
+                .map(newest -> newest.getValue().hasFailed())
+                .orElse(false);
+    }
+
+    private void departed(Connection connection) {
+        synchronized (departures) {
+            connections.remove(connection);
+            departures.notifyAll();
+        }
+    }
+
     /// Ends the service. Ranks that have not left hear that the launcher is gone, after all other
     /// news.
     @Override
@@ -123,7 +160,7 @@ public final class RendezvousServer implements AutoCloseable {
             }
             connection.start(
                     Thread.ofPlatform().daemon().name("hvd-rendezvous"),
-                    new Session(connection, this::world, () -> connections.remove(connection)));
+                    new Session(connection, this::world, () -> departed(connection)));
         } catch (IOException e) {
             LOGGER.log(Level.DEBUG, "A connection broke as soon as it was admitted", e);
         }

@@ -37,8 +37,8 @@ final class Session implements Connection.Receiver {
             case Message.Heartbeat() -> {}
             case Message.Join join -> join(join);
             case Message.Gather gather -> world().gather(rank, gather);
-            case Message.Alarm(long operation) -> world().alarm(operation);
-            case Message.Waiting waiting -> world().waiting(waiting);
+            case Message.Survey(int number) -> world().survey(rank, number);
+            case Message.Described answer -> world().described(rank, answer);
             case Message.Leave leave -> world().leave(rank, leave);
         }
     }
@@ -69,7 +69,7 @@ final class Session implements Connection.Receiver {
         return world;
     }
 
-    /// Ends a client that floods us, before its alarms flood the others.
+    /// Ends a client that floods us, before its surveys flood the others.
     private void throttle() throws MalformedMessageException {
         long now = System.nanoTime();
         if (now - windowNanos > SECOND_NANOS) {

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -20,8 +21,7 @@ import java.util.stream.IntStream;
 /// queued in the same order for all, so a rank that hears of a loss has heard before it of every
 /// gather that was complete by then.
 ///
-/// The first rank to leave and the first to fail are announced, each once, to all who are still
-/// there. A failure is told even after an orderly leave: the ranks may have operations to complete,
+/// Every rank that leaves and the first to fail are announced to all who are still there. A failure is told even after an orderly leave: the ranks may have operations to complete,
 /// and wait for the failed one.
 final class World {
     /// How many gathers a rank may have begun that others have not.
@@ -31,9 +31,8 @@ final class World {
     private final ExitReports exits;
     private final SortedMap<Integer, Seat> seats = new TreeMap<>();
     private final Map<String, SortedMap<Integer, byte[]>> gathers = new HashMap<>();
+    private final Surveys surveys = new Surveys(this::tell);
     private Message.@Nullable FromServer verdict;
-    private Message.@Nullable Waiting waiting;
-    private boolean leaveAnnounced;
     private boolean failed;
 
     World(int size, ExitReports exits) {
@@ -52,7 +51,11 @@ final class World {
             this.connection = connection;
         }
 
-        Message.Lost lost(String reason, boolean orderly, long completed) {
+        Message.Lost failed(String reason) {
+            return lost(reason, false, Map.of());
+        }
+
+        Message.Lost lost(String reason, boolean orderly, Map<Integer, Long> completed) {
             return new Message.Lost(
                     new Loss(member.rank(), member.host(), reason, orderly, completed),
                     member.pid());
@@ -102,7 +105,7 @@ final class World {
             return;
         }
         failed = true;
-        Loss loss = new Loss(rank, "unknown host", how + ", before it had joined", false, 0);
+        Loss loss = new Loss(rank, "unknown host", how + ", before it had joined", false, Map.of());
         announceLoss(new Message.Lost(loss, -1));
     }
 
@@ -125,20 +128,14 @@ final class World {
         }
     }
 
-    /// Tells everybody that an operation is disputed.
-    synchronized void alarm(long operation) {
-        announce(new Message.Disputed(operation));
+    /// A rank asks all who are still there how they are.
+    synchronized void survey(int rank, int number) {
+        surveys.begin(rank, number, present());
     }
 
-    /// Holds what a rank waits in against what another does. Only ranks at the same operation can wait
-    /// for each other in vain, for nobody completes one that the others do not share.
-    synchronized void waiting(Message.Waiting mine) {
-        Message.Waiting known = waiting;
-        if (known == null || known.operation() < mine.operation()) {
-            waiting = mine;
-        } else if (known.operation() == mine.operation() && known.stamp() != mine.stamp()) {
-            alarm(mine.operation());
-        }
+    /// A rank has described itself.
+    synchronized void described(int rank, Message.Described answer) {
+        surveys.answered(rank, answer);
     }
 
     /// A rank says farewell.
@@ -147,12 +144,8 @@ final class World {
         if (seat == null || failed) {
             return;
         }
-        if (leave.orderly() && leaveAnnounced) {
-            return;
-        }
-        leaveAnnounced = true;
         failed = !leave.orderly();
-        announceLoss(seat.lost(leave.reason(), leave.orderly(), leave.completedOperations()));
+        announceLoss(seat.lost(leave.reason(), leave.orderly(), leave.completed()));
     }
 
     /// A rank's connection has ended, after a farewell or without one.
@@ -173,9 +166,14 @@ final class World {
                 String exit = exits.known(rank);
                 fail(seat, exit == null ? end.reason() : exit);
                 String givenUp = end.reason() + ", so the other ranks gave it up";
-                seat.connection.send(seat.lost(givenUp, false, 0));
+                seat.connection.send(seat.failed(givenUp));
             }
         }
+    }
+
+    /// Whether a failure was announced.
+    synchronized boolean hasFailed() {
+        return verdict instanceof Message.Lost lost && !lost.loss().orderly();
     }
 
     /// Takes a rank's seat away, and forgets all of them with the last: the verdict is enough for
@@ -186,14 +184,15 @@ final class World {
             return null;
         }
         seat.present = false;
-        if (seats.values().stream().noneMatch(each -> each.present)) {
+        surveys.gone(rank);
+        if (present().isEmpty()) {
             seats.clear();
         }
         return seat;
     }
 
     private synchronized void fail(Seat seat, String reason) {
-        announceLoss(seat.lost(reason, false, 0));
+        announceLoss(seat.failed(reason));
     }
 
     private void announceLoss(Message.Lost lost) {
@@ -203,11 +202,25 @@ final class World {
     }
 
     private void announce(Message.FromServer news) {
-        for (Seat seat : seats.values()) {
-            if (seat.present) {
-                seat.connection.send(news);
-            }
+        present().forEach(rank -> tell(rank, news));
+    }
+
+    private void tell(int rank, Message.FromServer news) {
+        Seat seat = seats.get(rank);
+        if (seat != null && seat.present) {
+            seat.connection.send(news);
         }
+    }
+
+    private Set<Integer> present() {
+        Set<Integer> present = new TreeSet<>();
+        seats.forEach(
+                (rank, seat) -> {
+                    if (seat.present) {
+                        present.add(rank);
+                    }
+                });
+        return present;
     }
 
     /// Why `join` cannot be granted, or null.

@@ -55,6 +55,11 @@ public final class Wire implements AutoCloseable {
         return outgoing.taken();
     }
 
+    /// Chooses how many connections a link has that is opened after the next [#reset]; see [Links].
+    public void useStreams(int streams) {
+        links.useStreams(streams);
+    }
+
     /// Drops everything under way, on all ranks together.
     public void reset() {
         links.reset();

@@ -1,6 +1,7 @@
 package org.horovod4j.trust;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.log.Log;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -23,7 +24,7 @@ import java.util.function.Consumer;
 /// admitted one wants, so that nobody waits for a stranger. Only so many handshakes run at a time:
 /// a flood fills the kernel's queue, not our table of open files.
 public final class Gate implements AutoCloseable {
-    private static final Logger LOGGER = System.getLogger(Gate.class.getName());
+    private static final Logger LOGGER = Log.of(Gate.class);
     private static final int BACKLOG = 4096;
     private static final int MAX_STRANGERS = 512;
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Future;
 
 /// How the ranks of a running job learn of each other's end.
@@ -42,7 +43,7 @@ final class LossTest {
                                         "host2",
                                         "its connection closed: the process has probably ended",
                                         false,
-                                        0));
+                                        Map.of()));
             }
         }
     }
@@ -69,12 +70,12 @@ final class LossTest {
             world.raw.close();
             Rank survivor = world.others.getFirst();
             Loss first = survivor.losses.take();
-            world.others.getLast().client.leave(0, false, "its process has ended");
+            world.others.getLast().client.leave(Map.of(), false, "its process has ended");
             world.others.getLast().client.close();
 
             assertThat(first.rank()).isEqualTo(2);
-            survivor.client.alarm(7); // comes after all that was announced before
-            assertThat(survivor.disputes.take()).isEqualTo(7);
+            assertThat(survivor.client.survey()) // comes after all that was announced before
+                    .hasSize(3);
             assertThat(survivor.losses).isEmpty();
         }
     }
@@ -86,7 +87,7 @@ final class LossTest {
 
             for (Rank survivor : world.others) {
                 assertThat(survivor.losses.take())
-                        .isEqualTo(new Loss(2, "host2", "silent for 2 s", false, 0));
+                        .isEqualTo(new Loss(2, "host2", "silent for 2 s", false, Map.of()));
             }
             assertThat(world.raw.hear())
                     .isInstanceOfSatisfying(
@@ -116,18 +117,26 @@ final class LossTest {
     void anOrderlyLeaveIsToldWithItsOperations() throws Exception {
         try (Ranks ranks = new Ranks(3)) {
             List<Rank> all = ranks.joined(0);
-            all.get(1).client.leave(12, true, "called shutdown");
+            all.get(1).client.leave(Map.of(0, 12L, 3, 4L), true, "called shutdown");
             all.get(1).client.close();
 
             for (Rank each : List.of(all.get(0), all.get(2))) {
                 assertThat(each.losses.take())
-                        .isEqualTo(new Loss(1, "host1", "called shutdown", true, 12));
+                        .isEqualTo(
+                                new Loss(
+                                        1,
+                                        "host1",
+                                        "called shutdown",
+                                        true,
+                                        Map.of(0, 12L, 3, 4L)));
             }
-            all.get(0).client.leave(12, true, "called shutdown");
+            all.get(0).client.leave(Map.of(0, 12L, 3, 4L), true, "called shutdown");
             all.get(0).client.close();
-            all.get(2).client.alarm(1);
-            assertThat(all.get(2).disputes.take()).isEqualTo(1);
-            assertThat(all.get(2).losses).as("the second leave is no news").isEmpty();
+            assertThat(all.get(2).client.survey()).hasSize(3); // after all that was announced
+            assertThat(all.get(2).losses)
+                    .as("whoever is in a process set with it must know")
+                    .extracting(Loss::rank)
+                    .containsExactly(0);
             assertThat(all.get(1).losses).as("the leaver hears nothing").isEmpty();
         }
     }
@@ -136,7 +145,7 @@ final class LossTest {
     void aFailureAfterAnOrderlyLeaveIsTold() throws Exception {
         try (Ranks ranks = new Ranks(3)) {
             World3 world = new World3(ranks);
-            world.others.getFirst().client.leave(5, true, "called shutdown");
+            world.others.getFirst().client.leave(Map.of(0, 5L), true, "called shutdown");
             Rank survivor = world.others.getLast();
             assertThat(survivor.losses.take().rank()).isZero();
             world.raw.close();
@@ -219,18 +228,6 @@ final class LossTest {
     }
 
     @Test
-    void everyRankHearsAnAlarm() throws Exception {
-        try (Ranks ranks = new Ranks(4)) {
-            List<Rank> all = ranks.joined(0);
-            all.get(2).client.alarm(41);
-
-            for (Rank each : all) {
-                assertThat(each.disputes.take()).isEqualTo(41);
-            }
-        }
-    }
-
-    @Test
     void aFloodOfMessagesIsALoss() throws Exception {
         try (Ranks ranks = new Ranks(3)) {
             World3 world = new World3(ranks);
@@ -252,7 +249,7 @@ final class LossTest {
             assertThatThrownBy(() -> rank.client.gather("big", new byte[1 << 20]))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("1048576");
-            rank.client.leave(0, true, "called shutdown");
+            rank.client.leave(Map.of(), true, "called shutdown");
             assertThatThrownBy(() -> rank.client.gather("late", new byte[0]))
                     .isInstanceOf(ShutDownException.class);
         }

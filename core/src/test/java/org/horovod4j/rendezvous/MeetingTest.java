@@ -17,6 +17,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
@@ -169,13 +170,13 @@ final class MeetingTest {
     void fastRanksMayMeetAgainWhileOthersStillLeave() throws Exception {
         try (Ranks ranks = new Ranks(2)) {
             List<Rank> first = ranks.joined(0);
-            first.getFirst().client.leave(1, true, "called shutdown");
+            first.getFirst().client.leave(Map.of(0, 1L), true, "called shutdown");
             first.getFirst().client.close();
             Rank ahead = ranks.rank(0, 2, 1);
             Future<?> meeting = ranks.async(ahead::join);
 
             assertThat(first.getLast().losses.take().orderly()).isTrue();
-            first.getLast().client.leave(1, true, "called shutdown");
+            first.getLast().client.leave(Map.of(0, 1L), true, "called shutdown");
             first.getLast().client.close();
             ranks.rank(1, 2, 1).join();
             meeting.get();

@@ -2,6 +2,7 @@ package org.horovod4j.rendezvous;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.horovod4j.rendezvous.Description.MAX_BYTES;
 
 import org.horovod4j.spi.Loss;
 import org.horovod4j.spi.Member;
@@ -10,9 +11,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 final class MessageCodecTest {
@@ -33,13 +40,18 @@ final class MessageCodecTest {
                 new Message.Heartbeat(),
                 new Message.Join(7, 16, MEMBER),
                 new Message.Gather("topic", new byte[] {1, 2, 3}),
-                new Message.Alarm(Long.MAX_VALUE),
-                new Message.Leave(12, true, "called shutdown"),
+                new Message.Survey(-7),
+                new Message.Described(3, 7, new byte[] {1, 2}),
+                new Message.Leave(Map.of(), false, ""),
+                new Message.Leave(Map.of(0, 12L, 7, Long.MAX_VALUE), true, "called shutdown"),
                 new Message.Refused("because"),
                 new Message.Joined(List.of(MEMBER, MEMBER)),
                 new Message.Gathered("", List.of(new byte[0], new byte[] {9})),
-                new Message.Disputed(-1),
-                new Message.Lost(new Loss(2, "host", "killed", false, 0), 99));
+                new Message.Describe(3, 7),
+                new Message.Answer(7, 2, new byte[] {4}),
+                new Message.Surveyed(7),
+                new Message.Lost(new Loss(2, "host", "killed", false, Map.of()), 99),
+                new Message.Lost(new Loss(2, "host", "left", true, Map.of(5, 9L)), 99));
     }
 
     @ParameterizedTest
@@ -71,7 +83,7 @@ final class MessageCodecTest {
             byte[] bytes = new byte[random.nextInt(60)];
             random.nextBytes(bytes);
             if (bytes.length > 0) {
-                bytes[0] = (byte) random.nextInt(11);
+                bytes[0] = (byte) random.nextInt(14);
             }
             try {
                 assertThat(MessageCodec.decode(bytes)).isNotNull();
@@ -79,5 +91,48 @@ final class MessageCodecTest {
                 assertThat(expected).as("seed %d", seed).hasMessageMatching("(?s).+");
             }
         }
+    }
+
+    @Test
+    void theLongestDescriptionSurvivesAndOneByteMoreDoesNot() throws Exception {
+        byte[] longest = MessageCodec.encode(new Message.Described(0, 0, new byte[MAX_BYTES]));
+        assertThat(MessageCodec.decode(longest)).isInstanceOf(Message.Described.class);
+        assertThat(longest.length).isLessThan(Frames.CLIENT_LIMIT);
+
+        byte[] longer = Arrays.copyOf(longest, longest.length + 1);
+        ByteBuffer.wrap(longer).putInt(1 + 2 * Integer.BYTES, MAX_BYTES + 1);
+        assertThatThrownBy(() -> MessageCodec.decode(longer))
+                .isInstanceOf(MalformedMessageException.class)
+                .hasMessageContaining("a description of 262145 bytes");
+    }
+
+    @Test
+    void completedOperationsOfTooManyProcessSetsAreMalformed() throws Exception {
+        Map<Integer, Long> most =
+                IntStream.range(0, MessageCodec.MAX_PROCESS_SETS)
+                        .boxed()
+                        .collect(Collectors.toMap(Function.identity(), set -> (long) set));
+        byte[] bytes = MessageCodec.encode(new Message.Leave(most, true, "x".repeat(10_000)));
+        assertThat(bytes.length).isLessThan(Frames.CLIENT_LIMIT);
+        assertThat(MessageCodec.decode(bytes)).isInstanceOf(Message.Leave.class);
+
+        Map<Integer, Long> more = new HashMap<>(most);
+        more.put(-1, 1L);
+        byte[] tooMany = MessageCodec.encode(new Message.Leave(more, true, ""));
+        assertThatThrownBy(() -> MessageCodec.decode(tooMany))
+                .isInstanceOf(MalformedMessageException.class)
+                .hasMessageContaining("65537 process sets");
+    }
+
+    @Test
+    void aProcessSetThatComesTwiceIsMalformed() {
+        byte[] bytes = MessageCodec.encode(new Message.Leave(Map.of(1, 5L, 2, 6L), true, ""));
+        int entries = 1 + Integer.BYTES;
+        int first = ByteBuffer.wrap(bytes).getInt(entries);
+        ByteBuffer.wrap(bytes).putInt(entries + Integer.BYTES + Long.BYTES, first);
+
+        assertThatThrownBy(() -> MessageCodec.decode(bytes))
+                .isInstanceOf(MalformedMessageException.class)
+                .hasMessageContaining("process set " + first + " comes twice");
     }
 }

@@ -15,6 +15,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /// A server and its clients in one JVM, each client with what its listener heard.
 final class Ranks implements AutoCloseable {
@@ -45,7 +46,7 @@ final class Ranks implements AutoCloseable {
         final RendezvousClient client;
         final Member card;
         final BlockingQueue<Loss> losses = new LinkedBlockingQueue<>();
-        final BlockingQueue<Long> disputes = new LinkedBlockingQueue<>();
+        volatile Supplier<byte[]> state = () -> new byte[0];
 
         Rank(RendezvousClient client, Member card) {
             this.client = client;
@@ -62,8 +63,8 @@ final class Ranks implements AutoCloseable {
         }
 
         @Override
-        public void disputed(long operation) {
-            disputes.add(operation);
+        public byte[] describe() {
+            return state.get();
         }
     }
 

@@ -3,7 +3,8 @@ package org.horovod4j.transport;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import org.horovod4j.transport.local.LocalLinks;
+import org.horovod4j.transport.local.Exchange;
+import org.horovod4j.transport.local.LocalChannels;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -18,7 +19,7 @@ import java.util.concurrent.Future;
 
 /// Ranks that exchange messages over local links, each on a thread of its own.
 class WireTest {
-    private final LocalLinks.Exchange exchange = new LocalLinks.Exchange();
+    private final Exchange exchange = new Exchange();
 
     /// What a rank does with its wire.
     private interface Body {
@@ -45,7 +46,9 @@ class WireTest {
     }
 
     private Wire wire(int rank) {
-        return new Wire(new LocalLinks(exchange, rank), new Patience(() -> {}, Clock.SYSTEM, true));
+        return new Wire(
+                new LocalChannels(exchange, rank).open(0, () -> {}),
+                new Patience(() -> {}, Clock.SYSTEM, true));
     }
 
     private static MemorySegment random(int length, int seed) {

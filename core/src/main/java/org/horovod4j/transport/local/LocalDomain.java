@@ -8,8 +8,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.NavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.stream.IntStream;
 
 /// The memory of ranks that live in one JVM; one instance for all of them.
@@ -20,8 +20,9 @@ public final class LocalDomain {
 
     private final List<Integer> ranks;
     private final List<MemorySegment> regions;
-    private final Map<Long, MemorySegment> blocks = new ConcurrentHashMap<>();
-    private final AtomicLong nextBlock = new AtomicLong();
+
+    /// What the ranks have allocated, by address, which is also how they tell each other.
+    private final NavigableMap<Long, MemorySegment> blocks = new ConcurrentSkipListMap<>();
 
     /// A domain of `ranks`, ascending.
     public LocalDomain(List<Integer> ranks) {
@@ -62,23 +63,22 @@ public final class LocalDomain {
         @Override
         public MemorySegment allocate(long byteSize) {
             MemorySegment block = Arena.ofAuto().allocate(byteSize, ALIGNMENT);
-            blocks.put(nextBlock.incrementAndGet(), block);
+            blocks.put(block.address(), block);
             return block;
         }
 
         @Override
         public @Nullable Place locate(MemorySegment segment) {
-            if (blocks.isEmpty() || !segment.isNative()) {
+            Map.Entry<Long, MemorySegment> below =
+                    segment.isNative() ? blocks.floorEntry(segment.address()) : null;
+            if (below == null) {
                 return null;
             }
-            for (Map.Entry<Long, MemorySegment> entry : blocks.entrySet()) {
-                MemorySegment block = entry.getValue();
-                long offset = segment.address() - block.address();
-                if (offset >= 0 && offset + segment.byteSize() <= block.byteSize()) {
-                    return new Place(entry.getKey(), block.byteSize(), offset, segment.byteSize());
-                }
-            }
-            return null;
+            long offset = segment.address() - below.getKey();
+            long blockSize = below.getValue().byteSize();
+            return offset + segment.byteSize() <= blockSize
+                    ? new Place(below.getKey(), blockSize, offset, segment.byteSize())
+                    : null;
         }
 
         @Override

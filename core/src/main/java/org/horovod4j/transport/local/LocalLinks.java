@@ -5,73 +5,73 @@ import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Links;
 
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 
 /// Links between ranks of one JVM: a [Pipe] each way.
-public final class LocalLinks implements Links {
-    private final Exchange exchange;
+final class LocalLinks implements Links {
+    /// After the last epoch: of a channel that is closed.
+    private static final int NEVER = Integer.MAX_VALUE;
+
+    private final PipeRack rack;
     private final int rank;
-    private final Map<Integer, LocalLink> open = new ConcurrentHashMap<>();
+    private final Map<Integer, LocalLink> open = new HashMap<>();
     private int epoch;
 
-    public LocalLinks(Exchange exchange, int rank) {
-        this.exchange = exchange;
+    LocalLinks(PipeRack rack, int rank) {
+        this.rack = rack;
         this.rank = rank;
     }
 
     @Override
-    public Link link(int peer) {
+    public synchronized Link link(int peer) {
+        if (epoch == NEVER) {
+            throw new LinkBrokenException(peer, "rank " + rank + " has closed the channel", null);
+        }
         return open.computeIfAbsent(
                 peer,
                 _ ->
                         new LocalLink(
-                                peer,
-                                exchange.pipe(rank, peer, epoch),
-                                exchange.pipe(peer, rank, epoch)));
+                                peer, rack.pipe(rank, peer, epoch), rack.pipe(peer, rank, epoch)));
     }
 
     @Override
-    public void reset() {
-        close();
-        epoch++;
+    public synchronized void reset() {
+        advance(epoch + 1);
     }
+
+    /// A pipe is a pipe: there is nothing to choose.
+    @Override
+    public void useStreams(int streams) {}
 
     @Override
-    public void close() {
-        List<LocalLink> closing = new ArrayList<>(open.values());
-        open.clear();
-        closing.forEach(LocalLink::close);
+    public synchronized void close() {
+        advance(NEVER);
     }
 
-    /// Where the ranks of one world find their pipes.
-    public static final class Exchange {
-        private final Map<Direction, Pipe> pipes = new ConcurrentHashMap<>();
-
-        Pipe pipe(int source, int target, int epoch) {
-            return pipes.computeIfAbsent(new Direction(source, target, epoch), _ -> new Pipe());
+    private void advance(int next) {
+        if (epoch < next) {
+            epoch = next;
+            open.clear();
+            rack.advance(rank, next);
         }
-
-        private record Direction(int source, int target, int epoch) {}
     }
 
     private record LocalLink(int peer, Pipe out, Pipe in) implements Link {
         @Override
         public long trySend(MemorySegment segment, long offset, long length) {
             if (out.isClosed()) {
-                throw new LinkBrokenException(peer, "rank " + peer + " has closed its link", null);
+                throw closed();
             }
             return out.write(segment, offset, length);
         }
 
         @Override
         public long tryReceive(MemorySegment segment, long offset, long length) {
-            boolean closed = in.isClosed();
+            boolean closed = in.isClosed(); // asked first, as more may be written before the close
             long count = in.read(segment, offset, length);
             if (count == 0 && closed && length > 0) {
-                throw new LinkBrokenException(peer, "rank " + peer + " has closed its link", null);
+                throw closed();
             }
             return count;
         }
@@ -80,6 +80,10 @@ public final class LocalLinks implements Links {
         public void close() {
             out.close();
             in.close();
+        }
+
+        private LinkBrokenException closed() {
+            return new LinkBrokenException(peer, "rank " + peer + " has closed its link", null);
         }
     }
 }

@@ -1,6 +1,7 @@
 package org.horovod4j.transport.shm;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.log.Log;
 import org.horovod4j.spi.Member;
 import org.horovod4j.transport.Region;
 import org.horovod4j.transport.SharedMemory;
@@ -16,18 +17,23 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 
 /// The memory that the processes of one host share.
 ///
 /// A rank opens its own before it joins, so that its [Member] card can say where it is, and meets the
 /// others' when it knows them.
 public final class HostMemory implements SharedMemory {
-    private static final Logger LOG = System.getLogger(HostMemory.class.getName());
+    private static final Logger LOG = Log.of(HostMemory.class);
 
     private final Arena arena;
     private final Path folder;
     private final SharedFile own;
-    private final List<SharedFile> blocks = new ArrayList<>();
+
+    /// What [#allocate] has made, by address.
+    private final NavigableMap<Long, SharedFile> blocks = new ConcurrentSkipListMap<>();
+
     private final Map<Found, MemorySegment> found = new HashMap<>();
     private List<Member> members = List.of();
     private List<MemorySegment> regions = List.of();
@@ -124,7 +130,7 @@ public final class HostMemory implements SharedMemory {
     public synchronized MemorySegment allocate(long byteSize) {
         try {
             SharedFile file = SharedFile.create(folder, Math.max(byteSize, 1), arena);
-            blocks.add(file);
+            blocks.put(file.memory().address(), file);
             return file.memory().asSlice(0, byteSize);
         } catch (IOException e) {
             throw new ConfigurationException(
@@ -137,18 +143,20 @@ public final class HostMemory implements SharedMemory {
     }
 
     @Override
-    public synchronized @Nullable Place locate(MemorySegment segment) {
-        if (blocks.isEmpty() || !segment.isNative()) {
+    public @Nullable Place locate(MemorySegment segment) {
+        if (!segment.isNative()) {
             return null;
         }
-        for (SharedFile block : blocks) {
-            MemorySegment memory = block.memory();
-            long offset = segment.address() - memory.address();
-            if (offset >= 0 && offset + segment.byteSize() <= memory.byteSize()) {
-                return new Place(block.number(), memory.byteSize(), offset, segment.byteSize());
-            }
+        Map.Entry<Long, SharedFile> below = blocks.floorEntry(segment.address());
+        if (below == null) {
+            return null;
         }
-        return null;
+        SharedFile block = below.getValue();
+        long offset = segment.address() - below.getKey();
+        long blockSize = block.memory().byteSize();
+        return offset + segment.byteSize() <= blockSize
+                ? new Place(block.number(), blockSize, offset, segment.byteSize())
+                : null;
     }
 
     @Override
@@ -162,7 +170,7 @@ public final class HostMemory implements SharedMemory {
     public synchronized void close() {
         try {
             own.close();
-            for (SharedFile block : blocks) {
+            for (SharedFile block : blocks.values()) {
                 block.close();
             }
         } catch (IOException e) {

@@ -6,36 +6,46 @@ import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.Set;
 
 /// The calls of higher ranks that were answered but not yet asked for.
 ///
-/// Ranks do not reset, or even learn of each other, at the same moment. So a call from ahead is
-/// kept until this rank has caught up, while one from behind is turned away.
+/// Ranks do not open channels, reset, or even learn of each other, at the same moment. So a call from
+/// ahead is kept until this rank has caught up, while one from behind is turned away. A caller that
+/// calls anew has given up the call before, so that one of each caller is kept per channel.
 final class Calls {
+    /// How many calls may wait for channels that this rank has not opened: far more than ranks that
+    /// are a little ahead ever make, and few enough to store.
+    static final int MAX_EARLY = 4096;
+
     private final int rank;
     private final Map<Key, Call> waiting = new HashMap<>();
+    private final Map<Integer, Long> epochs = new HashMap<>();
+    private final Set<Integer> closedChannels = new HashSet<>();
     private OptionalLong world = OptionalLong.empty();
-    private long epoch;
     private boolean closed;
 
     Calls(int rank) {
         this.rank = rank;
     }
 
-    private record Key(long epoch, int from) {}
+    private record Key(int channel, int from) {}
 
     /// The streams of one link, as they come in.
     private static final class Call {
         private final long world;
+        private final long epoch;
         private final long number;
         private final @Nullable SocketChannel[] streams;
 
         Call(Hello hello) {
             this.world = hello.world();
+            this.epoch = hello.epoch();
             this.number = hello.call();
             this.streams = new @Nullable SocketChannel[hello.streams()];
         }
@@ -63,7 +73,19 @@ final class Calls {
         if (closed || (world.isPresent() && world.getAsLong() != hello.world())) {
             return Verdict.WRONG_WORLD;
         }
+        if (closedChannels.contains(hello.channel())) {
+            return Verdict.CLOSED;
+        }
+        Long epoch = epochs.get(hello.channel());
+        if (epoch == null) {
+            boolean known = waiting.containsKey(new Key(hello.channel(), hello.from()));
+            return known || early() < MAX_EARLY ? Verdict.WELCOME : Verdict.CROWDED;
+        }
         return hello.epoch() < epoch ? Verdict.STALE : Verdict.WELCOME;
+    }
+
+    private long early() {
+        return waiting.keySet().stream().filter(key -> !epochs.containsKey(key.channel)).count();
     }
 
     /// Keeps a stream whose caller took the welcome.
@@ -73,9 +95,9 @@ final class Calls {
         if (judge(hello) != Verdict.WELCOME) {
             return false;
         }
-        Key key = new Key(hello.epoch(), hello.from());
+        Key key = new Key(hello.channel(), hello.from());
         Call call = waiting.get(key);
-        if (call == null || call.number < hello.call()) { // the caller gave up the one before
+        if (call == null || call.number < hello.call()) {
             discard(call);
             call = new Call(hello);
             waiting.put(key, call);
@@ -90,10 +112,10 @@ final class Calls {
     }
 
     /// The streams of the link that `peer` opened in `epoch`; null while not all are there.
-    synchronized @Nullable List<SocketChannel> take(int peer, long epoch) {
-        Key key = new Key(epoch, peer);
+    synchronized @Nullable List<SocketChannel> take(int channel, int peer, long epoch) {
+        Key key = new Key(channel, peer);
         Call call = waiting.get(key);
-        if (call == null || !call.isComplete()) {
+        if (call == null || call.epoch != epoch || !call.isComplete()) {
             return null;
         }
         waiting.remove(key);
@@ -107,11 +129,33 @@ final class Calls {
         waiting.values().removeIf(call -> call.world != world && discard(call));
     }
 
-    /// Drops the calls of epochs before this one.
-    synchronized void advance(long epoch) {
-        this.epoch = epoch;
+    /// Opens a channel.
+    ///
+    /// @throws IllegalStateException when that was done before
+    synchronized void open(int channel) {
+        if (closed || closedChannels.contains(channel) || epochs.putIfAbsent(channel, 0L) != null) {
+            throw new IllegalStateException(
+                    "rank " + rank + " has used channel " + channel + " before");
+        }
+    }
+
+    /// Drops the calls to a channel of epochs before this one.
+    synchronized void advance(int channel, long epoch) {
+        epochs.replace(channel, epoch); // unless it was closed
         waiting.entrySet()
-                .removeIf(entry -> entry.getKey().epoch() < epoch && discard(entry.getValue()));
+                .removeIf(
+                        entry ->
+                                entry.getKey().channel == channel
+                                        && entry.getValue().epoch < epoch
+                                        && discard(entry.getValue()));
+    }
+
+    /// Drops the calls to a channel, now and from now on.
+    synchronized void close(int channel) {
+        epochs.remove(channel);
+        closedChannels.add(channel);
+        waiting.entrySet()
+                .removeIf(entry -> entry.getKey().channel == channel && discard(entry.getValue()));
     }
 
     /// Drops everything, now and from now on.

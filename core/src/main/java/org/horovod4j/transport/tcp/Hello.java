@@ -9,14 +9,16 @@ import java.nio.ByteBuffer;
 /// reached the same rank by another address meanwhile just closes.
 ///
 /// @param world the meeting that both belong to
-/// @param epoch how often the caller has reset its links
+/// @param channel which of the links between the two
+/// @param epoch how often the caller has reset the links of this channel
 /// @param from the caller's rank
 /// @param to the rank it means to reach
 /// @param call the caller's number for this attempt: streams of different attempts do not mix
 /// @param stream which of the link's streams
 /// @param streams how many the link has
-record Hello(long world, long epoch, int from, int to, long call, int stream, int streams) {
-    static final int BYTE_SIZE = 3 * Long.BYTES + 4 * Integer.BYTES;
+record Hello(
+        long world, int channel, long epoch, int from, int to, long call, int stream, int streams) {
+    static final int BYTE_SIZE = 3 * Long.BYTES + 5 * Integer.BYTES;
     static final byte TAKEN = 1;
 
     Hello {
@@ -28,6 +30,7 @@ record Hello(long world, long epoch, int from, int to, long call, int stream, in
     byte[] encode() {
         return ByteBuffer.allocate(BYTE_SIZE)
                 .putLong(world)
+                .putInt(channel)
                 .putLong(epoch)
                 .putInt(from)
                 .putInt(to)
@@ -43,6 +46,7 @@ record Hello(long world, long epoch, int from, int to, long call, int stream, in
         try {
             return new Hello(
                     in.getLong(),
+                    in.getInt(),
                     in.getLong(),
                     in.getInt(),
                     in.getInt(),
@@ -55,6 +59,6 @@ record Hello(long world, long epoch, int from, int to, long call, int stream, in
     }
 
     Hello withStream(int other) {
-        return new Hello(world, epoch, from, to, call, other, streams);
+        return new Hello(world, channel, epoch, from, to, call, other, streams);
     }
 }

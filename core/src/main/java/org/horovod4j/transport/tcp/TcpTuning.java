@@ -19,7 +19,12 @@ public record TcpTuning(int remoteStreams, int localStreams, SocketSettings sock
         check(localStreams);
     }
 
-    private static void check(int streams) {
+    /// Connections of a link inside a host, or between two.
+    int streams(boolean local) {
+        return local ? localStreams : remoteStreams;
+    }
+
+    static void check(int streams) {
         if (streams < 1 || streams > MAX_STREAMS) {
             throw new IllegalArgumentException(
                     "a link has 1 to " + MAX_STREAMS + " streams, not " + streams);

@@ -7,7 +7,9 @@ enum Verdict {
     WELCOME(0, "is welcome"),
     WRONG_RANK(1, "another rank of the job answered there"),
     WRONG_WORLD(2, "the rank has gone on to another world"),
-    STALE(3, "the rank has reset its links since");
+    STALE(3, "the rank has reset its links since"),
+    CLOSED(4, "the rank has closed this channel"),
+    CROWDED(5, "too many calls wait there for channels that the rank has not opened");
 
     private final byte code;
     private final String text;

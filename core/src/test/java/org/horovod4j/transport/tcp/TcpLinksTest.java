@@ -8,13 +8,12 @@ import org.horovod4j.PeerLostException;
 import org.horovod4j.spi.Member;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.transport.Links;
 import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -30,7 +29,7 @@ final class TcpLinksTest {
     void allPairsOpenAtOnceFromBothSides(int streams) throws Exception {
         int size = 5;
         try (TcpWorld world = TcpWorld.met(size, streams)) {
-            world.onEach(rank -> swapWithAll(world.ranks.get(rank), rank, size));
+            world.onEach(rank -> swapWithAll(world.links(rank), rank, size));
         }
     }
 
@@ -39,8 +38,8 @@ final class TcpLinksTest {
         try (TcpWorld world = TcpWorld.met(2, 1)) {
             world.onEach(
                     rank -> {
-                        Link link = world.ranks.get(rank).link(1 - rank);
-                        assertThat(world.ranks.get(rank).link(1 - rank)).isSameAs(link);
+                        Link link = world.links(rank).link(1 - rank);
+                        assertThat(world.links(rank).link(1 - rank)).isSameAs(link);
                     });
         }
     }
@@ -59,7 +58,7 @@ final class TcpLinksTest {
     void aCallFromAnotherWorldIsTurnedAway() throws Exception {
         try (TcpWorld world = new TcpWorld(2, 1)) {
             world.meet(0, 8, () -> {});
-            TcpLinks stranger = world.meet(1, 7, () -> {});
+            Links stranger = world.meet(1, 7, () -> {});
 
             assertThatThrownBy(() -> stranger.link(0)).isInstanceOf(LinkBrokenException.class);
         }
@@ -71,7 +70,7 @@ final class TcpLinksTest {
             for (int round = 0; round < 3; round++) {
                 world.onEach(
                         rank -> {
-                            TcpLinks links = world.ranks.get(rank);
+                            Links links = world.links(rank);
                             swapWithAll(links, rank, 3);
                             links.reset();
                         });
@@ -82,15 +81,15 @@ final class TcpLinksTest {
     @Test
     void aRankThatHasResetKeepsOthersWaitingAndTurnsAwayTheOld() throws Exception {
         try (TcpWorld world = TcpWorld.met(3, 1)) {
-            world.ranks.get(2).reset();
-            Link ahead = world.ranks.get(2).link(1); // kept by rank 1 until it resets
-            world.ranks.get(0).reset();
-            assertThatThrownBy(() -> world.ranks.get(1).link(0))
+            world.links(2).reset();
+            Link ahead = world.links(2).link(1); // kept by rank 1 until it resets
+            world.links(0).reset();
+            assertThatThrownBy(() -> world.links(1).link(0))
                     .isInstanceOf(LinkBrokenException.class)
-                    .hasMessageContaining("it has begun anew");
+                    .hasMessageContaining("the rank has reset its links");
 
-            world.ranks.get(1).reset();
-            Future<?> other = world.async(() -> swapRanks(world.ranks.get(1).link(2), 1));
+            world.links(1).reset();
+            Future<?> other = world.async(() -> swapRanks(world.links(1).link(2), 1));
             swapRanks(ahead, 2);
             other.get();
         }
@@ -102,12 +101,13 @@ final class TcpLinksTest {
         try (ServerSocket socket = new ServerSocket(0)) {
             closed = new InetSocketAddress(InetAddress.getLoopbackAddress(), socket.getLocalPort());
         }
-        try (TcpLinks stranger = open(Secret.random(), 5);
-                TcpLinks links = open(Secret.random(), 1)) {
+        try (TcpChannels stranger = open(Secret.random(), 5);
+                TcpChannels channels = open(Secret.random(), 1)) {
             InetSocketAddress foreign = stranger.addresses().getLast();
             Member other = new Member(0, "h", "", 1, "", List.of(closed, foreign));
-            Member self = new Member(1, "h", "", 1, "", links.addresses());
-            links.meet(List.of(other, self), 1, () -> {});
+            Member self = new Member(1, "h", "", 1, "", channels.addresses());
+            channels.meet(List.of(other, self), 1);
+            Links links = channels.open(0, () -> {});
 
             assertThatThrownBy(() -> links.link(0))
                     .isInstanceOf(ConfigurationException.class)
@@ -125,9 +125,9 @@ final class TcpLinksTest {
             misleading.addAll(world.members.getFirst().addresses());
             world.members.set(0, new Member(0, "host0", "", 1, "", misleading));
             world.meet(0, 1, () -> {});
-            TcpLinks caller = world.meet(2, 1, () -> {});
+            Links caller = world.meet(2, 1, () -> {});
 
-            Future<?> other = world.async(() -> swapRanks(world.ranks.getFirst().link(2), 0));
+            Future<?> other = world.async(() -> swapRanks(world.links(0).link(2), 0));
             swapRanks(caller.link(0), 2);
             other.get();
         }
@@ -136,7 +136,7 @@ final class TcpLinksTest {
     @Test
     void waitingForACallEndsWithTheLiveness() throws Exception {
         try (TcpWorld world = new TcpWorld(2, 1)) {
-            TcpLinks waiting =
+            Links waiting =
                     world.meet(
                             0,
                             1,
@@ -150,8 +150,8 @@ final class TcpLinksTest {
 
     @Test
     void addressesListLoopbackLast() {
-        try (TcpLinks links = open(Secret.random(), 0)) {
-            assertThat(links.addresses())
+        try (TcpChannels channels = open(Secret.random(), 0)) {
+            assertThat(channels.addresses())
                     .isNotEmpty()
                     .noneMatch(address -> address.getAddress().isLinkLocalAddress())
                     .isSortedAccordingTo(
@@ -162,12 +162,12 @@ final class TcpLinksTest {
         }
     }
 
-    private static TcpLinks open(Secret secret, int rank) {
-        return TcpLinks.open(secret, rank, Duration.ofSeconds(10), TcpTuning.DEFAULT);
+    private static TcpChannels open(Secret secret, int rank) {
+        return TcpChannels.listen(secret, rank, Duration.ofSeconds(10), TcpTuning.DEFAULT);
     }
 
     /// In ascending order on all ranks, or they would wait for each other in a circle.
-    private static void swapWithAll(TcpLinks links, int rank, int size) {
+    private static void swapWithAll(Links links, int rank, int size) {
         for (int peer = 0; peer < size; peer++) {
             if (peer != rank) {
                 swapRanks(links.link(peer), rank);
@@ -177,9 +177,6 @@ final class TcpLinksTest {
 
     /// Sends this rank's number and checks that the peer's comes back.
     private static void swapRanks(Link link, int rank) {
-        MemorySegment out = MemorySegment.ofArray(new byte[] {(byte) rank});
-        MemorySegment in = MemorySegment.ofArray(new byte[1]);
-        Transfers.exchange(link, out, in);
-        assertThat(in.toArray(ValueLayout.JAVA_BYTE)[0]).isEqualTo((byte) link.peer());
+        assertThat(Transfers.swap(link, (byte) rank)).isEqualTo((byte) link.peer());
     }
 }

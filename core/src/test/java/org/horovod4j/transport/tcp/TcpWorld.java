@@ -1,24 +1,29 @@
 package org.horovod4j.transport.tcp;
 
 import org.horovod4j.spi.Member;
+import org.horovod4j.transport.Links;
 import org.horovod4j.transport.Liveness;
 import org.horovod4j.trust.Secret;
 
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
 
-/// The links of several ranks in one JVM, which have met.
+/// The channels of several ranks in one JVM, of which each opens channel 0 when it meets the others.
 final class TcpWorld implements AutoCloseable {
     static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    final List<TcpLinks> ranks = new ArrayList<>();
+    final List<TcpChannels> channels = new ArrayList<>();
     final List<Member> members = new ArrayList<>();
+    private final Map<Integer, Links> links = new ConcurrentHashMap<>();
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     /// @param streams connections per link, which are all between hosts
@@ -26,28 +31,40 @@ final class TcpWorld implements AutoCloseable {
         Secret secret = Secret.random();
         TcpTuning tuning = new TcpTuning(streams, 1, TcpTuning.DEFAULT.sockets());
         for (int rank = 0; rank < size; rank++) {
-            TcpLinks links = TcpLinks.open(secret, rank, TIMEOUT, tuning);
-            ranks.add(links);
-            members.add(new Member(rank, "host" + rank, "", 1, "", links.addresses()));
+            TcpChannels own = TcpChannels.listen(secret, rank, TIMEOUT, tuning);
+            channels.add(own);
+            members.add(new Member(rank, "host" + rank, "", 1, "", own.addresses()));
         }
     }
 
     static TcpWorld met(int size, int streams) {
         TcpWorld world = new TcpWorld(size, streams);
-        world.ranks.forEach(links -> links.meet(world.members, 1, () -> {}));
+        IntStream.range(0, size).forEach(rank -> world.meet(rank, 1, () -> {}));
         return world;
     }
 
-    TcpLinks meet(int rank, long id, Liveness liveness) {
-        TcpLinks links = ranks.get(rank);
-        links.meet(members, id, liveness);
-        return links;
+    Links meet(int rank, long id, Liveness liveness) {
+        TcpChannels own = channels.get(rank);
+        own.meet(members, id);
+        Links opened = own.open(0, liveness);
+        links.put(rank, opened);
+        return opened;
+    }
+
+    /// Channel 0 of a rank that has met the others.
+    Links links(int rank) {
+        return Objects.requireNonNull(links.get(rank));
+    }
+
+    /// Opens another channel.
+    Links open(int rank, int channel) {
+        return channels.get(rank).open(channel, () -> {});
     }
 
     /// Does something on all ranks at once and waits for all.
-    void onEach(Consumer<Integer> action) throws Exception {
+    void onEach(IntConsumer action) throws Exception {
         List<Future<?>> running = new ArrayList<>();
-        IntStream.range(0, ranks.size())
+        IntStream.range(0, channels.size())
                 .forEach(rank -> running.add(async(() -> action.accept(rank))));
         for (Future<?> each : running) {
             each.get();
@@ -60,7 +77,7 @@ final class TcpWorld implements AutoCloseable {
 
     @Override
     public void close() {
-        ranks.forEach(TcpLinks::close);
+        channels.forEach(TcpChannels::close);
         threads.close();
     }
 }

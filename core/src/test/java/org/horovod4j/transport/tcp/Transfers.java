@@ -4,11 +4,22 @@ import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.Patience;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 
 /// Moves whole segments over a link, as a collective would.
 final class Transfers {
     private Transfers() {}
+
+    /// Sends a byte and gives the one that comes back.
+    static byte swap(Link link, byte mine) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment in = arena.allocate(1);
+            exchange(link, arena.allocateFrom(ValueLayout.JAVA_BYTE, mine), in);
+            return in.get(ValueLayout.JAVA_BYTE, 0);
+        }
+    }
 
     /// Sends all of `out` and fills all of `in`, both at once.
     static void exchange(Link link, MemorySegment out, MemorySegment in) {

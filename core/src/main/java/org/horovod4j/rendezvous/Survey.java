@@ -1,0 +1,49 @@
+package org.horovod4j.rendezvous;
+
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+/// A survey as the rank that asks sees it: the answers so far.
+final class Survey {
+    /// How long ranks have to answer. They need milliseconds, unless they are stopped or gone.
+    static final Duration PATIENCE = Duration.ofSeconds(2);
+
+    private final int number;
+    private final Map<Integer, byte[]> answers = new ConcurrentHashMap<>();
+    private final CompletableFuture<Boolean> ended = new CompletableFuture<>();
+
+    Survey(int number) {
+        this.number = number;
+    }
+
+    int number() {
+        return number;
+    }
+
+    void answered(int rank, byte[] text) {
+        answers.put(rank, text);
+    }
+
+    /// No more answers come.
+    void end() {
+        ended.complete(true);
+    }
+
+    /// The answers of ranks 0 to `size - 1`, null for those that have not answered in time.
+    List<byte @Nullable []> await(int size) {
+        var _ = ended.completeOnTimeout(false, PATIENCE.toMillis(), TimeUnit.MILLISECONDS).join();
+        List<byte @Nullable []> all = new ArrayList<>();
+        for (int rank = 0; rank < size; rank++) {
+            all.add(answers.get(rank));
+        }
+        return Collections.unmodifiableList(all);
+    }
+}

@@ -1,0 +1,158 @@
+package org.horovod4j.transport.tcp;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.log.Log;
+import org.horovod4j.spi.Member;
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.transport.Liveness;
+import org.horovod4j.transport.Patience;
+import org.horovod4j.trust.UnreachableException;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+
+/// Puts calls through, for all channels of a rank: dials lower ranks, waits for higher ones.
+final class Operator {
+    private static final Logger LOGGER = Log.of(Operator.class);
+
+    private final int rank;
+    private final Caller caller;
+    private final Calls calls;
+    private final Duration timeout;
+    private final TcpTuning tuning;
+    private final AtomicLong callCount = new AtomicLong();
+    private volatile @Nullable Peers peers;
+
+    Operator(int rank, Caller caller, Calls calls, Duration timeout, TcpTuning tuning) {
+        this.rank = rank;
+        this.caller = caller;
+        this.calls = calls;
+        this.timeout = timeout;
+        this.tuning = tuning;
+    }
+
+    void meet(Peers met) {
+        peers = met;
+    }
+
+    /// The link that a channel wants.
+    ///
+    /// @param epoch how often the channel was reset
+    /// @param streams how many connections it should have, if this rank is the one to dial
+    record Wish(int channel, long epoch, int peer, int streams) {}
+
+    /// The streams of a link, in order and not blocking.
+    ///
+    /// @param liveness ends the waiting for a rank that is gone
+    /// @param current whether the link is still wanted
+    /// @throws ConfigurationException when none of the peer's addresses leads to it
+    /// @throws LinkBrokenException when the peer does not take the call, or it is no longer wanted
+    List<SocketChannel> connect(Wish wish, Liveness liveness, BooleanSupplier current) {
+        Peers met = peers;
+        int peer = wish.peer;
+        if (met == null || peer == rank || peer < 0 || peer >= met.members().size()) {
+            throw new IllegalArgumentException("rank " + rank + " has no peer " + peer);
+        }
+        return rank > peer ? call(met, wish, liveness) : awaitCall(met, wish, liveness, current);
+    }
+
+    /// Forgets what came for a channel before it was reset.
+    void advance(int channel, long epoch) {
+        calls.advance(channel, epoch);
+    }
+
+    private List<SocketChannel> call(Peers met, Wish wish, Liveness liveness) {
+        int peer = wish.peer;
+        Member self = met.members().get(rank);
+        Member other = met.members().get(peer);
+        boolean local = self.host().equals(other.host());
+        int streams = wish.streams == 0 ? tuning.streams(local) : wish.streams;
+        long number = callCount.getAndIncrement();
+        Hello hello =
+                new Hello(met.world(), wish.channel, wish.epoch, rank, peer, number, 0, streams);
+        try {
+            return caller.call(hello, candidates(other, local), liveness);
+        } catch (UnreachableException e) {
+            liveness.check(); // a peer that is known to be gone is the better story
+            Optional<Verdict.Unwelcome> unwelcome = verdict(e);
+            if (unwelcome.isPresent()) {
+                String why = unwelcome.get().getMessage();
+                throw new LinkBrokenException(peer, "calling rank " + peer + ": " + why, e);
+            }
+            throw new ConfigurationException(
+                    """
+                    opening a TCP link from rank %d (%s) to rank %d (%s): no address leads there
+                    %s
+                    Check that no firewall stands between the two hosts."""
+                            .formatted(rank, self.host(), peer, other.host(), e.getMessage()),
+                    e);
+        } catch (IOException e) {
+            throw new LinkBrokenException(
+                    peer, "calling rank " + peer + " broke off: " + e.getMessage(), e);
+        }
+    }
+
+    /// Loopback leads to the caller's own host, so it is of use there only. Where a host has
+    /// nothing else, it must be the only host, whatever names its ranks give it.
+    private static List<InetSocketAddress> candidates(Member other, boolean local) {
+        List<InetSocketAddress> useful =
+                other.addresses().stream()
+                        .filter(
+                                each ->
+                                        local
+                                                || each.isUnresolved()
+                                                || !each.getAddress().isLoopbackAddress())
+                        .toList();
+        return useful.isEmpty() ? other.addresses() : useful;
+    }
+
+    /// What the wanted rank itself said, if it was reached.
+    private static Optional<Verdict.Unwelcome> verdict(UnreachableException e) {
+        return e.attempts().stream()
+                .map(attempt -> attempt.failure())
+                .filter(Verdict.Unwelcome.class::isInstance)
+                .map(Verdict.Unwelcome.class::cast)
+                .filter(unwelcome -> unwelcome.verdict() != Verdict.WRONG_RANK)
+                .findFirst();
+    }
+
+    /// Waits as long as the job lives: a rank may come late to its first collective for good
+    /// reasons, and one that cannot reach us fails by itself, of which liveness tells.
+    private List<SocketChannel> awaitCall(
+            Peers met, Wish wish, Liveness liveness, BooleanSupplier current) {
+        Patience patience = new Patience(liveness, Clock.SYSTEM, true);
+        long warnNanos = System.nanoTime() + timeout.toNanos();
+        boolean warned = false;
+        while (true) {
+            List<SocketChannel> streams = calls.take(wish.channel, wish.peer, wish.epoch);
+            if (streams != null) {
+                return streams;
+            }
+            if (!current.getAsBoolean()) {
+                throw TcpLinks.moot(wish.peer);
+            }
+            if (!warned && System.nanoTime() - warnNanos > 0) {
+                warned = true;
+                warnOfWaiting(met.members().get(wish.peer));
+            }
+            patience.pause();
+        }
+    }
+
+    private void warnOfWaiting(Member peer) {
+        LOGGER.log(
+                Level.WARNING,
+                "Rank %d has waited %d s for rank %d (%s) to call: it is busy, or has no way here."
+                        .formatted(rank, timeout.toSeconds(), peer.rank(), peer.host()));
+    }
+}

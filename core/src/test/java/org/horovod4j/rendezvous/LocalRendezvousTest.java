@@ -1,0 +1,148 @@
+package org.horovod4j.rendezvous;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.PeerLostException;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.Loss;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+
+/// Ranks of one JVM that meet, gather, ask and leave.
+final class LocalRendezvousTest {
+    private static final int SIZE = 3;
+
+    private final LocalRendezvous rendezvous = new LocalRendezvous(SIZE);
+    private final List<ControlPlane> seats = new ArrayList<>();
+    private final List<News> news = new ArrayList<>();
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+
+    LocalRendezvousTest() throws Exception {
+        List<Future<?>> joining = new ArrayList<>();
+        for (int rank = 0; rank < SIZE; rank++) {
+            ControlPlane seat = rendezvous.controlPlane(rank);
+            News listener = new News(rank);
+            seats.add(seat);
+            news.add(listener);
+            joining.add(threads.submit(() -> seat.join(Ranks.card(listener.rank), listener)));
+        }
+        for (Future<?> each : joining) {
+            each.get();
+        }
+    }
+
+    /// What a rank has heard.
+    private static final class News implements ControlPlane.Listener {
+        private final int rank;
+        private final BlockingQueue<Loss> losses = new LinkedBlockingQueue<>();
+
+        News(int rank) {
+            this.rank = rank;
+        }
+
+        @Override
+        public void lost(Loss loss) {
+            losses.add(loss);
+        }
+
+        @Override
+        public byte[] describe() {
+            return ("rank " + rank).getBytes(UTF_8);
+        }
+    }
+
+    @AfterEach
+    void end() {
+        threads.close();
+    }
+
+    @Test
+    void aTopicServesAgainAndAgainAndLeavesNothing() throws Exception {
+        List<Future<?>> gathering = new ArrayList<>();
+        for (ControlPlane seat : seats) {
+            int rank = seats.indexOf(seat);
+            gathering.add(
+                    threads.submit(
+                            () -> {
+                                for (int round = 0; round < 1000; round++) {
+                                    assertThat(seat.gather("set", share(rank, round)))
+                                            .usingRecursiveComparison()
+                                            .isEqualTo(
+                                                    List.of(
+                                                            share(0, round),
+                                                            share(1, round),
+                                                            share(2, round)));
+                                }
+                            }));
+        }
+        for (Future<?> each : gathering) {
+            each.get();
+        }
+        assertThat(rendezvous.openGathers()).isZero();
+    }
+
+    @Test
+    void aLossEndsAGatherAndLeavesNothing() {
+        Future<?> waiting = threads.submit(() -> seats.getFirst().gather("set", new byte[1]));
+        await().until(() -> rendezvous.openGathers() == 1);
+        seats.getLast().leave(Map.of(), false, "fell over");
+
+        assertThatThrownBy(waiting::get)
+                .cause()
+                .isInstanceOf(PeerLostException.class)
+                .hasMessageContaining("gather of 'set': rank 2 (host2) is gone: fell over");
+        assertThatThrownBy(() -> seats.getFirst().gather("next", new byte[1]))
+                .isInstanceOf(PeerLostException.class);
+        assertThat(rendezvous.openGathers()).isZero();
+    }
+
+    @Test
+    void anOrderlyLeaveEndsAGatherAndIsToldWithItsOperations() throws Exception {
+        seats.getLast().leave(Map.of(0, 7L), true, "called shutdown");
+
+        assertThatThrownBy(() -> seats.getFirst().gather("set", new byte[1]))
+                .isInstanceOf(ShutDownException.class)
+                .hasMessageContaining("rank 2 on host2 called shutdown");
+        Loss heard = news.getFirst().losses.take();
+        assertThat(heard.completed(0)).isEqualTo(7);
+        assertThat(heard.completed(1)).isZero();
+        assertThat(news.getLast().losses).as("the leaver hears nothing").isEmpty();
+    }
+
+    @Test
+    void stoppingEndsTheOwnGather() {
+        Future<?> waiting = threads.submit(() -> seats.getFirst().gather("set", new byte[1]));
+        await().until(() -> rendezvous.openGathers() == 1);
+        seats.getFirst().stop();
+
+        assertThatThrownBy(waiting::get).cause().isInstanceOf(ShutDownException.class);
+        assertThat(rendezvous.openGathers()).isZero();
+    }
+
+    @Test
+    void aSurveyHearsAllButThoseThatLeft() {
+        assertThat(SurveyTest.texts(seats.get(1).survey()))
+                .containsExactly("rank 0", "rank 1", "rank 2");
+        seats.getFirst().leave(Map.of(), true, "called shutdown");
+        assertThat(SurveyTest.texts(seats.get(1).survey()))
+                .containsExactly(null, "rank 1", "rank 2");
+    }
+
+    private static byte[] share(int rank, int round) {
+        return new byte[] {(byte) rank, (byte) round};
+    }
+}
