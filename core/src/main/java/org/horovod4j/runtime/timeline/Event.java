@@ -1,0 +1,21 @@
+package org.horovod4j.runtime.timeline;
+
+/// What a [Recorder] was told, and when, on its way to the writer.
+sealed interface Event {
+    record Submitted(String tensor, String op, long nanos) implements Event {}
+
+    record Reported(String tensor, int rank, long nanos) implements Event {}
+
+    record Agreed(String tensor, long nanos) implements Event {}
+
+    record Failed(String tensor, String reason, long nanos) implements Event {}
+
+    record Began(Collective collective, long nanos) implements Event {}
+
+    record Activity(Collective collective, String name, long beginNanos, long endNanos)
+            implements Event {}
+
+    record Ended(Collective collective, long nanos) implements Event {}
+
+    record Cycle(long nanos) implements Event {}
+}

@@ -1,0 +1,113 @@
+package org.horovod4j.runtime.timeline;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/// Records as events of Java Flight Recorder. Got from [Recorder#jfr], which asks first whether there is one.
+///
+/// Activities and the reports of single ranks are left to the [Timeline]: the former lie in the past when
+/// they are told, and the flight recorder takes no times but its own.
+final class JfrRecorder implements Recorder {
+    private final int rank;
+
+    // Asking one that exists allocates nothing, and does not start the flight recorder as asking
+    // for
+    // an event type would.
+    private final CollectiveEvent collectives = new CollectiveEvent();
+    private final NegotiationEvent negotiations = new NegotiationEvent();
+    private final CycleEvent cycles = new CycleEvent();
+
+    private final Map<String, NegotiationEvent> waiting = new ConcurrentHashMap<>();
+
+    /// By process set: each runs one collective at a time.
+    private final Map<Integer, CollectiveEvent> running = new ConcurrentHashMap<>();
+
+    JfrRecorder(int rank) {
+        this.rank = rank;
+    }
+
+    @Override
+    public boolean isOn() {
+        return collectives.isEnabled() || negotiations.isEnabled() || cycles.isEnabled();
+    }
+
+    @Override
+    public void submitted(String tensor, String op) {
+        NegotiationEvent event = new NegotiationEvent();
+        if (event.isEnabled()) {
+            event.begin();
+            event.rank = rank;
+            event.tensor = tensor;
+            event.op = op;
+            waiting.put(tensor, event);
+        }
+    }
+
+    @Override
+    public void reported(String tensor, int rank) {}
+
+    @Override
+    public void agreed(String tensor) {
+        commit(waiting.remove(tensor));
+    }
+
+    @Override
+    public void failed(String tensor, String reason) {
+        NegotiationEvent event = waiting.remove(tensor);
+        if (event != null) {
+            event.error = reason;
+            commit(event);
+        }
+    }
+
+    @Override
+    public void began(Collective collective) {
+        if (!waiting.isEmpty()) {
+            // Those of a locked plan, on which nobody had to agree.
+            collective.tensors().forEach(this::agreed);
+        }
+        CollectiveEvent event = new CollectiveEvent();
+        if (event.isEnabled()) {
+            event.begin();
+            running.put(collective.processSet(), event);
+        }
+    }
+
+    @Override
+    public void activity(Collective collective, String name, long beginNanos, long endNanos) {}
+
+    @Override
+    public void ended(Collective collective) {
+        CollectiveEvent event = running.remove(collective.processSet());
+        if (event != null) {
+            event.end();
+            describe(collective, event);
+            event.commit();
+        }
+    }
+
+    @Override
+    public void cycle() {
+        CycleEvent event = new CycleEvent();
+        event.rank = rank;
+        event.commit();
+    }
+
+    private void describe(Collective collective, CollectiveEvent event) {
+        event.rank = rank;
+        event.op = collective.op();
+        event.tensors = collective.tensors().size();
+        event.firstTensor = event.tensors == 0 ? "" : collective.tensors().getFirst();
+        event.bytes = collective.byteSize();
+        event.processSet = collective.processSet();
+        event.locked = collective.locked();
+    }
+
+    private static void commit(@Nullable NegotiationEvent event) {
+        if (event != null) {
+            event.commit();
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package org.horovod4j.runtime.timeline;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+
+/// The writing of one file, from its header to its end, on a thread of its own.
+final class Recording {
+    private static final Logger LOGGER = System.getLogger(Recording.class.getName());
+
+    /// Some seconds of a busy job; about 4 MB when full.
+    static final int QUEUE_CAPACITY = 1 << 16;
+
+    /// Events wait this long for each other, so that nobody who records needs to wake the writer.
+    private static final Duration PAUSE = Duration.ofMillis(20);
+
+    /// A disk that takes longer to write what is left is not waited for.
+    private static final Duration LAST_WRITE = Duration.ofSeconds(30);
+
+    private final EventQueue queue = new EventQueue(QUEUE_CAPACITY, this::hurry);
+    private final boolean markCycles;
+    private final TraceWriter writer;
+    private final Path path;
+    private final Consumer<Recording> over;
+    private final Thread thread;
+
+    private volatile boolean ending;
+
+    /// @param over told by the writing thread when it ends, whether asked to or not
+    Recording(TraceFile file, TraceOwner owner, boolean markCycles, Consumer<Recording> over)
+            throws IOException {
+        this.markCycles = markCycles;
+        this.path = file.path();
+        this.over = over;
+        this.writer = new TraceWriter(queue, file, owner, System::nanoTime);
+        this.thread =
+                Thread.ofPlatform()
+                        .name("hvd-timeline-" + owner.rank())
+                        .daemon()
+                        .unstarted(this::work);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    boolean marksCycles() {
+        return markCycles;
+    }
+
+    void record(Event event) {
+        queue.offer(event);
+    }
+
+    /// Writes what was recorded before this call, ends the file and waits until that is done.
+    void end() {
+        ending = true;
+        hurry();
+        boolean interrupted = false;
+        boolean ended = false;
+        long deadline = System.nanoTime() + LAST_WRITE.toNanos();
+        while (!ended && System.nanoTime() - deadline < 0) {
+            try {
+                ended = thread.join(Duration.ofNanos(deadline - System.nanoTime()));
+            } catch (InterruptedException e) {
+                // The file is wanted all the same: the caller hears of the interrupt afterwards.
+                interrupted = true;
+            }
+        }
+        if (!ended) {
+            LOGGER.log(
+                    Level.WARNING,
+                    "timeline {0}: not written to its end within {1} s, going on without",
+                    path,
+                    LAST_WRITE.toSeconds());
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void hurry() {
+        LockSupport.unpark(thread);
+    }
+
+    private void work() {
+        try (writer) {
+            while (!ending && !writer.isFull()) {
+                if (writer.doWork() == 0) {
+                    LockSupport.parkNanos(PAUSE.toNanos());
+                }
+            }
+        } catch (IOException e) {
+            tellWhyItEnds(e.toString());
+        } finally {
+            over.accept(this);
+        }
+        if (writer.isFull()) {
+            tellWhyItEnds("it has reached its limit of bytes, see HOROVOD_TIMELINE_MAX_BYTES");
+        }
+    }
+
+    private void tellWhyItEnds(String reason) {
+        LOGGER.log(Level.WARNING, "timeline {0}: recording has ended: {1}", path, reason);
+    }
+}

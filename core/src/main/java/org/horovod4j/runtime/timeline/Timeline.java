@@ -1,0 +1,152 @@
+package org.horovod4j.runtime.timeline;
+
+import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+
+/// Records into a trace file that Perfetto and `chrome://tracing` show, while it is started.
+///
+/// The file can be opened at any moment. Whoever records is never held up: a thread of its own writes,
+/// and when that cannot keep up, operations are left out and the number of lost events is told in the
+/// file.
+public final class Timeline implements Recorder, AutoCloseable {
+    /// No limit on the bytes of a file.
+    public static final long UNLIMITED = Long.MAX_VALUE;
+
+    private final Supplier<TraceOwner> owner;
+    private final long maxBytes;
+
+    /// Null while nothing is recorded.
+    private final AtomicReference<@Nullable Recording> current = new AtomicReference<>();
+
+    /// Recording ends before a file grows larger than `maxBytes`.
+    public Timeline(TraceOwner owner, long maxBytes) {
+        this(() -> owner, maxBytes);
+    }
+
+    /// Like [#Timeline(TraceOwner, long)], with an owner that is asked for with each file: clocks drift.
+    public Timeline(Supplier<TraceOwner> owner, long maxBytes) {
+        if (maxBytes < TraceFile.LEAST_LIMIT) {
+            throw new IllegalArgumentException(
+                    "a timeline of at most %d bytes would hold nothing, allow at least %d"
+                            .formatted(maxBytes, TraceFile.LEAST_LIMIT));
+        }
+        this.owner = owner;
+        this.maxBytes = maxBytes;
+    }
+
+    /// Where `rank` writes its part when all ranks record: `trace.rank3.json` beside `trace.json`.
+    public static Path fileOfRank(Path file, int rank) {
+        String name = String.valueOf(file.getFileName());
+        int dot = name.lastIndexOf('.');
+        int end = dot > 0 ? dot : name.length();
+        return file.resolveSibling(name.substring(0, end) + ".rank" + rank + name.substring(end));
+    }
+
+    /// Whether a recording into `file` goes on, in this process or another of this host.
+    public static boolean isBeingWritten(Path file) {
+        return TraceFile.isBeingWritten(file);
+    }
+
+    /// Records into `file` from now on, and ends the file written so far. Returns when that is done.
+    ///
+    /// @throws ConfigurationException when the file cannot be written; what was recorded before goes on
+    public synchronized void start(Path file, boolean markCycles) {
+        TraceFile next = TraceFile.open(file, maxBytes);
+        // Before the new header: it may be the same file.
+        stop();
+        try {
+            Recording recording = new Recording(next, owner.get(), markCycles, this::isOver);
+            current.set(recording);
+            recording.start();
+        } catch (IOException e) {
+            throw new ConfigurationException(
+                    "cannot write the timeline to %s: %s".formatted(file, e), close(next, e));
+        }
+    }
+
+    private static IOException close(TraceFile file, IOException cause) {
+        try {
+            file.close();
+        } catch (IOException e) {
+            cause.addSuppressed(e);
+        }
+        return cause;
+    }
+
+    /// Ends the file, and returns when it is complete. Does nothing when nothing is recorded.
+    public synchronized void stop() {
+        Recording recording = current.getAndSet(null);
+        if (recording != null) {
+            recording.end();
+        }
+    }
+
+    @Override
+    public void close() {
+        stop();
+    }
+
+    private void isOver(Recording recording) {
+        current.compareAndSet(recording, null);
+    }
+
+    @Override
+    public boolean isOn() {
+        return current.get() != null;
+    }
+
+    @Override
+    public void submitted(String tensor, String op) {
+        record(new Event.Submitted(tensor, op, System.nanoTime()));
+    }
+
+    @Override
+    public void reported(String tensor, int rank) {
+        record(new Event.Reported(tensor, rank, System.nanoTime()));
+    }
+
+    @Override
+    public void agreed(String tensor) {
+        record(new Event.Agreed(tensor, System.nanoTime()));
+    }
+
+    @Override
+    public void failed(String tensor, String reason) {
+        record(new Event.Failed(tensor, reason, System.nanoTime()));
+    }
+
+    @Override
+    public void began(Collective collective) {
+        record(new Event.Began(collective, System.nanoTime()));
+    }
+
+    @Override
+    public void activity(Collective collective, String name, long beginNanos, long endNanos) {
+        record(new Event.Activity(collective, name, beginNanos, endNanos));
+    }
+
+    @Override
+    public void ended(Collective collective) {
+        record(new Event.Ended(collective, System.nanoTime()));
+    }
+
+    @Override
+    public void cycle() {
+        Recording recording = current.get();
+        if (recording != null && recording.marksCycles()) {
+            recording.record(new Event.Cycle(System.nanoTime()));
+        }
+    }
+
+    private void record(Event event) {
+        Recording recording = current.get();
+        if (recording != null) {
+            recording.record(event);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package org.horovod4j.runtime.timeline;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+final class JfrRecorderTest {
+    @TempDir Path folder;
+
+    private final Recorder recorder = Recorder.jfr(7);
+
+    @Test
+    void aFlightRecordingHoldsCollectivesNegotiationsAndCycles() throws IOException {
+        Path file = folder.resolve("flight.jfr");
+        try (Recording recording = new Recording()) {
+            recording.start();
+            assertThat(recorder.isOn()).isTrue();
+            recorder.cycle();
+            Work.negotiateAndRun(recorder, "w");
+            recorder.submitted("a", "ALLREDUCE");
+            recorder.submitted("b", "ALLREDUCE");
+            Work.run(recorder, Work.lockedAllreduce("a", "b"));
+            recorder.submitted("wrong", "BROADCAST");
+            recorder.failed("wrong", "no such root");
+            recording.stop();
+            recording.dump(file);
+        }
+        List<RecordedEvent> events = RecordingFile.readAllEvents(file);
+
+        List<RecordedEvent> collectives = named(events, "org.horovod4j.Collective");
+        assertThat(collectives).hasSize(2);
+        RecordedEvent fused = collectives.getLast();
+        assertThat(fused.getInt("rank")).isEqualTo(7);
+        assertThat(fused.getString("op")).isEqualTo("ALLREDUCE");
+        assertThat(fused.getInt("tensors")).isEqualTo(2);
+        assertThat(fused.getString("firstTensor")).isEqualTo("a");
+        assertThat(fused.getLong("bytes")).isEqualTo(48);
+        assertThat(fused.getInt("processSet")).isZero();
+        assertThat(fused.getBoolean("locked")).isTrue();
+        assertThat(fused.getDuration()).isPositive();
+        assertThat(fused.getEventType().getCategoryNames()).containsExactly("Horovod4J");
+
+        List<RecordedEvent> negotiations = named(events, "org.horovod4j.Negotiation");
+        assertThat(negotiations)
+                .extracting(event -> event.getString("tensor"))
+                .containsExactlyInAnyOrder("w", "a", "b", "wrong");
+        assertThat(negotiations)
+                .filteredOn(event -> event.getString("tensor").equals("wrong"))
+                .singleElement()
+                .satisfies(event -> assertThat(event.getString("error")).isEqualTo("no such root"));
+        assertThat(named(events, "org.horovod4j.Cycle")).hasSize(1);
+    }
+
+    private static List<RecordedEvent> named(List<RecordedEvent> events, String name) {
+        return events.stream()
+                .filter(event -> event.getEventType().getName().equals(name))
+                .toList();
+    }
+
+    @Test
+    void itIsOnWhileSomeRecordingWantsItsEvents() {
+        assertThat(recorder.isOn()).isFalse();
+        try (Recording recording = new Recording()) {
+            recording.disable("org.horovod4j.Collective");
+            recording.disable("org.horovod4j.Negotiation");
+            recording.disable("org.horovod4j.Cycle");
+            recording.start();
+            assertThat(recorder.isOn()).isFalse();
+            recording.enable("org.horovod4j.Cycle");
+            assertThat(recorder.isOn()).isTrue();
+        }
+        assertThat(recorder.isOn()).isFalse();
+    }
+
+    /// Prints what a Java without the flight recorder gets.
+    static final class WithoutJfr {
+        public static void main(String[] arguments) {
+            System.out.println(Recorder.jfr(0).equals(Recorder.NONE) ? "none" : "some");
+        }
+    }
+
+    @Test
+    void aJavaWithoutTheFlightRecorderRecordsNothing() throws Exception {
+        assertThat(OtherJava.run("", WithoutJfr.class, "--limit-modules", "java.base"))
+                .isEqualTo("none");
+    }
+}

@@ -1,0 +1,301 @@
+package org.horovod4j.runtime.timeline;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.horovod4j.runtime.timeline.ReadTrace.arguments;
+import static org.horovod4j.runtime.timeline.ReadTrace.number;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.math.BigDecimal;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+
+/// The writer by hand, with neither thread nor real time.
+final class TraceWriterTest {
+    private static final int CAPACITY = 64;
+    private static final long MICRO = 1000;
+    private static final TraceOwner OWNER = new TraceOwner(0, "host-a", 0);
+
+    @TempDir Path folder;
+
+    private final EventQueue queue = new EventQueue(CAPACITY, () -> {});
+    private long now = 5_000_000_000L;
+    private Path file;
+    private TraceWriter writer;
+
+    @BeforeEach
+    void open() throws IOException {
+        open(Timeline.UNLIMITED);
+    }
+
+    private void open(long limit) throws IOException {
+        file = folder.resolve("trace.json");
+        writer = new TraceWriter(queue, TraceFile.open(file, limit), OWNER, () -> now);
+    }
+
+    private long later(long micros) {
+        now += micros * MICRO;
+        return now;
+    }
+
+    private void write(Event... events) throws IOException {
+        for (Event event : events) {
+            queue.offer(event);
+        }
+        writer.doWork();
+    }
+
+    private ReadTrace closed() throws IOException {
+        writer.close();
+        ReadTrace trace = ReadTrace.of(file);
+        trace.assertNested();
+        return trace;
+    }
+
+    @Test
+    void theFileIsCompleteAfterEveryEvent() throws IOException {
+        Collective collective = Work.allreduce("w");
+        List<Event> events =
+                List.of(
+                        new Event.Submitted("w", "ALLREDUCE", later(1)),
+                        new Event.Reported("w", 0, later(1)),
+                        new Event.Agreed("w", later(1)),
+                        new Event.Began(collective, later(1)),
+                        new Event.Activity(collective, "SHM_ALLREDUCE", now, later(1)),
+                        new Event.Ended(collective, later(1)),
+                        new Event.Cycle(later(1)));
+        assertThat(ReadTrace.of(file).notices("process_name")).hasSize(1);
+        long length = Files.size(file);
+        for (Event event : events) {
+            write(event);
+            assertThat(ReadTrace.of(file).events()).isNotEmpty();
+        }
+        assertThat(Files.size(file)).isGreaterThan(length);
+        closed();
+    }
+
+    @Test
+    void aTensorNegotiatesQueuesAndRuns() throws IOException {
+        Collective collective = Work.allreduce("w");
+        write(
+                new Event.Submitted("w", "ALLREDUCE", later(10)),
+                new Event.Reported("w", 0, later(1)),
+                new Event.Reported("w", 1, later(4)),
+                new Event.Agreed("w", later(5)),
+                new Event.Began(collective, later(7)),
+                new Event.Activity(collective, "SHM_ALLREDUCE", now, later(2)),
+                new Event.Activity(collective, "TCP_ALLREDUCE", now, later(3)),
+                new Event.Ended(collective, later(0)));
+        ReadTrace trace = closed();
+        assertThat(trace.on("w", "X"))
+                .containsExactly("NEGOTIATE_ALLREDUCE", "0", "1", "QUEUE", "ALLREDUCE");
+        assertTimes(trace.only("w", "NEGOTIATE_ALLREDUCE"), 10, 10);
+        assertTimes(trace.only("w", "1"), 15, 0);
+        assertTimes(trace.only("w", "QUEUE"), 20, 7);
+        assertTimes(trace.only("w", "ALLREDUCE"), 27, 5);
+        assertThat(arguments(trace.only("w", "ALLREDUCE")))
+                .containsEntry("dtype", "float32")
+                .containsEntry("shape", "[2, 3]");
+        assertThat(trace.on("process set 0", "X"))
+                .containsExactly("ALLREDUCE", "SHM_ALLREDUCE", "TCP_ALLREDUCE");
+        assertTimes(trace.only("process set 0", "TCP_ALLREDUCE"), 29, 3);
+        assertThat(arguments(trace.only("process set 0", "ALLREDUCE")))
+                .containsEntry("first", "w")
+                .containsEntry("bytes", BigDecimal.valueOf(24))
+                .containsEntry("locked", false);
+    }
+
+    private static void assertTimes(
+            java.util.Map<String, Object> event, long beginMicros, long micros) {
+        assertThat(number(event, "ts"))
+                .as("begin of %s", event)
+                .isEqualByComparingTo("" + beginMicros);
+        assertThat(number(event, "dur"))
+                .as("length of %s", event)
+                .isEqualByComparingTo("" + micros);
+    }
+
+    @Test
+    void timesAreKeptToAnEighthOfAMicrosecond() throws IOException {
+        now += 1_387;
+        write(new Event.Reported("w", 0, now));
+        assertThat(number(closed().only("w", "0"), "ts")).isEqualByComparingTo("1.375");
+    }
+
+    @Test
+    void inALockedPlanATensorWaitsForTheOthersOfItsBundle() throws IOException {
+        Collective both = Work.lockedAllreduce("a", "b");
+        write(
+                new Event.Submitted("a", "ALLREDUCE", later(1)),
+                new Event.Submitted("b", "ALLREDUCE", later(5)),
+                new Event.Began(both, later(1)),
+                new Event.Ended(both, later(3)));
+        ReadTrace trace = closed();
+        assertThat(trace.on("a", "X")).containsExactly("WAIT_FOR_OTHER_TENSOR_DATA", "ALLREDUCE");
+        assertTimes(trace.only("a", "WAIT_FOR_OTHER_TENSOR_DATA"), 1, 6);
+        assertTimes(trace.only("b", "WAIT_FOR_OTHER_TENSOR_DATA"), 6, 1);
+        assertThat(trace.on("process set 0", "X")).containsExactly("ALLREDUCE");
+    }
+
+    @Test
+    void theNegotiationBeginsWithTheFirstRankThatIsReady() throws IOException {
+        write(
+                new Event.Reported("w", 1, later(1)),
+                new Event.Submitted("w", "ALLREDUCE", later(9)),
+                new Event.Reported("w", 0, now),
+                new Event.Agreed("w", later(1)));
+        assertTimes(closed().only("w", "NEGOTIATE_ALLREDUCE"), 1, 10);
+    }
+
+    @Test
+    void aRankMayAskForTheNextOperationWhileThisOneRuns() throws IOException {
+        Collective collective = Work.allreduce("w");
+        write(
+                new Event.Began(collective, later(1)),
+                new Event.Reported("w", 1, later(2)),
+                new Event.Ended(collective, later(2)),
+                new Event.Submitted("w", "ALLREDUCE", later(3)),
+                new Event.Agreed("w", later(1)));
+        ReadTrace trace = closed();
+        assertThat(trace.on("w", "X"))
+                .containsExactly("ALLREDUCE", "1", "NEGOTIATE_ALLREDUCE", "QUEUE");
+        assertTimes(trace.only("w", "NEGOTIATE_ALLREDUCE"), 5, 4);
+    }
+
+    @Test
+    void aFailedNegotiationTellsWhy() throws IOException {
+        write(
+                new Event.Submitted("w", "ALLREDUCE", later(1)),
+                new Event.Failed("w", "shapes \"differ\"", later(2)),
+                new Event.Submitted("w", "ALLGATHER", later(3)),
+                new Event.Agreed("w", later(4)));
+        ReadTrace trace = closed();
+        assertThat(arguments(trace.only("w", "NEGOTIATE_ALLREDUCE")))
+                .containsEntry("error", "shapes \"differ\"");
+        assertTimes(trace.only("w", "NEGOTIATE_ALLGATHER"), 6, 4);
+    }
+
+    @Test
+    void aJobThatHangsShowsWhereInAFileThatIsNotClosed() throws IOException {
+        write(new Event.Submitted("w", "ALLREDUCE", now));
+        now += TraceWriter.LONG.toNanos() + 1;
+        writer.doWork();
+        assertThat(ReadTrace.of(file).on("w", "B")).containsExactly("NEGOTIATE_ALLREDUCE");
+
+        write(new Event.Agreed("w", later(1)));
+        ReadTrace trace = closed();
+        assertThat(trace.eventsOn("w", "E")).hasSize(1);
+        assertThat(trace.on("w", "X")).containsExactly("QUEUE");
+    }
+
+    @Test
+    void whatIsOpenWhenTheFileEndsEndsWithIt() throws IOException {
+        write(
+                new Event.Submitted("w", "ALLREDUCE", later(1)),
+                new Event.Began(Work.allreduce("v"), later(1)));
+        later(5);
+        ReadTrace trace = closed();
+        assertTimes(trace.only("w", "NEGOTIATE_ALLREDUCE"), 1, 6);
+        assertThat(arguments(trace.only("v", "ALLREDUCE"))).containsEntry("unfinished", true);
+    }
+
+    @Test
+    void whatDoesNotFitInTheQueueIsLeftOutAndCounted() throws IOException {
+        Collective lost = Work.allreduce("w");
+        queue.offer(new Event.Began(lost, later(1)));
+        for (int i = 1; i < CAPACITY + 10; i++) {
+            queue.offer(new Event.Reported("other", 0, later(1)));
+        }
+        queue.offer(new Event.Ended(lost, later(1)));
+        writer.doWork();
+
+        Collective next = Work.lockedAllreduce("w");
+        write(
+                new Event.Submitted("w", "ALLREDUCE", later(1)),
+                new Event.Began(next, later(1)),
+                new Event.Ended(next, later(1)));
+        ReadTrace trace = closed();
+        assertThat(trace.on("w", "XB")).containsExactly("WAIT_FOR_OTHER_TENSOR_DATA", "ALLREDUCE");
+        assertThat(trace.on("process set 0", "XB")).containsExactly("ALLREDUCE");
+        assertThat(trace.notices("EVENTS_LOST"))
+                .singleElement()
+                .satisfies(
+                        notice ->
+                                assertThat(arguments(notice))
+                                        .containsEntry("events", BigDecimal.valueOf(11)));
+    }
+
+    @Test
+    void aProgramThatInventsNamesGetsNoMoreRowsThanAViewerCanBear() throws IOException {
+        for (int i = 0; i < Rows.MOST_TENSORS + 20; i++) {
+            write(new Event.Submitted("allreduce." + i, "ALLREDUCE", later(1)));
+        }
+        Collective last = Work.allreduce("allreduce." + (Rows.MOST_TENSORS + 19));
+        write(new Event.Began(last, later(1)), new Event.Ended(last, later(1)));
+        ReadTrace trace = closed();
+        assertThat(trace.notices("NO_MORE_ROWS")).hasSize(1);
+        assertThat(trace.notices("process_sort_index")).hasSize(2 + Rows.MOST_TENSORS);
+        assertThat(trace.on("process set 0", "X")).containsExactly("ALLREDUCE");
+    }
+
+    @Test
+    void aFullFileSaysSoAndIsNoLargerThanItMayBe() throws IOException {
+        writer.close();
+        open(TraceFile.LEAST_LIMIT);
+        write(new Event.Submitted("slow", "ALLREDUCE", now));
+        now += TraceWriter.LONG.toNanos() + 1;
+        for (int i = 0; !writer.isFull(); i++) {
+            assertThat(i).isLessThan(10_000);
+            write(new Event.Reported("w", i, later(1)));
+            assertThat(Files.size(file)).isLessThanOrEqualTo(TraceFile.LEAST_LIMIT);
+        }
+        ReadTrace trace = closed();
+        assertThat(Files.size(file))
+                .isBetween(TraceFile.LEAST_LIMIT * 3 / 4, TraceFile.LEAST_LIMIT);
+        assertThat(trace.eventsOn("slow", "E")).hasSize(1);
+        assertThat(trace.notices("TIMELINE_FULL"))
+                .singleElement()
+                .satisfies(
+                        notice ->
+                                assertThat(arguments(notice))
+                                        .containsEntry(
+                                                "bytes",
+                                                BigDecimal.valueOf(TraceFile.LEAST_LIMIT)));
+    }
+
+    @ParameterizedTest(name = "seed {0}")
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+    void slicesNeverOverlapWhateverIsTold(long seed) throws IOException {
+        Random random = new Random(seed);
+        for (int i = 0; i < 3000; i++) {
+            write(randomEvent(random));
+            later(random.nextInt(10) == 0 ? 400_000 : random.nextInt(3));
+        }
+        assertThat(closed().events()).hasSizeGreaterThan(1000);
+    }
+
+    private Event randomEvent(Random random) {
+        String tensor = "t" + random.nextInt(4);
+        Collective collective =
+                random.nextBoolean() ? Work.allreduce(tensor, "t0x") : Work.lockedAllreduce(tensor);
+        // Threads read the clock before they record, so times may come in the wrong order.
+        long nanos = now - random.nextInt(5) * MICRO;
+        return switch (random.nextInt(8)) {
+            case 0 -> new Event.Submitted(tensor, "ALLREDUCE", nanos);
+            case 1 -> new Event.Reported(tensor, random.nextInt(4), nanos);
+            case 2 -> new Event.Agreed(tensor, nanos);
+            case 3 -> new Event.Failed(tensor, "no reason", nanos);
+            case 4 -> new Event.Began(collective, nanos);
+            case 5 -> new Event.Activity(collective, "SHM_ALLREDUCE", now, now);
+            case 6 -> new Event.Ended(collective, nanos);
+            default -> new Event.Cycle(nanos);
+        };
+    }
+}
