@@ -1,0 +1,275 @@
+package org.horovod4j.runtime.autotune;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.AutotuneSettings;
+import org.horovod4j.spi.Tuning;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+
+/// Turns the knobs of a running job until it has found out which tuning is fastest, or that the defaults
+/// are fast enough. Runs on the coordinator alone, which tells the other ranks.
+///
+/// | phase   | tunings                                    | samples                                 |
+/// |---------|--------------------------------------------|-----------------------------------------|
+/// | warm-up | the defaults                               | [AutotuneSettings#warmupSamples]        |
+/// | search  | the defaults, then what looks promising    | [AutotuneSettings#maxSamples] at most   |
+/// | compare | the defaults and the best found, by turns  | 8 to 16, or none if the defaults lead   |
+///
+/// A tuning is taken only when the comparison shows that it beats the defaults by more than the noise,
+/// so that nobody is slower for having searched. Not safe for use by several threads.
+public final class Autotuner {
+    /// Any number would do; the same scores shall lead to the same tunings.
+    private static final long SEED = 4_14;
+
+    /// Steps that do not count after a change: the ranks negotiate anew, and lock their plan after two
+    /// equal steps.
+    private static final int SETTLING_STEPS = 3;
+
+    private final AutotuneSettings settings;
+    private final Tuning defaults;
+    private final Space space;
+    private final Consumer<String> progress;
+    private final AutotuneLog log;
+    private final BayesianSearch search;
+    private final Comparison comparison = new Comparison();
+
+    private Phase phase = Phase.WARMUP;
+    private Tuning current;
+    private Tuning best;
+    private Sample sample;
+    private int samples;
+
+    private enum Phase {
+        WARMUP,
+        SEARCH,
+        COMPARE,
+        DONE
+    }
+
+    /// Starts a search, or takes over what an earlier run has saved: see [#current].
+    ///
+    /// @param defaults what is in use now, with the knobs that the user has fixed
+    /// @param space which knobs may be turned
+    /// @param progress gets a line for each sample and one for the result
+    /// @throws ConfigurationException when a file cannot be written, or a saved tuning is damaged
+    public Autotuner(
+            AutotuneSettings settings, Tuning defaults, Space space, Consumer<String> progress) {
+        this(settings, defaults, space, progress, SEED);
+    }
+
+    Autotuner(
+            AutotuneSettings settings,
+            Tuning defaults,
+            Space space,
+            Consumer<String> progress,
+            long seed) {
+        this.settings = settings;
+        this.defaults = defaults;
+        this.space = space;
+        this.progress = progress;
+        this.current = defaults;
+        this.best = defaults;
+        this.log = new AutotuneLog(settings.enabled() ? settings.log() : null, progress);
+        this.search =
+                new BayesianSearch(
+                        new Grid(space, defaults),
+                        defaults,
+                        settings.maxSamples(),
+                        settings.noise(),
+                        seed);
+        this.sample = new Sample(settings.stepsPerSample(), 0);
+        begin();
+    }
+
+    private void begin() {
+        if (!settings.enabled()) {
+            phase = Phase.DONE;
+        } else if (space.free().isEmpty()) {
+            phase = Phase.DONE;
+            progress.accept("autotune: nothing to search, every knob is fixed or without effect");
+        } else if (!reuse()) {
+            phase = settings.warmupSamples() > 0 ? Phase.WARMUP : Phase.SEARCH;
+        }
+    }
+
+    private boolean reuse() {
+        Path file = settings.file();
+        if (file == null) {
+            return false;
+        }
+        Optional<SavedTuning> saved = SavedTuning.read(file);
+        Optional<String> misfit = saved.flatMap(found -> found.misfit(space, defaults));
+        misfit.ifPresent(
+                why -> progress.accept("autotune: %s is not used: %s".formatted(file, why)));
+        if (saved.isEmpty() || misfit.isPresent()) {
+            SavedTuning.checkWritable(file);
+            return false;
+        }
+        phase = Phase.DONE;
+        current = saved.get().tuning();
+        best = current;
+        progress.accept("autotune: %s, from %s".formatted(show(best), file));
+        log.row("best", best, saved.get().score());
+        return true;
+    }
+
+    /// The tuning to use now.
+    public Tuning current() {
+        return current;
+    }
+
+    /// The best known so far; when done, the one that stays.
+    public Tuning best() {
+        return best;
+    }
+
+    /// Whether the tuning stays as it is.
+    public boolean isDone() {
+        return phase == Phase.DONE;
+    }
+
+    /// Hears of a training step that used the [#current] tuning.
+    ///
+    /// @param bytes what was reduced
+    /// @param nanos how long the step took
+    /// @return the tuning to use from now on when it changes, else null
+    public @Nullable Tuning step(long bytes, long nanos) {
+        if (isDone() || !sample.add(bytes, nanos)) {
+            return null;
+        }
+        samples++;
+        double score = sample.score();
+        learn(score);
+        report(score);
+        Tuning next = next();
+        boolean changes = !next.equals(current);
+        current = next;
+        sample = new Sample(settings.stepsPerSample(), changes ? SETTLING_STEPS : 0);
+        return changes ? next : null;
+    }
+
+    private void learn(double score) {
+        switch (phase) {
+            case SEARCH -> {
+                search.observe(current, score);
+                best = search.best();
+            }
+            case COMPARE -> comparison.add(score);
+            case WARMUP, DONE -> {} // nothing to learn
+        }
+    }
+
+    private void report(double score) {
+        String name = phase.name().toLowerCase(Locale.ROOT);
+        log.row(name, current, score);
+        progress.accept(
+                String.format(
+                        Locale.ROOT,
+                        "autotune: sample %d of at most %d (%s): %s: %.1f bytes/us; best so far: %s",
+                        samples,
+                        maxSamples(),
+                        name,
+                        show(current),
+                        score,
+                        show(best)));
+    }
+
+    private int maxSamples() {
+        return settings.warmupSamples() + settings.maxSamples() + 2 * Comparison.MAX_PAIRS;
+    }
+
+    private Tuning next() {
+        return switch (phase) {
+            case WARMUP -> warmUp();
+            case SEARCH -> lookFurther();
+            case COMPARE -> compare();
+            case DONE -> current;
+        };
+    }
+
+    private Tuning warmUp() {
+        if (samples == settings.warmupSamples()) {
+            phase = Phase.SEARCH;
+        }
+        return defaults;
+    }
+
+    private Tuning lookFurther() {
+        if (search.samples() < settings.maxSamples()) {
+            return search.next();
+        }
+        if (best.equals(defaults)) {
+            return finish(
+                    defaults, search.score(defaults), "the defaults stay, nothing was faster");
+        }
+        phase = Phase.COMPARE;
+        return compare();
+    }
+
+    private Tuning compare() {
+        return switch (comparison.verdict()) {
+            case UNDECIDED -> comparison.isCandidatesTurn() ? best : defaults;
+            case CANDIDATE ->
+                    finish(
+                            best,
+                            comparison.candidateScore(),
+                            String.format(
+                                    Locale.ROOT,
+                                    "%.1f %% faster than the defaults",
+                                    100 * comparison.gain()));
+            case DEFAULTS ->
+                    finish(
+                            defaults,
+                            comparison.defaultsScore(),
+                            "the defaults stay, nothing was faster by more than the noise");
+        };
+    }
+
+    private Tuning finish(Tuning chosen, double score, String why) {
+        phase = Phase.DONE;
+        best = chosen;
+        log.row("best", chosen, score);
+        String options =
+                space.free().stream()
+                        .map(knob -> knob.variable() + "=" + knob.text(knob.read(chosen)))
+                        .collect(Collectors.joining(" "));
+        progress.accept(
+                String.format(
+                        Locale.ROOT,
+                        "autotune: done after %d samples: %s at %.1f bytes/us: %s; to have it from"
+                                + " the start, without a search: %s",
+                        samples,
+                        show(chosen),
+                        score,
+                        why,
+                        options));
+        save(new SavedTuning(space, chosen, score));
+        return chosen;
+    }
+
+    /// A disk that is full by now costs the result, not the training.
+    private void save(SavedTuning result) {
+        Path file = settings.file();
+        if (file == null) {
+            return;
+        }
+        try {
+            result.write(file);
+            progress.accept("autotune: saved in %s for the next run".formatted(file));
+        } catch (IOException e) {
+            progress.accept("autotune: the result could not be saved in %s: %s".formatted(file, e));
+        }
+    }
+
+    private String show(Tuning tuning) {
+        return space.free().stream()
+                .map(knob -> knob.show(tuning))
+                .collect(Collectors.joining(", "));
+    }
+}

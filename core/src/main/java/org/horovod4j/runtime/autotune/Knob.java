@@ -1,0 +1,208 @@
+package org.horovod4j.runtime.autotune;
+
+import org.horovod4j.spi.Tuning;
+
+import java.math.BigDecimal;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.stream.LongStream;
+
+/// One number of a [Tuning], and the values of it that are worth a try.
+///
+/// The values are a ladder, each twice the one before: what a knob does depends on its order of
+/// magnitude, and people like round numbers. For most knobs 0 is special ("at once", "choose for me");
+/// it stands on the ladder where the value stands that it acts like.
+public enum Knob {
+    FUSION_THRESHOLD("HOROVOD_FUSION_THRESHOLD", 64 * Knob.KIB, 256 * Knob.MIB, 32 * Knob.KIB) {
+        @Override
+        long read(Tuning tuning) {
+            return tuning.fusionThreshold();
+        }
+
+        @Override
+        Tuning turn(Tuning tuning, long value) {
+            return new Tuning(
+                    value,
+                    tuning.cycleTime(),
+                    tuning.roundBytes(),
+                    tuning.ringBytes(),
+                    tuning.streams());
+        }
+    },
+
+    /// In nanoseconds. What is shorter than some 25 microseconds nobody can tell from 0.
+    CYCLE_TIME("HOROVOD_CYCLE_TIME", 25_000, 6_400_000, 25_000) {
+        @Override
+        long read(Tuning tuning) {
+            return tuning.cycleTime().toNanos();
+        }
+
+        @Override
+        Tuning turn(Tuning tuning, long value) {
+            return new Tuning(
+                    tuning.fusionThreshold(),
+                    Duration.ofNanos(value),
+                    tuning.roundBytes(),
+                    tuning.ringBytes(),
+                    tuning.streams());
+        }
+
+        @Override
+        String column() {
+            return "cycle_time_ms";
+        }
+
+        @Override
+        String describe(long value) {
+            return text(value) + " ms";
+        }
+
+        @Override
+        String text(long value) {
+            return BigDecimal.valueOf(value, NANO_DIGITS).stripTrailingZeros().toPlainString();
+        }
+
+        @Override
+        long parse(String text) {
+            return new BigDecimal(text).scaleByPowerOfTen(NANO_DIGITS).longValueExact();
+        }
+    },
+
+    ROUND_BYTES(
+            "HOROVOD_ROUND_BYTES",
+            Tuning.MIN_ROUND_BYTES,
+            Tuning.MAX_ROUND_BYTES,
+            Tuning.MIN_ROUND_BYTES / 2) {
+        @Override
+        long read(Tuning tuning) {
+            return tuning.roundBytes();
+        }
+
+        @Override
+        Tuning turn(Tuning tuning, long value) {
+            return new Tuning(
+                    tuning.fusionThreshold(),
+                    tuning.cycleTime(),
+                    value,
+                    tuning.ringBytes(),
+                    tuning.streams());
+        }
+    },
+
+    /// The cost model, which 0 asks, switches to the ring near half a mebibyte with a few hosts.
+    RING_BYTES("HOROVOD_RING_BYTES", 16 * Knob.KIB, 64 * Knob.MIB, 512 * Knob.KIB) {
+        @Override
+        long read(Tuning tuning) {
+            return tuning.ringBytes();
+        }
+
+        @Override
+        Tuning turn(Tuning tuning, long value) {
+            return new Tuning(
+                    tuning.fusionThreshold(),
+                    tuning.cycleTime(),
+                    tuning.roundBytes(),
+                    value,
+                    tuning.streams());
+        }
+
+        @Override
+        String describe(long value) {
+            return value == 0 ? "auto" : super.describe(value);
+        }
+    },
+
+    /// The transport, which 0 asks, opens four.
+    STREAMS("HOROVOD_TCP_STREAMS", 1, 16, 4) {
+        @Override
+        long read(Tuning tuning) {
+            return tuning.streams();
+        }
+
+        @Override
+        Tuning turn(Tuning tuning, long value) {
+            return new Tuning(
+                    tuning.fusionThreshold(),
+                    tuning.cycleTime(),
+                    tuning.roundBytes(),
+                    tuning.ringBytes(),
+                    Math.toIntExact(value));
+        }
+
+        @Override
+        String describe(long value) {
+            return value == 0 ? "auto" : text(value);
+        }
+
+        @Override
+        long parse(String text) {
+            return Integer.parseInt(text);
+        }
+    };
+
+    private static final long KIB = 1024;
+    private static final long MIB = 1024 * KIB;
+    private static final int NANO_DIGITS = 6;
+
+    private final String variable;
+    private final long least;
+    private final long most;
+    private final long zeroActsLike;
+
+    Knob(String variable, long least, long most, long zeroActsLike) {
+        this.variable = variable;
+        this.least = least;
+        this.most = most;
+        this.zeroActsLike = zeroActsLike;
+    }
+
+    abstract long read(Tuning tuning);
+
+    /// The same tuning with this knob at `value`.
+    abstract Tuning turn(Tuning tuning, long value);
+
+    /// The values to try, upwards.
+    LongStream ladder() {
+        return LongStream.iterate(least, value -> value <= most, value -> 2 * value)
+                .map(value -> value == zeroActsLike ? 0 : value);
+    }
+
+    /// Where a value stands on the logarithmic scale.
+    double place(long value) {
+        return Math.log((double) (value == 0 ? zeroActsLike : value));
+    }
+
+    /// The option that fixes this knob.
+    public String variable() {
+        return variable;
+    }
+
+    /// The header of its column in the log.
+    String column() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /// Knob and value for people, as in "fusion-threshold 8M".
+    String show(Tuning tuning) {
+        return name().toLowerCase(Locale.ROOT).replace('_', '-') + " " + describe(read(tuning));
+    }
+
+    String describe(long value) {
+        if (value >= MIB && value % MIB == 0) {
+            return value / MIB + "M";
+        }
+        return value >= KIB && value % KIB == 0 ? value / KIB + "K" : text(value);
+    }
+
+    /// A value as its option reads it.
+    String text(long value) {
+        return Long.toString(value);
+    }
+
+    /// Reads what [#text] writes.
+    ///
+    /// @throws IllegalArgumentException or [ArithmeticException] for any other text
+    long parse(String text) {
+        return Long.parseLong(text);
+    }
+}

@@ -1,0 +1,185 @@
+package org.horovod4j.runtime.autotune;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.spi.Tuning;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/// The result of a search, as a file keeps it for the next run.
+///
+/// The file has lines `name=value`. The knobs are named by their options, in the options' own words, so
+/// that people can copy them.
+///
+/// @param space what was searched: the result holds for that alone
+/// @param score what the tuning reached, in bytes per microsecond
+record SavedTuning(Space space, Tuning tuning, double score) {
+    private static final String FORMAT = "1";
+
+    /// Reads what [#write] wrote.
+    ///
+    /// @return nothing when there is no file
+    /// @throws ConfigurationException when there is one that cannot be understood
+    static Optional<SavedTuning> read(Path file) {
+        if (Files.notExists(file)) {
+            return Optional.empty();
+        }
+        try (Reader reader = Files.newBufferedReader(file)) {
+            Properties lines = new Properties();
+            lines.load(reader);
+            return Optional.of(parse(lines));
+        } catch (CharacterCodingException | IllegalArgumentException e) {
+            throw new ConfigurationException(
+                    """
+                    the tuning that an earlier run saved is damaged
+                      file: %s, named by %s
+                      found: %s
+                    Delete the file; the next run then searches anew and writes it again."""
+                            .formatted(file, "HOROVOD_AUTOTUNE_FILE", e),
+                    e);
+        } catch (IOException e) {
+            throw refused("read", file, e.toString(), e);
+        }
+    }
+
+    private static SavedTuning parse(Properties lines) {
+        String format = value(lines, "format", text -> text);
+        if (!format.equals(FORMAT)) {
+            throw new IllegalArgumentException(
+                    "format %s, where this version knows format %s".formatted(format, FORMAT));
+        }
+        Tuning tuning = Tuning.DEFAULT;
+        for (Knob knob : Knob.values()) {
+            tuning = knob.turn(tuning, value(lines, knob.variable(), knob::parse));
+        }
+        Space space =
+                new Space(
+                        value(lines, "ranks", Integer::valueOf),
+                        value(lines, "hosts", Integer::valueOf),
+                        value(lines, "searched", SavedTuning::knobs));
+        return new SavedTuning(space, tuning, value(lines, "score", Double::valueOf));
+    }
+
+    private static <T> T value(Properties lines, String name, Function<String, T> parse) {
+        String text = lines.getProperty(name);
+        if (text == null) {
+            throw new IllegalArgumentException("no line for " + name);
+        }
+        try {
+            return parse.apply(text.strip());
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            throw new IllegalArgumentException("%s is '%s'".formatted(name, text), e);
+        }
+    }
+
+    private static Set<Knob> knobs(String variables) {
+        Set<Knob> knobs = EnumSet.noneOf(Knob.class);
+        for (String variable : variables.split(" ", -1)) {
+            knobs.add(
+                    Arrays.stream(Knob.values())
+                            .filter(knob -> knob.variable().equals(variable))
+                            .findFirst()
+                            .orElseThrow(() -> new IllegalArgumentException(variable)));
+        }
+        return knobs;
+    }
+
+    /// Makes sure that the file can be written before a search is spent on it.
+    ///
+    /// @throws ConfigurationException when it cannot
+    static void checkWritable(Path file) {
+        Path folder = folder(file);
+        if (Files.isDirectory(file)) {
+            throw refused("written", file, "it is a folder", null);
+        }
+        if (!Files.isDirectory(folder)) {
+            throw refused("written", file, "there is no folder " + folder, null);
+        }
+        if (!Files.isWritable(folder)) {
+            throw refused("written", file, "nothing may be written to " + folder, null);
+        }
+    }
+
+    /// Writes a new file and then gives it its name, so that no reader ever finds half of it.
+    void write(Path file) throws IOException {
+        Path draft = Files.createTempFile(folder(file), file.getFileName().toString(), ".tmp");
+        try {
+            Files.writeString(draft, text());
+            Files.move(
+                    draft,
+                    file,
+                    StandardCopyOption.ATOMIC_MOVE,
+                    StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(draft);
+        }
+    }
+
+    private String text() {
+        String knobs =
+                Arrays.stream(Knob.values())
+                        .map(knob -> knob.variable() + "=" + knob.text(knob.read(tuning)))
+                        .collect(Collectors.joining("\n"));
+        String searched =
+                space.free().stream().map(Knob::variable).collect(Collectors.joining(" "));
+        return """
+        # Found by the autotuner of Horovod4J, and used by the next run on as many ranks and hosts.
+        # Delete this file to search anew.
+        format=%s
+        ranks=%d
+        hosts=%d
+        searched=%s
+        %s
+        score=%s
+        """
+                .formatted(FORMAT, space.ranks(), space.hosts(), searched, knobs, score);
+    }
+
+    /// Why this result cannot be used here, if so.
+    Optional<String> misfit(Space here, Tuning defaults) {
+        if (space.ranks() != here.ranks() || space.hosts() != here.hosts()) {
+            return Optional.of(
+                    "it is for %d ranks on %d hosts, and here are %d on %d"
+                            .formatted(space.ranks(), space.hosts(), here.ranks(), here.hosts()));
+        }
+        return Arrays.stream(Knob.values())
+                .filter(knob -> !fits(knob, here, defaults))
+                .findFirst()
+                .map(knob -> "%s is fixed or free otherwise now".formatted(knob.variable()));
+    }
+
+    private boolean fits(Knob knob, Space here, Tuning defaults) {
+        boolean isFree = here.free().contains(knob);
+        return space.free().contains(knob) == isFree
+                && (isFree || knob.read(tuning) == knob.read(defaults));
+    }
+
+    private static Path folder(Path file) {
+        Path folder = file.toAbsolutePath().getParent();
+        return folder == null ? file : folder;
+    }
+
+    private static ConfigurationException refused(
+            String deed, Path file, String reason, @Nullable Throwable cause) {
+        return new ConfigurationException(
+                """
+                the file for the result of the autotuner cannot be %s
+                  file: %s
+                  reason: %s
+                Name another by %s, or leave it out."""
+                        .formatted(deed, file, reason, "HOROVOD_AUTOTUNE_FILE"),
+                cause);
+    }
+}
