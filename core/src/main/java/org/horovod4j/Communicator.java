@@ -1,21 +1,24 @@
 package org.horovod4j;
 
+import org.horovod4j.sparse.SparseAllreduce;
 import org.jspecify.annotations.Nullable;
 
+import java.nio.file.Path;
 import java.util.List;
 
 /// One rank's view of the job, and its collectives.
 ///
-/// Every rank must call the same collectives in the same order, from one thread or under the
-/// caller's own ordering. `name` says what a tensor is, in errors and traces; every rank gives the
-/// same one, and a name may not be in flight twice. The synchronous forms run on the calling thread
-/// when nothing is queued before them; the asynchronous ones return at once and run in the order of
-/// submission.
+/// Operations are submitted in any order, from any thread, and find each other by `name`: an operation runs
+/// when all ranks have submitted it, and what was submitted together travels together. A name may not be
+/// in flight twice. The asynchronous forms return at once; the tensors belong to the operation until
+/// its handle is done.
+///
+/// A communicator serves one [ProcessSet]. Ranks in arguments, such as a root rank, are those of the job.
 public interface Communicator extends AutoCloseable {
-    /// This process among all, from 0.
+    /// This process among those of the process set, from 0.
     int rank();
 
-    /// How many processes there are.
+    /// How many processes the process set has.
     int size();
 
     /// This process among those of its host, from 0: usually the number of its device.
@@ -69,6 +72,29 @@ public interface Communicator extends AutoCloseable {
     /// Reduces the array over all ranks in place.
     default void allreduce(String name, double[] values, ReduceOp op) {
         allreduce(name, Tensor.of(values), op);
+    }
+
+    /// Reduces `tensor` over all ranks in place, sent as small as `compressor` makes it.
+    default Handle<Tensor> allreduceAsync(
+            String name, Tensor tensor, ReduceOp op, Compressor compressor) {
+        return compressor.allreduceAsync(this, name, tensor, op);
+    }
+
+    /// Reduces `tensor` over all ranks in place, sent as small as `compressor` makes it.
+    default Tensor allreduce(String name, Tensor tensor, ReduceOp op, Compressor compressor) {
+        return allreduceAsync(name, tensor, op, compressor).join();
+    }
+
+    /// Sums or averages some rows of a larger tensor over all ranks, which may bring different rows.
+    /// `op` is AVERAGE or SUM. The rows belong to Horovod4J until the handle is done.
+    default Handle<SparseResult> sparseAllreduceAsync(
+            String name, SparseTensor tensor, ReduceOp op) {
+        return SparseAllreduce.DEFAULT.allreduceAsync(this, name, tensor, op);
+    }
+
+    /// Sums or averages some rows of a larger tensor over all ranks, which may bring different rows.
+    default SparseResult sparseAllreduce(String name, SparseTensor tensor, ReduceOp op) {
+        return sparseAllreduceAsync(name, tensor, op).join();
     }
 
     /// Reduces each tensor over all ranks in place, submitted as one: nothing comes between them.
@@ -135,6 +161,52 @@ public interface Communicator extends AutoCloseable {
 
     /// Returns once every rank has come here.
     void barrier();
+
+    /// Says that this rank has no more data, and returns when all ranks have said so. Until then it
+    /// takes part with nothing of its own in whatever the others do, so that ranks may have different
+    /// numbers of batches:
+    ///
+    /// - a sum or an Adasum gets zeros from it, a product ones, a minimum or maximum nothing;
+    /// - an average divides by the number of all ranks, as in Horovod, or by those that have not joined,
+    ///   as `HOROVOD_JOIN_AVERAGE` says;
+    /// - an allgather gets no rows from it, an alltoall neither, and the rows meant for it fall away, as
+    ///   do its rows of a reducescatter;
+    /// - it cannot be the root of a broadcast.
+    ///
+    /// @return the last rank to join, as a rank of the job: the same for all
+    int join();
+
+    /// The ranks that this communicator serves.
+    ProcessSet processSet();
+
+    /// All process sets there are, that of all ranks first.
+    List<ProcessSet> processSets();
+
+    /// Makes a process set. All ranks of the job call this with the same ranks, members or not, and it
+    /// returns when all have.
+    ///
+    /// @param ranks of the job, in any order
+    /// @throws IllegalArgumentException when a rank does not exist, comes twice, or there is such a set
+    /// @throws MismatchException when the ranks want different sets
+    ProcessSet addProcessSet(int... ranks);
+
+    /// Removes a process set, on all ranks of the job together. Operations in flight in it fail.
+    ///
+    /// @return false for the set of all ranks, and for a set that is not there any more
+    boolean removeProcessSet(ProcessSet processSet);
+
+    /// Writes a trace of what happens from now on to a file, for `chrome://tracing` or Perfetto. A
+    /// trace that is being written is ended first.
+    ///
+    /// @param markCycles whether to mark each round of negotiation
+    void startTimeline(Path file, boolean markCycles);
+
+    /// Ends the trace, if one is being written.
+    void stopTimeline();
+
+    /// What every rank is doing, for people: which operations are in flight, for how long, and which
+    /// ranks lack them. Asks the other ranks, but not their programs, so it works while these hang.
+    String describeState();
 
     /// The object of `rootRank`, on every rank: strings, numbers, booleans, byte arrays, enums, null,
     /// and lists, maps and records of these. What the other ranks pass is ignored.

@@ -4,6 +4,7 @@ import org.horovod4j.runtime.HvdRuntime;
 import org.horovod4j.runtime.Rank;
 import org.jspecify.annotations.Nullable;
 
+import java.nio.file.Path;
 import java.util.List;
 
 /// Horovod for a training program: one process, one rank, one world at a time.
@@ -28,6 +29,15 @@ public final class Hvd {
     /// Joins the job, or makes a world of one without a launcher, and returns when all ranks have
     /// joined. A second call does nothing; after [#shutdown] it joins anew, with all the others.
     public static void init() {
+        init(List.of());
+    }
+
+    /// Like [#init()], and makes process sets, the same on every rank, numbered from 1.
+    ///
+    /// @param processSets the ranks of each
+    /// @throws IllegalArgumentException on every rank, when a set is not possible
+    /// @throws MismatchException on every rank, when the ranks want different sets
+    public static void init(List<List<Integer>> processSets) {
         synchronized (LOCK) {
             if (isInitialized()) {
                 return;
@@ -38,7 +48,16 @@ public final class Hvd {
                 runtime = process;
                 Runtime.getRuntime().addShutdownHook(new Thread(Hvd::processEnds, "hvd-exit"));
             }
-            rank = process.start();
+            Rank started = process.start();
+            try {
+                if (!processSets.isEmpty()) {
+                    List<ProcessSet> _ = started.addProcessSets(processSets);
+                }
+            } catch (RuntimeException e) {
+                started.close();
+                throw e;
+            }
+            rank = started;
         }
     }
 
@@ -157,6 +176,28 @@ public final class Hvd {
         return communicator().allreduceAsync(name, input, output, op, scale);
     }
 
+    /// See [Communicator#allreduceAsync(String, Tensor, ReduceOp, Compressor)].
+    public static Handle<Tensor> allreduceAsync(
+            String name, Tensor tensor, ReduceOp op, Compressor compressor) {
+        return communicator().allreduceAsync(name, tensor, op, compressor);
+    }
+
+    /// See [Communicator#allreduce(String, Tensor, ReduceOp, Compressor)].
+    public static Tensor allreduce(String name, Tensor tensor, ReduceOp op, Compressor compressor) {
+        return communicator().allreduce(name, tensor, op, compressor);
+    }
+
+    /// See [Communicator#sparseAllreduceAsync].
+    public static Handle<SparseResult> sparseAllreduceAsync(
+            String name, SparseTensor tensor, ReduceOp op) {
+        return communicator().sparseAllreduceAsync(name, tensor, op);
+    }
+
+    /// See [Communicator#sparseAllreduce].
+    public static SparseResult sparseAllreduce(String name, SparseTensor tensor, ReduceOp op) {
+        return communicator().sparseAllreduce(name, tensor, op);
+    }
+
     /// See [Communicator#groupedAllreduce].
     public static List<Tensor> groupedAllreduce(String name, List<Tensor> tensors, ReduceOp op) {
         return communicator().groupedAllreduce(name, tensors, op);
@@ -245,6 +286,46 @@ public final class Hvd {
     /// See [Communicator#barrier].
     public static void barrier() {
         communicator().barrier();
+    }
+
+    /// See [Communicator#join].
+    public static int join() {
+        return communicator().join();
+    }
+
+    /// The process set of all ranks.
+    public static ProcessSet globalProcessSet() {
+        return communicator().processSet();
+    }
+
+    /// See [Communicator#processSets].
+    public static List<ProcessSet> processSets() {
+        return communicator().processSets();
+    }
+
+    /// See [Communicator#addProcessSet].
+    public static ProcessSet addProcessSet(int... ranks) {
+        return communicator().addProcessSet(ranks);
+    }
+
+    /// See [Communicator#removeProcessSet].
+    public static boolean removeProcessSet(ProcessSet processSet) {
+        return communicator().removeProcessSet(processSet);
+    }
+
+    /// See [Communicator#startTimeline].
+    public static void startTimeline(Path file, boolean markCycles) {
+        communicator().startTimeline(file, markCycles);
+    }
+
+    /// See [Communicator#stopTimeline].
+    public static void stopTimeline() {
+        communicator().stopTimeline();
+    }
+
+    /// See [Communicator#describeState].
+    public static String describeState() {
+        return communicator().describeState();
     }
 
     /// See [Communicator#broadcastObject].

@@ -130,6 +130,13 @@ public final class Tensor {
         return new Tensor(segment, dataType, Shape.of(dimensions), device);
     }
 
+    /// A tensor with the same elements in memory of its own, outside the heap, for any thread.
+    public Tensor copy() {
+        Tensor copy = zeros(dataType, shape);
+        copy.segment.copyFrom(segment);
+        return copy;
+    }
+
     /// A copy of the elements of a `float32` tensor.
     public float[] toFloatArray() {
         return (float[]) copyTo(new float[arrayLength(DataType.FLOAT32)]);

@@ -2,10 +2,12 @@ package org.horovod4j.runtime;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.log.Log;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.KernelChoice;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.Rendezvous;
+import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.rendezvous.RendezvousClient;
@@ -13,13 +15,14 @@ import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Member;
+import org.horovod4j.transport.Channels;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.LinkBrokenException;
-import org.horovod4j.transport.Links;
 import org.horovod4j.transport.SharedMemory;
+import org.horovod4j.transport.local.Exchange;
+import org.horovod4j.transport.local.LocalChannels;
 import org.horovod4j.transport.local.LocalDomain;
-import org.horovod4j.transport.local.LocalLinks;
-import org.horovod4j.transport.tcp.TcpLinks;
+import org.horovod4j.transport.tcp.TcpChannels;
 import org.horovod4j.transport.tcp.TcpTuning;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
@@ -32,13 +35,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 /// A process of a job: joins worlds, one after the other.
 ///
 /// Where rank 0 itself serves the rendezvous, the server lives as long as the process, since the other
 /// ranks may still need it when rank 0 has left a world.
 public final class HvdRuntime implements AutoCloseable {
-    private static final Logger LOG = System.getLogger(HvdRuntime.class.getName());
+    private static final Logger LOG = Log.of(HvdRuntime.class);
 
     private final WorkerSettings settings;
     private final Kernels kernels;
@@ -49,7 +53,8 @@ public final class HvdRuntime implements AutoCloseable {
     /// @throws ConfigurationException when they are wrong
     public HvdRuntime(Map<String, String> environment) {
         Environment options = new Environment(environment);
-        options.unknown().forEach(warning -> LOG.log(Level.WARNING, warning));
+        Log.configure(RuntimeSettings.log(options), options.find(Options.RANK).orElse(null));
+        options.warnings().forEach(warning -> LOG.log(Level.WARNING, warning));
         this.settings = WorkerSettings.from(options);
         this.kernels =
                 settings.kernels() == KernelChoice.SCALAR ? Kernels.scalar() : Kernels.best();
@@ -71,11 +76,13 @@ public final class HvdRuntime implements AutoCloseable {
         return rank;
     }
 
-    /// Ends the service to other ranks, if this process has one: the process itself ends.
+    /// Ends the service to other ranks, if this process has one: the process itself ends. Ranks that are
+    /// still at it get as long as it takes to notice a silent one among them.
     @Override
     public void close() {
         RendezvousServer serving = server;
         if (serving != null) {
+            serving.awaitDepartures(settings.heartbeatTimeout());
             serving.close();
         }
     }
@@ -91,7 +98,8 @@ public final class HvdRuntime implements AutoCloseable {
                         control,
                         state,
                         new LocalDomain(List.of(0)).memory(0),
-                        new LocalLinks(new LocalLinks.Exchange(), 0)));
+                        HostSharing.withNobody(),
+                        new LocalChannels(new Exchange(), 0)));
     }
 
     private Rank together(Rendezvous rendezvous) {
@@ -99,22 +107,29 @@ public final class HvdRuntime implements AutoCloseable {
         if (settings.servesRendezvous() && server == null) {
             server = serve(secret, rendezvous.address().getPort());
         }
-        TcpLinks links = TcpLinks.open(secret, settings.rank(), settings.startTimeout(), tuning());
+        TcpChannels channels =
+                TcpChannels.listen(secret, settings.rank(), settings.startTimeout(), tuning());
         try {
-            Neighbours neighbours = Neighbours.open(settings);
+            HostSharing sharing = HostSharing.of(settings);
+            Sharing.Space space = sharing.open(0);
             try {
-                return join(rendezvous, secret, links, neighbours);
+                return join(rendezvous, secret, channels, sharing, space);
             } catch (RuntimeException | Error e) {
-                neighbours.close();
+                space.close();
                 throw e;
             }
         } catch (RuntimeException | Error e) {
-            links.close();
+            channels.close();
             throw e;
         }
     }
 
-    private Rank join(Rendezvous rendezvous, Secret secret, TcpLinks links, Neighbours neighbours) {
+    private Rank join(
+            Rendezvous rendezvous,
+            Secret secret,
+            TcpChannels channels,
+            HostSharing sharing,
+            Sharing.Space space) {
         WorldState state = new WorldState();
         int world = generation++;
         ControlPlane control =
@@ -131,20 +146,22 @@ public final class HvdRuntime implements AutoCloseable {
                 new Member(
                         settings.rank(),
                         settings.host(),
-                        neighbours.domain(),
+                        sharing.domain(),
                         pid(),
-                        neighbours.address(),
-                        links.addresses());
+                        space.address(),
+                        channels.addresses());
         try {
             List<Member> members = control.join(self, state);
-            links.meet(members, world, state);
-            SharedMemory memory = explained(state, () -> neighbours.meet(members));
+            channels.meet(members, world);
+            SharedMemory memory = explained(state, () -> space.meet(members, settings.rank()));
             // A rank that is through may end at once, and its memory must be mapped by then.
             checkSame(control.gather("memory mapped", mustAgree()));
-            neighbours.met();
-            return explained(state, () -> Rank.of(parts(members, control, state, memory, links)));
+            space.met();
+            return explained(
+                    state,
+                    () -> Rank.of(parts(members, control, state, memory, sharing, channels)));
         } catch (RuntimeException | Error e) {
-            control.leave(0, false, "could not start: " + e.getMessage());
+            control.leave(Map.of(), false, "could not start: " + e.getMessage());
             control.close();
             throw e;
         }
@@ -152,12 +169,16 @@ public final class HvdRuntime implements AutoCloseable {
 
     /// Maps memory or measures links of ranks that have joined. One of them may end just now, which shows
     /// as memory that cannot be mapped or as a broken link.
-    private static <T> T explained(WorldState state, Supplier<T> meeting) {
+    private <T> T explained(WorldState state, Supplier<T> meeting) {
         try {
             return meeting.get();
         } catch (ConfigurationException | LinkBrokenException e) {
-            throw state.explain(e);
+            throw state.explain(e, all());
         }
+    }
+
+    private List<Integer> all() {
+        return IntStream.range(0, settings.size()).boxed().toList();
     }
 
     private Parts parts(
@@ -165,19 +186,22 @@ public final class HvdRuntime implements AutoCloseable {
             ControlPlane control,
             WorldState state,
             SharedMemory memory,
-            Links links) {
+            Sharing sharing,
+            Channels channels) {
         return new Parts(
                 settings.rank(),
                 members,
                 control,
                 state,
                 memory,
-                links,
+                sharing,
+                channels,
                 Clock.SYSTEM,
                 kernels,
                 settings.allreduce(),
                 settings.local(),
-                settings.cross());
+                settings.cross(),
+                settings.runtime());
     }
 
     /// What ranks would not understand each other without.
@@ -218,7 +242,7 @@ public final class HvdRuntime implements AutoCloseable {
     }
 
     private TcpTuning tuning() {
-        int streams = settings.tcpStreams();
+        int streams = settings.runtime().tuning().streams();
         return streams == 0
                 ? TcpTuning.DEFAULT
                 : new TcpTuning(streams, streams, SocketSettings.DEFAULT);

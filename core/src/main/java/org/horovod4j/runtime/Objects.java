@@ -18,22 +18,22 @@ final class Objects {
     private static final long REFUSED = -1;
 
     private final Communicator communicator;
+    private final RankSet set;
 
-    Objects(Communicator communicator) {
+    Objects(Communicator communicator, RankSet set) {
         this.communicator = communicator;
+        this.set = set;
     }
 
     <T extends @Nullable Object> T broadcast(String name, T object, int rootRank) {
         Encoded mine =
-                communicator.rank() == rootRank
-                        ? Encoded.of(object)
-                        : new Encoded(new byte[0], null);
+                set.worldRank() == rootRank ? Encoded.of(object) : new Encoded(new byte[0], null);
         long[] length = {mine.length()};
         communicator.broadcast(name + ".size", Tensor.of(length), rootRank);
         mine.check();
         checkOther(name, rootRank, length[0]);
         byte[] bytes =
-                communicator.rank() == rootRank ? mine.bytes : new byte[Math.toIntExact(length[0])];
+                set.worldRank() == rootRank ? mine.bytes : new byte[Math.toIntExact(length[0])];
         communicator.broadcast(name + ".bytes", Tensor.of(bytes), rootRank);
         return decoded(Tensor.of(bytes));
     }
@@ -46,7 +46,7 @@ final class Objects {
                         .toLongArray();
         mine.check();
         for (int rank = 0; rank < lengths.length; rank++) {
-            checkOther(name, rank, lengths[rank]);
+            checkOther(name, set.ranks().get(rank), lengths[rank]);
         }
         Tensor all = communicator.allgather(name + ".bytes", Tensor.of(mine.bytes));
         List<T> objects = new ArrayList<>();

@@ -3,11 +3,12 @@ package org.horovod4j.runtime;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.option.Place;
+import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Member;
+import org.horovod4j.transport.Channels;
 import org.horovod4j.transport.Clock;
-import org.horovod4j.transport.Links;
 import org.horovod4j.transport.SharedMemory;
 import org.jspecify.annotations.Nullable;
 
@@ -21,24 +22,28 @@ import java.util.List;
 /// @param control the slow, reliable channel, joined
 /// @param state what `control` tells its news to
 /// @param memory shared with the ranks of this rank's domain
-/// @param links to all other ranks
+/// @param sharing how process sets come to memory of their own
+/// @param channels of links to all other ranks
 /// @param clock for waiting
 /// @param kernels for the arithmetic
 /// @param allreduce which algorithm to use between hosts
 /// @param local this rank's place on its host, if somebody has said it; else the hosts' names decide
 /// @param cross this host's place among the hosts with this local rank, likewise
+/// @param settings how operations are run, watched and recorded
 public record Parts(
         int rank,
         List<Member> members,
         ControlPlane control,
         WorldState state,
         SharedMemory memory,
-        Links links,
+        Sharing sharing,
+        Channels channels,
         Clock clock,
         Kernels kernels,
         AllreduceChoice allreduce,
         @Nullable Place local,
-        @Nullable Place cross) {
+        @Nullable Place cross,
+        RuntimeSettings settings) {
     public Parts {
         members = List.copyOf(members);
     }

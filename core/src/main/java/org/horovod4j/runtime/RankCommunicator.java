@@ -3,58 +3,61 @@ package org.horovod4j.runtime;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
+import org.horovod4j.ProcessSet;
 import org.horovod4j.Received;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.option.Place;
-import org.horovod4j.runtime.controller.Controller;
-import org.horovod4j.runtime.controller.Controller.Operation;
-import org.horovod4j.runtime.cycle.OperationQueue;
+import org.horovod4j.runtime.cycle.CycleAgent;
+import org.horovod4j.runtime.message.Kind;
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.message.Request.Kind;
-import org.horovod4j.transport.Topology;
+import org.horovod4j.runtime.queue.Operation;
+import org.horovod4j.spi.Backend;
 import org.jspecify.annotations.Nullable;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
-import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /// Turns a user's calls into requests, after checking what one rank can check alone.
 final class RankCommunicator implements Communicator {
     private static final Set<ReduceOp> SCATTERABLE = Set.of(ReduceOp.AVERAGE, ReduceOp.SUM);
 
-    private final Topology topology;
+    private final RankSet set;
     private final int size;
-    private final Place local;
-    private final Place cross;
-    private final OperationQueue queue;
-    private final Controller controller;
-    private final Lifecycle lifecycle;
-    private final Objects objects = new Objects(this);
+    private final Standing standing;
+    private final CycleAgent agent;
+    private final Backend backend;
+    private final ProcessSet processSet;
+    private final Surroundings world;
+    private final Objects objects;
 
+    /// @param standing of this rank among hosts
+    /// @param world what it shares with the communicators of other process sets
     RankCommunicator(
-            Topology topology,
-            Place local,
-            Place cross,
-            OperationQueue queue,
-            Controller controller,
-            Lifecycle lifecycle) {
-        this.topology = topology;
-        this.local = local;
-        this.cross = cross;
-        this.size = topology.size();
-        this.queue = queue;
-        this.controller = controller;
-        this.lifecycle = lifecycle;
+            RankSet set,
+            SetRuntime runtime,
+            ProcessSet processSet,
+            Standing standing,
+            Surroundings world) {
+        this.set = set;
+        this.size = set.size();
+        this.standing = standing;
+        this.agent = runtime.agent();
+        this.backend = runtime.backend();
+        this.processSet = processSet;
+        this.world = world;
+        this.objects = new Objects(this, set);
     }
 
     @Override
     public int rank() {
-        return topology.rank();
+        return set.rank();
     }
 
     @Override
@@ -64,51 +67,51 @@ final class RankCommunicator implements Communicator {
 
     @Override
     public int localRank() {
-        return local.rank();
+        return standing.local().rank();
     }
 
     @Override
     public int localSize() {
-        return local.size();
+        return standing.local().size();
     }
 
     @Override
     public int crossRank() {
-        return cross.rank();
+        return standing.cross().rank();
     }
 
     @Override
     public int crossSize() {
-        return cross.size();
+        return standing.cross().size();
     }
 
     @Override
     public boolean isHomogeneous() {
-        return topology.isHomogeneous();
+        return standing.isHomogeneous();
     }
 
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
-        return lifecycle.allocate(dataType, shape);
+        world.checkOpen();
+        return backend.allocate(dataType, shape);
     }
 
     @Override
     public Tensor allreduce(String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
-        checkReducible(name, input, op, scale);
         checkOutput(name, input, output);
-        Request request = Request.reducing(Kind.ALLREDUCE, name, input, op, scale);
-        return perform(request, allreduce(input, output, op, scale));
+        Tensor in = reachable(input);
+        Tensor out = input == output ? in : reachable(output);
+        Tensor _ = agent.perform(reducing(name, in, out, op, scale), allreduce(in, out));
+        return returned(out, output);
     }
 
     @Override
     public Handle<Tensor> allreduceAsync(
             String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
-        checkReducible(name, input, op, scale);
         checkOutput(name, input, output);
         checkShared(name, input);
         checkShared(name, output);
-        Request request = Request.reducing(Kind.ALLREDUCE, name, input, op, scale);
-        return submit(request, allreduce(input, output, op, scale));
+        return agent.submit(reducing(name, input, output, op, scale), allreduce(input, output));
     }
 
     @Override
@@ -117,77 +120,72 @@ final class RankCommunicator implements Communicator {
         return submitGroup(
                 name,
                 tensors,
-                (member, tensor) -> {
-                    checkReducible(member, tensor, op, scale);
-                    return new Step(
-                            Request.reducing(Kind.ALLREDUCE, member, tensor, op, scale),
-                            allreduce(tensor, tensor, op, scale));
-                });
+                (member, tensor) -> reducing(member, tensor, tensor, op, scale),
+                tensor -> allreduce(tensor, tensor));
     }
 
     @Override
     public Tensor allgather(String name, Tensor tensor) {
-        return perform(
-                gathering(name, tensor), (backend, stamp) -> backend.allgather(stamp, tensor));
+        return agent.perform(gathering(name, tensor), new Operation.Allgather(reachable(tensor)));
     }
 
     @Override
     public Handle<Tensor> allgatherAsync(String name, Tensor tensor) {
         checkShared(name, tensor);
-        return submit(
-                gathering(name, tensor), (backend, stamp) -> backend.allgather(stamp, tensor));
+        return agent.submit(gathering(name, tensor), new Operation.Allgather(tensor));
     }
 
     @Override
     public Handle<List<Tensor>> groupedAllgatherAsync(String name, List<Tensor> tensors) {
-        return submitGroup(
-                name,
-                tensors,
-                (member, tensor) ->
-                        new Step(
-                                gathering(member, tensor),
-                                (backend, stamp) -> backend.allgather(stamp, tensor)));
+        return submitGroup(name, tensors, RankCommunicator::gathering, Operation.Allgather::new);
     }
 
     @Override
     public Tensor broadcast(String name, Tensor tensor, int rootRank) {
         checkRoot(name, rootRank);
-        return perform(Request.broadcast(name, tensor, rootRank), broadcast(tensor, rootRank));
+        Tensor lent = reachable(tensor);
+        Tensor _ =
+                agent.perform(
+                        Request.broadcast(name, lent, rootRank), new Operation.Broadcast(lent));
+        return returned(lent, tensor);
     }
 
     @Override
     public Handle<Tensor> broadcastAsync(String name, Tensor tensor, int rootRank) {
         checkRoot(name, rootRank);
         checkShared(name, tensor);
-        return submit(Request.broadcast(name, tensor, rootRank), broadcast(tensor, rootRank));
+        return agent.submit(
+                Request.broadcast(name, tensor, rootRank), new Operation.Broadcast(tensor));
     }
 
     @Override
     public Received alltoall(String name, Tensor tensor, int @Nullable [] splits) {
         int[] rows = rows(name, tensor, splits);
-        return perform(
+        return agent.perform(
                 Request.moving(Kind.ALLTOALL, name, tensor),
-                (backend, stamp) -> backend.alltoall(stamp, tensor, rows));
+                new Operation.Alltoall(reachable(tensor), rows));
     }
 
     @Override
     public Handle<Received> alltoallAsync(String name, Tensor tensor, int @Nullable [] splits) {
         int[] rows = rows(name, tensor, splits);
         checkShared(name, tensor);
-        return submit(
-                Request.moving(Kind.ALLTOALL, name, tensor),
-                (backend, stamp) -> backend.alltoall(stamp, tensor, rows));
+        return agent.submit(
+                Request.moving(Kind.ALLTOALL, name, tensor), new Operation.Alltoall(tensor, rows));
     }
 
     @Override
     public Tensor reducescatter(String name, Tensor tensor, ReduceOp op, Scale scale) {
-        return perform(scattering(name, tensor, op, scale), reducescatter(tensor, op, scale));
+        return agent.perform(
+                scattering(name, tensor, op, scale),
+                new Operation.Reducescatter(reachable(tensor)));
     }
 
     @Override
     public Handle<Tensor> reducescatterAsync(String name, Tensor tensor, ReduceOp op, Scale scale) {
         checkShared(name, tensor);
-        return submit(scattering(name, tensor, op, scale), reducescatter(tensor, op, scale));
+        return agent.submit(
+                scattering(name, tensor, op, scale), new Operation.Reducescatter(tensor));
     }
 
     @Override
@@ -196,21 +194,18 @@ final class RankCommunicator implements Communicator {
         return submitGroup(
                 name,
                 tensors,
-                (member, tensor) ->
-                        new Step(
-                                scattering(member, tensor, op, scale),
-                                reducescatter(tensor, op, scale)));
+                (member, tensor) -> scattering(member, tensor, op, scale),
+                Operation.Reducescatter::new);
     }
 
     @Override
     public void barrier() {
-        Boolean _ =
-                perform(
-                        Request.barrier(),
-                        (backend, stamp) -> {
-                            backend.barrier(stamp);
-                            return true;
-                        });
+        Boolean _ = agent.perform(Request.barrier(), new Operation.Barrier());
+    }
+
+    @Override
+    public int join() {
+        return agent.joinAll();
     }
 
     @Override
@@ -225,58 +220,77 @@ final class RankCommunicator implements Communicator {
     }
 
     @Override
+    public ProcessSet processSet() {
+        return processSet;
+    }
+
+    @Override
+    public List<ProcessSet> processSets() {
+        return world.processSets().all();
+    }
+
+    @Override
+    public ProcessSet addProcessSet(int... ranks) {
+        return world.processSets().add(List.of(Arrays.stream(ranks).boxed().toList())).getFirst();
+    }
+
+    @Override
+    public boolean removeProcessSet(ProcessSet other) {
+        return world.processSets().remove(other);
+    }
+
+    @Override
+    public void startTimeline(Path file, boolean markCycles) {
+        world.startTimeline(file, markCycles);
+    }
+
+    @Override
+    public void stopTimeline() {
+        world.stopTimeline();
+    }
+
+    @Override
+    public String describeState() {
+        return world.describeState();
+    }
+
+    @Override
     public void close() {
-        lifecycle.close();
+        world.close();
     }
 
-    private <T> T perform(Request request, Operation<T> operation) {
-        return queue.run(request.name(), () -> controller.perform(request, operation));
-    }
-
-    private <T> Handle<T> submit(Request request, Operation<T> operation) {
-        return queue.submit(List.of(request.name()), () -> controller.perform(request, operation));
-    }
-
-    /// Submits one step for each tensor, under `name_iofn` as Horovod calls them.
+    /// Submits one operation for each tensor, under `name_iofn` as Horovod calls them.
     private Handle<List<Tensor>> submitGroup(
-            String name, List<Tensor> tensors, BiFunction<String, Tensor, Step> step) {
+            String name,
+            List<Tensor> tensors,
+            Naming request,
+            Function<Tensor, Operation<Tensor>> operation) {
         int count = tensors.size();
-        List<String> names =
-                IntStream.range(0, count)
-                        .mapToObj(i -> "%s_%dof%d".formatted(name, i + 1, count))
-                        .toList();
-        List<Step> steps = new ArrayList<>();
+        List<Request> requests = new ArrayList<>(count);
+        List<Operation<Tensor>> operations = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {
-            checkShared(names.get(i), tensors.get(i));
-            steps.add(step.apply(names.get(i), tensors.get(i)));
+            Tensor tensor = tensors.get(i);
+            String member = name + "_" + (i + 1) + "of" + count;
+            checkShared(member, tensor);
+            requests.add(request.request(member, tensor).inGroup(name));
+            operations.add(operation.apply(tensor));
         }
-        return queue.submit(
-                names,
-                () ->
-                        steps.stream()
-                                .map(each -> controller.perform(each.request, each.operation))
-                                .toList());
+        return new GroupHandle<>(agent.submitAll(requests, operations));
     }
 
-    private record Step(Request request, Operation<Tensor> operation) {}
-
-    private static Operation<Tensor> allreduce(
-            Tensor input, Tensor output, ReduceOp op, Scale scale) {
-        return (backend, stamp) -> {
-            backend.allreduce(stamp, input, output, op, scale);
-            return output;
-        };
+    /// Makes the request for a member of a group.
+    private interface Naming {
+        Request request(String name, Tensor tensor);
     }
 
-    private static Operation<Tensor> broadcast(Tensor tensor, int rootRank) {
-        return (backend, stamp) -> {
-            backend.broadcast(stamp, tensor, rootRank);
-            return tensor;
-        };
+    private Request reducing(String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
+        checkReducible(name, input, op, scale);
+        boolean shared = input == output && backend.isShared(input);
+        return Request.reducing(Kind.ALLREDUCE, name, input, op, scale, shared);
     }
 
-    private static Operation<Tensor> reducescatter(Tensor tensor, ReduceOp op, Scale scale) {
-        return (backend, stamp) -> backend.reducescatter(stamp, tensor, op, scale);
+    private static Operation<Tensor> allreduce(Tensor input, Tensor output) {
+        return new Operation.Allreduce(input, output);
     }
 
     private static Request gathering(String name, Tensor tensor) {
@@ -292,7 +306,20 @@ final class RankCommunicator implements Communicator {
                             .formatted(name, op));
         }
         checkReducible(name, tensor, op, scale);
-        return Request.reducing(Kind.REDUCESCATTER, name, tensor, op, scale);
+        return Request.reducing(Kind.REDUCESCATTER, name, tensor, op, scale, false);
+    }
+
+    /// A tensor that any thread may use: a copy, when only the caller's may.
+    private static Tensor reachable(Tensor tensor) {
+        return isReachable(tensor) ? tensor : tensor.copy();
+    }
+
+    /// Brings the result home when the operation worked on a copy.
+    private static Tensor returned(Tensor lent, Tensor tensor) {
+        if (lent != tensor) {
+            tensor.segment().copyFrom(lent.segment());
+        }
+        return tensor;
     }
 
     /// The rows for each rank: those given, checked, or equal shares.
@@ -336,10 +363,13 @@ final class RankCommunicator implements Communicator {
     }
 
     private void checkRoot(String name, int rootRank) {
-        if (rootRank < 0 || rootRank >= size) {
+        if (!set.ranks().contains(rootRank)) {
             throw new IllegalArgumentException(
-                    "broadcast of '%s': there is no root rank %d, ranks go from 0 to %d"
-                            .formatted(name, rootRank, size - 1));
+                    set.id() == 0
+                            ? "broadcast of '%s': there is no root rank %d, ranks go from 0 to %d"
+                                    .formatted(name, rootRank, size - 1)
+                            : "broadcast of '%s': root rank %d is not in %s; a root is a rank of the job"
+                                    .formatted(name, rootRank, processSet));
         }
     }
 
@@ -359,6 +389,11 @@ final class RankCommunicator implements Communicator {
             throw new IllegalArgumentException(
                     "'%s': a bool tensor has no average and cannot be scaled; convert it to a number type"
                             .formatted(name));
+        }
+        if (op == ReduceOp.ADASUM && !tensor.dataType().isFloatingPoint()) {
+            throw new IllegalArgumentException(
+                    "'%s': Adasum is for floating-point types, not %s"
+                            .formatted(name, tensor.dataType()));
         }
     }
 
@@ -380,13 +415,17 @@ final class RankCommunicator implements Communicator {
 
     /// Asynchronous operations run on another thread, which must be allowed to touch the memory.
     private static void checkShared(String name, Tensor tensor) {
-        if (!tensor.segment().isAccessibleBy(OTHER_THREAD)) {
+        if (!isReachable(tensor)) {
             throw new IllegalArgumentException(
                     """
                     '%s' lies in a confined arena, which only the thread that opened it may use
                     Allocate it in a shared or automatic arena, or use a synchronous call for one tensor."""
                             .formatted(name));
         }
+    }
+
+    private static boolean isReachable(Tensor tensor) {
+        return tensor.segment().isAccessibleBy(OTHER_THREAD);
     }
 
     private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});

@@ -2,22 +2,26 @@ package org.horovod4j.testing;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.log.Log;
 import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.rendezvous.RendezvousClient;
 import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.runtime.HostSharing;
 import org.horovod4j.runtime.Parts;
 import org.horovod4j.runtime.Rank;
+import org.horovod4j.runtime.Sharing;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Member;
+import org.horovod4j.transport.Channels;
 import org.horovod4j.transport.Clock;
-import org.horovod4j.transport.Links;
 import org.horovod4j.transport.SharedMemory;
-import org.horovod4j.transport.local.LocalDomain;
-import org.horovod4j.transport.local.LocalLinks;
-import org.horovod4j.transport.shm.HostMemory;
-import org.horovod4j.transport.tcp.TcpLinks;
+import org.horovod4j.transport.local.Exchange;
+import org.horovod4j.transport.local.LocalChannels;
+import org.horovod4j.transport.tcp.TcpChannels;
 import org.horovod4j.transport.tcp.TcpTuning;
 import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +32,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -55,14 +60,21 @@ public final class World {
     private final Transport transport;
     private final AllreduceChoice allreduce;
     private final Kernels kernels;
+    private final RuntimeSettings settings;
 
     private World(
-            int size, int hosts, Transport transport, AllreduceChoice allreduce, Kernels kernels) {
+            int size,
+            int hosts,
+            Transport transport,
+            AllreduceChoice allreduce,
+            Kernels kernels,
+            RuntimeSettings settings) {
         this.size = size;
         this.hosts = hosts;
         this.transport = transport;
         this.allreduce = allreduce;
         this.kernels = kernels;
+        this.settings = settings;
     }
 
     /// What carries the bytes.
@@ -88,7 +100,13 @@ public final class World {
     }
 
     public static World of(int size) {
-        return new World(size, 1, Transport.LOCAL, AllreduceChoice.AUTO, Kernels.best());
+        return new World(
+                size,
+                1,
+                Transport.LOCAL,
+                AllreduceChoice.AUTO,
+                Kernels.best(),
+                RuntimeSettings.DEFAULT);
     }
 
     /// Runs `body` on each of `size` ranks and returns when all have ended.
@@ -98,18 +116,24 @@ public final class World {
 
     /// The same world over another transport.
     public World via(Transport other) {
-        return new World(size, hosts, other, allreduce, kernels);
+        return new World(size, hosts, other, allreduce, kernels, settings);
     }
 
     /// The same world spread over `count` hosts, the first of which get one rank more where ranks do not
     /// divide evenly.
     public World hosts(int count) {
-        return new World(size, count, transport, allreduce, kernels);
+        return new World(size, count, transport, allreduce, kernels, settings);
     }
 
     /// The same world with a fixed algorithm between hosts.
     public World allreduce(AllreduceChoice algorithm) {
-        return new World(size, hosts, transport, algorithm, kernels);
+        return new World(size, hosts, transport, algorithm, kernels, settings);
+    }
+
+    /// The same world with options set, as environment variables would.
+    public World with(Map<String, String> options) {
+        RuntimeSettings changed = RuntimeSettings.from(new Environment(options));
+        return new World(size, hosts, transport, allreduce, kernels, changed);
     }
 
     /// Runs `body` on each rank and returns when all have ended.
@@ -144,6 +168,7 @@ public final class World {
     private <T> T live(
             Site site, int rank, Function<T> function, AtomicReference<@Nullable Throwable> first)
             throws Exception {
+        Log.rankOfThread(rank);
         Parts parts = null;
         Rank running = null;
         try {
@@ -157,7 +182,7 @@ public final class World {
             if (running != null) {
                 running.abandon("its body threw " + e);
             } else if (parts != null) {
-                parts.control().leave(0, false, "could not start: " + e);
+                parts.control().leave(Map.of(), false, "could not start: " + e);
             }
             throw e;
         }
@@ -212,17 +237,8 @@ public final class World {
 
     private final class LocalSite implements Site {
         private final LocalRendezvous rendezvous = new LocalRendezvous(size);
-        private final LocalLinks.Exchange exchange = new LocalLinks.Exchange();
-        private final List<LocalDomain> domains =
-                IntStream.range(0, hosts)
-                        .mapToObj(
-                                host ->
-                                        new LocalDomain(
-                                                IntStream.range(0, size)
-                                                        .filter(rank -> hostIndex(rank) == host)
-                                                        .boxed()
-                                                        .toList()))
-                        .toList();
+        private final Exchange exchange = new Exchange();
+        private final LocalSharing memories = new LocalSharing();
 
         @Override
         public Parts parts(int rank) {
@@ -230,9 +246,9 @@ public final class World {
             ControlPlane control = rendezvous.controlPlane(rank);
             Member self = new Member(rank, host(rank), host(rank), 0, "", List.of());
             List<Member> members = control.join(self, state);
-            SharedMemory memory = domains.get(hostIndex(rank)).memory(rank);
-            Links links = new LocalLinks(exchange, rank);
-            return World.this.parts(rank, members, control, state, memory, links);
+            Channels channels = new LocalChannels(exchange, rank);
+            SharedMemory memory = memories.open(0).meet(members, rank);
+            return World.this.parts(rank, members, control, state, memory, memories, channels);
         }
 
         @Override
@@ -255,27 +271,25 @@ public final class World {
             ControlPlane control =
                     new RendezvousClient(
                             secret, List.of(server.address()), rank, size, 0, PATIENCE, PATIENCE);
-            TcpLinks links = TcpLinks.open(secret, rank, PATIENCE, TcpTuning.DEFAULT);
-            boolean shares = transport == Transport.SHM;
-            HostMemory mapped = shares ? HostMemory.open(Path.of("/dev/shm")) : null;
+            TcpChannels channels = TcpChannels.listen(secret, rank, PATIENCE, TcpTuning.DEFAULT);
+            HostSharing sharing =
+                    transport == Transport.SHM
+                            ? HostSharing.within(host(rank), Path.of("/dev/shm"))
+                            : HostSharing.withNobody();
+            Sharing.Space space = sharing.open(0);
             Member self =
                     new Member(
                             rank,
                             host(rank),
-                            shares ? host(rank) : "",
+                            sharing.domain(),
                             ProcessHandle.current().pid(),
-                            mapped == null ? "" : mapped.address(),
-                            links.addresses());
+                            space.address(),
+                            channels.addresses());
             List<Member> members = control.join(self, state);
-            links.meet(members, 0, state);
-            if (mapped == null) {
-                SharedMemory own = new LocalDomain(List.of(rank)).memory(rank);
-                return World.this.parts(rank, members, control, state, own, links);
-            }
-            mapped.meet(
-                    members.stream().filter(m -> m.domain().equals(self.domain())).toList(), rank);
+            channels.meet(members, 0);
+            SharedMemory memory = space.meet(members, rank);
             control.gather("memory mapped", new byte[0]);
-            return World.this.parts(rank, members, control, state, mapped, links);
+            return World.this.parts(rank, members, control, state, memory, sharing, channels);
         }
 
         @Override
@@ -290,18 +304,21 @@ public final class World {
             ControlPlane control,
             WorldState state,
             SharedMemory memory,
-            Links links) {
+            Sharing sharing,
+            Channels channels) {
         return new Parts(
                 rank,
                 members,
                 control,
                 state,
                 memory,
-                links,
+                sharing,
+                channels,
                 Clock.SYSTEM,
                 kernels,
                 allreduce,
                 null,
-                null);
+                null,
+                settings);
     }
 }

@@ -10,120 +10,141 @@ import org.horovod4j.transport.Liveness;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
-/// What this rank knows of its world: which operation it is at, who is gone, what is disputed.
+/// What this rank has heard of its world: who is gone.
 ///
-/// Everyone who waits asks [#check], and so learns within moments why waiting is in vain.
+/// Everyone who waits asks, by way of a [SetState] or, at the start, by [#check], and so learns within
+/// moments why waiting is in vain.
 public final class WorldState implements Liveness, ControlPlane.Listener {
-    private static final long NONE = -1;
-
     /// How long to wait for the story behind a failure. Heartbeats may need longer, but most losses are
     /// known within milliseconds.
     private static final Duration NEWS_PATIENCE = Duration.ofSeconds(3);
 
     private final CountDownLatch lossKnown = new CountDownLatch(1);
+    private final Map<Integer, SetState> sets = new ConcurrentHashMap<>();
 
-    /// The first rank to leave in order, and the first to fail.
-    private volatile @Nullable Loss departure;
+    /// Who has left in order, first things first, and the first to fail.
+    private final List<Loss> departures = new CopyOnWriteArrayList<>();
 
     private volatile @Nullable Loss failure;
-    private volatile long disputed = NONE;
-
-    /// The operation now running, or the last one; written by whoever runs it.
-    private volatile long current;
-
-    private volatile long completed;
     private volatile boolean stopped;
-    private volatile @Nullable LongWait longWait;
+    private volatile Supplier<byte[]> description = () -> new byte[0];
 
-    /// Begins the next operation.
-    ///
-    /// @return its number, from 1
-    long begin() {
-        long number = current + 1;
-        current = number;
-        return number;
+    /// Lets `state` be asked how far it has come.
+    void watch(int processSet, SetState state) {
+        sets.put(processSet, state);
     }
 
-    /// Notes that an operation is over on this rank, whether it went well or all disagreed.
-    void complete(long number) {
-        completed = number;
+    public void forget(int processSet, SetState state) {
+        sets.remove(processSet, state);
     }
 
-    /// How many operations are over.
-    public long completed() {
-        return completed;
+    /// Says what the rank is doing, whenever another asks.
+    public void describeBy(Supplier<byte[]> words) {
+        description = words;
     }
 
-    /// Makes the operation that is running, if any, give up: this rank leaves.
+    @Override
+    public byte[] describe() {
+        return description.get();
+    }
+
+    /// How many operations of each process set are over.
+    public Map<Integer, Long> completed() {
+        return sets.entrySet().stream()
+                .collect(
+                        Collectors.toUnmodifiableMap(
+                                Map.Entry::getKey, entry -> entry.getValue().completed()));
+    }
+
+    /// Makes whatever waits give up: this rank leaves.
     public void stop() {
         stopped = true;
     }
 
+    /// At the start, when any loss is the end.
     @Override
     public void check() {
+        Loss gone = failure;
+        if (gone == null && !departures.isEmpty()) {
+            gone = departures.getFirst();
+        }
+        if (gone != null) {
+            throw describe(gone);
+        }
+    }
+
+    /// Throws what keeps `operation` of a process set from being completed.
+    ///
+    /// @param closed why the process set is gone, if it is
+    /// @param ranks of the process set
+    void check(
+            @Nullable HorovodException closed,
+            int processSet,
+            List<Integer> ranks,
+            long operation) {
         if (stopped) {
             throw new ShutDownException(
                     "this rank called shutdown while the operation was running");
         }
-        if (disputed == current) {
-            throw new DisputedException();
+        if (closed != null) {
+            throw closed;
         }
-        Loss missed = missed();
+        Loss missed = missed(processSet, ranks, operation);
         if (missed != null) {
             throw describe(missed);
         }
-        LongWait wait = longWait;
-        if (wait != null) {
-            wait.check();
-        }
     }
 
-    /// Lets `wait` hear of every check from now on.
-    void watch(LongWait wait) {
-        longWait = wait;
-    }
-
-    /// Who is missed by the operation now running. After a departure others may well fail for want of the
-    /// one that left, so it is named first; but operations that it had completed may still be running
-    /// here, and a failure ends these too, as it ends operation 0: the start, when ranks measure links.
-    private @Nullable Loss missed() {
-        Loss left = departure;
-        if (left != null && current > left.completedOperations()) {
-            return left;
+    /// Who is missed by an operation. After a departure others may well fail for want of the one that
+    /// left, so it is named first; but operations that it had completed may still be running here, and a
+    /// failure ends these too, as it ends operation 0, the start.
+    private @Nullable Loss missed(int processSet, List<Integer> ranks, long operation) {
+        for (Loss left : departures) {
+            if (ranks.contains(left.rank()) && operation > left.completed(processSet)) {
+                return left;
+            }
         }
         Loss failed = failure;
-        boolean ends = failed != null && (current > failed.completedOperations() || current == 0);
+        boolean ends =
+                failed != null && (operation == 0 || operation > failed.completed(processSet));
         return ends ? failed : null;
     }
 
     @Override
     public synchronized void lost(Loss news) {
-        if (news.orderly() && departure == null) {
-            departure = news;
-        } else if (!news.orderly() && failure == null) {
+        if (news.orderly()) {
+            departures.add(news);
+        } else if (failure == null) {
             failure = news;
         }
         lossKnown.countDown();
     }
 
-    @Override
-    public void disputed(long operation) {
-        disputed = operation;
-    }
-
     /// The better story of a failure seen here: the loss behind it, when news of one comes soon.
-    public HorovodException explain(HorovodException seen) {
+    ///
+    /// @param ranks whose departure may have led to it
+    public HorovodException explain(HorovodException seen, List<Integer> ranks) {
         try {
             lossKnown.await(NEWS_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        Loss known = missed();
-        if (known == null) {
-            known = failure == null ? departure : failure;
+        Loss known = failure;
+        if (known == null) { // the first to leave, for others may have left for want of it
+            known =
+                    departures.stream()
+                            .filter(left -> ranks.contains(left.rank()))
+                            .findFirst()
+                            .orElse(null);
         }
         if (known != null) {
             return describe(known);

@@ -4,25 +4,27 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /// Tells what the ranks disagree about: the first difference, who wants what, and what to do.
 public final class Disagreement {
-    private final List<Request> requests;
+    private final SortedMap<Integer, Request> requests;
 
-    /// @param requests what each rank asked for, by rank
-    public Disagreement(List<Request> requests) {
-        this.requests = List.copyOf(requests);
+    /// @param requests what each rank asked for, by rank of the world
+    public Disagreement(SortedMap<Integer, Request> requests) {
+        this.requests = new TreeMap<>(requests);
     }
 
     public String describe() {
-        Request first = requests.getFirst();
-        if (differ(Request::toString)) {
+        Request first = requests.firstEntry().getValue();
+        if (differ(Request::kind)) {
             return report(
-                    "the ranks are at different operations",
-                    Request::toString,
-                    "Call the same collectives in the same order on every rank.");
+                    "'%s': the ranks disagree on the operation".formatted(first.name()),
+                    request -> request.kind().toString(),
+                    "Use one operation per name, or different names.");
         }
         String prefix = first + ": the ranks disagree on its ";
         if (differ(Request::dataType)) {
@@ -74,15 +76,15 @@ public final class Disagreement {
     }
 
     private boolean differ(Function<Request, Object> property) {
-        return requests.stream().map(property).distinct().count() > 1;
+        return requests.values().stream().map(property).distinct().count() > 1;
     }
 
     private String report(String problem, Function<Request, String> value, String remedy) {
         Map<String, List<Integer>> ranks = new LinkedHashMap<>();
-        for (int rank = 0; rank < requests.size(); rank++) {
-            ranks.computeIfAbsent(value.apply(requests.get(rank)), _ -> new ArrayList<>())
-                    .add(rank);
-        }
+        requests.forEach(
+                (rank, request) ->
+                        ranks.computeIfAbsent(value.apply(request), _ -> new ArrayList<>())
+                                .add(rank));
         String table =
                 ranks.entrySet().stream()
                         .map(entry -> "  " + entry.getKey() + " on " + name(entry.getValue()))
@@ -91,7 +93,7 @@ public final class Disagreement {
     }
 
     /// `rank 3`, `ranks 0-2, 5`.
-    static String name(List<Integer> ranks) {
+    public static String name(List<Integer> ranks) {
         StringBuilder text = new StringBuilder(ranks.size() == 1 ? "rank " : "ranks ");
         for (int i = 0; i < ranks.size(); ) {
             int end = i;

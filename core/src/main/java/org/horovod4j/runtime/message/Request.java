@@ -5,21 +5,19 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.codec.ObjectCodec;
 
-import java.util.Arrays;
-import java.util.List;
-import java.util.Objects;
-
-/// One operation as a rank asks for it: everything on which the ranks have to agree.
+/// One operation as a rank asks for it: everything on which the ranks have to agree, and two things that
+/// only decide what travels together.
 ///
 /// @param kind which collective
 /// @param name the tensor's name
 /// @param dataType the type of its elements
-/// @param shape its shape
+/// @param shape its shape on the rank that asks
 /// @param op how it is reduced, where it is
 /// @param scale factors around the reduction
-/// @param rootRank whose tensor is broadcast; -1 for other kinds
+/// @param rootRank whose tensor is broadcast, as a rank of the world; -1 for other kinds
+/// @param group the name of the group it was submitted in; empty without one
+/// @param shared whether it lies in memory that the ranks of a host share
 public record Request(
         Kind kind,
         String name,
@@ -27,30 +25,13 @@ public record Request(
         Shape shape,
         ReduceOp op,
         Scale scale,
-        int rootRank) {
-    private static final int NO_ROOT = -1;
-    private static final int MAX_NAME = 1_000;
-    private static final long PRIME = 0x9e3779b97f4a7c15L;
-
-    /// The collectives.
-    public enum Kind {
-        ALLREDUCE,
-        ALLGATHER,
-        BROADCAST,
-        ALLTOALL,
-        REDUCESCATTER,
-        BARRIER;
-
-        /// Whether the ranks may bring different numbers of rows.
-        boolean isRagged() {
-            return this == ALLGATHER || this == ALLTOALL;
-        }
-
-        @Override
-        public String toString() {
-            return name().toLowerCase(java.util.Locale.ROOT);
-        }
-    }
+        int rootRank,
+        String group,
+        boolean shared) {
+    public static final int NO_ROOT = -1;
+    public static final int MAX_NAME = 1_000;
+    private static final String BARRIER = "barrier";
+    private static final String JOIN = "join";
 
     public Request {
         if (name.isEmpty() || name.length() > MAX_NAME) {
@@ -62,13 +43,14 @@ public record Request(
 
     /// A request for a collective that reduces.
     public static Request reducing(
-            Kind kind, String name, Tensor tensor, ReduceOp op, Scale scale) {
-        return new Request(kind, name, tensor.dataType(), tensor.shape(), op, scale, NO_ROOT);
+            Kind kind, String name, Tensor tensor, ReduceOp op, Scale scale, boolean shared) {
+        return new Request(
+                kind, name, tensor.dataType(), tensor.shape(), op, scale, NO_ROOT, "", shared);
     }
 
     /// A request for a collective that only moves rows.
     public static Request moving(Kind kind, String name, Tensor tensor) {
-        return reducing(kind, name, tensor, ReduceOp.SUM, Scale.NONE);
+        return reducing(kind, name, tensor, ReduceOp.SUM, Scale.NONE, false);
     }
 
     public static Request broadcast(String name, Tensor tensor, int rootRank) {
@@ -79,85 +61,78 @@ public record Request(
                 tensor.shape(),
                 ReduceOp.SUM,
                 Scale.NONE,
-                rootRank);
+                rootRank,
+                "",
+                false);
     }
 
     public static Request barrier() {
+        return nothing(BARRIER);
+    }
+
+    /// Stands for a join in what is said of this rank; never sent.
+    public static Request joining() {
+        return nothing(JOIN);
+    }
+
+    private static Request nothing(String name) {
         return new Request(
                 Kind.BARRIER,
-                "barrier",
+                name,
                 DataType.UINT8,
                 Shape.SCALAR,
                 ReduceOp.SUM,
                 Scale.NONE,
-                NO_ROOT);
+                NO_ROOT,
+                "",
+                false);
     }
 
-    /// A number that two requests share only if they fit together, for all that chance allows, when
-    /// they are the ranks' operation number `number`. It is computed for every operation, so it
-    /// allocates nothing.
-    public long stamp(long number) {
-        long hash = number * PRIME;
-        hash = mix(hash, kind.ordinal() * 64L + dataType.ordinal());
-        hash = mix(hash, op.ordinal() * 64L + shape.rank());
-        for (int i = kind.isRagged() ? 1 : 0; i < shape.rank(); i++) {
-            hash = mix(hash, shape.dimension(i));
+    public Request inGroup(String other) {
+        return new Request(kind, name, dataType, shape, op, scale, rootRank, other, shared);
+    }
+
+    public Request withShape(Shape other) {
+        return new Request(kind, name, dataType, other, op, scale, rootRank, group, shared);
+    }
+
+    public Request withShared(boolean other) {
+        return new Request(kind, name, dataType, shape, op, scale, rootRank, group, other);
+    }
+
+    /// Whether two ranks that ask for this and for `other` mean the same operation. The names are known
+    /// to be equal.
+    public boolean fits(Request other) {
+        return kind == other.kind
+                && dataType == other.dataType
+                && op == other.op
+                && rootRank == other.rootRank
+                && scale.equals(other.scale)
+                && shapeFits(other.shape);
+    }
+
+    private boolean shapeFits(Shape other) {
+        if (!kind.isRagged()) {
+            return shape.equals(other);
         }
-        hash = mix(hash, Double.doubleToLongBits(scale.prescale()));
-        hash = mix(hash, Double.doubleToLongBits(scale.postscale()));
-        hash = mix(hash, rootRank);
-        for (int i = 0; i < name.length(); i++) {
-            hash = (hash ^ name.charAt(i)) * PRIME;
+        if (shape.rank() != other.rank()) {
+            return false;
         }
-        return hash ^ (hash >>> 32);
+        for (int i = 1; i < shape.rank(); i++) {
+            if (shape.dimension(i) != other.dimension(i)) {
+                return false;
+            }
+        }
+        return true;
     }
 
-    private static long mix(long hash, long value) {
-        long mixed = (hash ^ value) * PRIME;
-        return mixed ^ (mixed >>> 29);
-    }
-
-    public byte[] encode() {
-        return new ObjectCodec()
-                .encode(
-                        new Wire(
-                                kind,
-                                name,
-                                dataType,
-                                Arrays.stream(shape.toArray()).boxed().toList(),
-                                op,
-                                scale,
-                                rootRank));
-    }
-
-    public static Request decode(byte[] bytes) {
-        Wire wire =
-                (Wire)
-                        Objects.requireNonNull(
-                                new ObjectCodec(Request.class.getClassLoader()).decode(bytes));
-        long[] dimensions = wire.shape.stream().mapToLong(Long::longValue).toArray();
-        return new Request(
-                wire.kind,
-                wire.name,
-                wire.dataType,
-                Shape.of(dimensions),
-                wire.op,
-                wire.scale,
-                wire.rootRank);
+    /// What the tensor of this rank takes.
+    public long byteSize() {
+        return shape.elementCount() * dataType.byteSize();
     }
 
     @Override
     public String toString() {
-        return kind == Kind.BARRIER ? "barrier" : "%s of '%s'".formatted(kind, name);
+        return kind == Kind.BARRIER ? name : "%s of '%s'".formatted(kind, name);
     }
-
-    /// A request in terms that the codec knows.
-    private record Wire(
-            Kind kind,
-            String name,
-            DataType dataType,
-            List<Long> shape,
-            ReduceOp op,
-            Scale scale,
-            int rootRank) {}
 }

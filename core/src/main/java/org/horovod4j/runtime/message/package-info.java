@@ -1,9 +1,10 @@
-/// What a rank asks for, and what is said when the ranks ask for different things.
+/// What ranks and their coordinator say to each other, and what is said when ranks ask for different
+/// things.
 ///
-/// Start with [Request].
+/// Start with [Request], then [FromRank] and [ToRanks].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.codec`.
-/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.runtime.controller`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
+/// - Used by: `org.horovod4j.runtime` and its other packages.
 @NullMarked
 package org.horovod4j.runtime.message;
 

@@ -1,0 +1,340 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.HorovodException;
+import org.horovod4j.MismatchException;
+import org.horovod4j.ProcessSet;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.runtime.stall.RankReport;
+import org.horovod4j.runtime.stall.RankReport.OfSet;
+import org.horovod4j.spi.Member;
+import org.horovod4j.transport.SharedMemory;
+import org.jspecify.annotations.Nullable;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/// The process sets of a rank: all ranks of the world make and remove them together, members or not.
+final class ProcessSets {
+    private final Common common;
+    private final Parts parts;
+    private final Wiring wiring;
+
+    /// Held while a change is agreed on, which takes as long as the slowest rank.
+    private final Object changing = new Object();
+
+    private final TreeMap<Integer, Registered> sets = new TreeMap<>();
+    private int channels;
+    private long changes;
+    private @Nullable HorovodException closed;
+
+    /// Makes the communicator of a process set.
+    interface Wiring {
+        Communicator communicator(RankSet set, SetRuntime runtime, ProcessSet processSet);
+    }
+
+    ProcessSets(Common common, Wiring wiring) {
+        this.common = common;
+        this.parts = common.parts();
+        this.wiring = wiring;
+    }
+
+    /// Starts the set of all ranks, whose memory is shared already.
+    ProcessSet world(SharedMemory memory) {
+        List<Integer> all = IntStream.range(0, parts.members().size()).boxed().toList();
+        RankSet set = new RankSet(0, all, parts.rank());
+        Registered world = new Registered(set);
+        world.run(SetRuntime.start(common, set, channels++, parts.members(), memory));
+        sets.put(0, world);
+        return world;
+    }
+
+    synchronized List<ProcessSet> all() {
+        return List.copyOf(sets.values());
+    }
+
+    /// The runtimes of the sets that this rank is in.
+    synchronized List<SetRuntime> runtimes() {
+        List<SetRuntime> running = new ArrayList<>();
+        for (Registered set : sets.values()) {
+            SetRuntime runtime = set.runtime;
+            if (runtime != null) {
+                running.add(runtime);
+            }
+        }
+        return running;
+    }
+
+    /// What this rank is doing in each of them.
+    RankReport report() {
+        List<OfSet> said = new ArrayList<>();
+        for (ProcessSet set : all()) {
+            SetRuntime runtime = ((Registered) set).runtime;
+            if (runtime != null) {
+                said.add(runtime.report(set));
+            }
+        }
+        return new RankReport(System.nanoTime(), said);
+    }
+
+    /// Makes process sets, the same on every rank, in one go.
+    ///
+    /// @param wanted the ranks of each
+    /// @throws MismatchException on every rank, when the ranks want different sets
+    /// @throws IllegalArgumentException on every rank, when a set is not possible
+    List<ProcessSet> add(List<List<Integer>> wanted) {
+        synchronized (changing) {
+            // A set is a set, in whatever order a rank names its members.
+            agree(
+                    "making process sets",
+                    wanted.stream().map(ranks -> ranks.stream().sorted().toList()).toList());
+            List<List<Integer>> sorted = new ArrayList<>();
+            for (List<Integer> ranks : wanted) {
+                sorted.add(checked(ranks, sorted));
+            }
+            List<ProcessSet> made = new ArrayList<>();
+            for (List<Integer> ranks : sorted) {
+                made.add(make(ranks));
+            }
+            return made;
+        }
+    }
+
+    /// Removes a process set; what is in flight in it fails.
+    ///
+    /// @return false, on every rank, for the set of all ranks and for one that is not there
+    boolean remove(ProcessSet set) {
+        synchronized (changing) {
+            agree("removing a process set", List.of(List.of(set.id())));
+            Registered known = removable(set);
+            if (known == null) {
+                return false;
+            }
+            SetRuntime runtime = known.runtime;
+            known.runtime = null;
+            if (runtime != null) {
+                runtime.stop(
+                        new ShutDownException(
+                                "process set %d of ranks %s was removed"
+                                        .formatted(set.id(), set.ranks())));
+                parts.state().forget(set.id(), runtime.state());
+            }
+            try {
+                // Nobody may free memory that another rank still reads.
+                parts.control().gather(topic("removed"), new byte[0]);
+            } finally {
+                if (runtime != null) {
+                    runtime.close();
+                }
+            }
+            return true;
+        }
+    }
+
+    private synchronized @Nullable Registered removable(ProcessSet set) {
+        if (set.id() == 0 || sets.get(set.id()) != set) {
+            return null;
+        }
+        return sets.remove(set.id());
+    }
+
+    /// Lets everything fail, for good.
+    void stop(HorovodException reason) {
+        synchronized (this) {
+            closed = reason;
+        }
+        runtimes().forEach(runtime -> runtime.stop(reason));
+    }
+
+    void close() {
+        runtimes().forEach(SetRuntime::close);
+    }
+
+    /// Makes sure that all ranks want the same change.
+    private void agree(String what, List<List<Integer>> mine) {
+        HorovodException reason;
+        synchronized (this) {
+            reason = closed;
+        }
+        if (reason != null) {
+            throw reason;
+        }
+        changes++;
+        List<String> said =
+                parts
+                        .control()
+                        .gather(topic("change"), new ObjectCodec().encode(List.of(what, mine)))
+                        .stream()
+                        .map(bytes -> String.valueOf(new ObjectCodec().decode(bytes)))
+                        .toList();
+        if (said.stream().distinct().count() > 1) {
+            String table =
+                    IntStream.range(0, said.size())
+                            .mapToObj(rank -> "  rank %d: %s".formatted(rank, said.get(rank)))
+                            .collect(Collectors.joining("\n"));
+            throw new MismatchException(
+                    """
+                    %s: the ranks disagree
+                    %s
+                    Make and remove the same process sets in the same order on every rank."""
+                            .formatted(what, table));
+        }
+    }
+
+    private String topic(String what) {
+        return "process sets %d: %s".formatted(changes, what);
+    }
+
+    private List<Integer> checked(List<Integer> ranks, List<List<Integer>> others) {
+        List<Integer> sorted = List.copyOf(new TreeSet<>(ranks));
+        int size = parts.members().size();
+        if (sorted.isEmpty()) {
+            throw new IllegalArgumentException("a process set has at least one rank");
+        }
+        if (sorted.size() < ranks.size()) {
+            throw new IllegalArgumentException(
+                    "process set %s names a rank twice".formatted(ranks));
+        }
+        if (sorted.getFirst() < 0 || sorted.getLast() >= size) {
+            throw new IllegalArgumentException(
+                    "process set %s: ranks go from 0 to %d".formatted(ranks, size - 1));
+        }
+        boolean known = all().stream().anyMatch(set -> set.ranks().equals(sorted));
+        if (known || others.contains(sorted)) {
+            throw new IllegalArgumentException(
+                    "there is a process set of ranks %s already".formatted(sorted));
+        }
+        return sorted;
+    }
+
+    private ProcessSet make(List<Integer> ranks) {
+        RankSet set = new RankSet(freeId(), ranks, parts.rank());
+        int channel = channels++;
+        Registered made = new Registered(set);
+        if (set.isIncluded()) {
+            Sharing.Space space = parts.sharing().open(channel);
+            try {
+                List<Member> members = members(ranks, addresses(channel, space.address()));
+                SharedMemory memory = space.meet(members, set.rank());
+                parts.control().gather("memory mapped of channel " + channel, new byte[0]);
+                space.met();
+                made.run(SetRuntime.start(common, set, channel, members, memory));
+            } catch (RuntimeException | Error e) {
+                space.close();
+                throw e;
+            }
+        } else {
+            addresses(channel, "");
+            parts.control().gather("memory mapped of channel " + channel, new byte[0]);
+        }
+        synchronized (this) {
+            sets.put(set.id(), made);
+        }
+        return made;
+    }
+
+    private synchronized int freeId() {
+        int id = 1;
+        while (sets.containsKey(id)) {
+            id++;
+        }
+        return id;
+    }
+
+    private List<String> addresses(int channel, String mine) {
+        return parts
+                .control()
+                .gather("memory of channel " + channel, mine.getBytes(StandardCharsets.UTF_8))
+                .stream()
+                .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
+                .toList();
+    }
+
+    private List<Member> members(List<Integer> ranks, List<String> addresses) {
+        List<Member> members = new ArrayList<>();
+        for (int rank : ranks) {
+            Member member = parts.members().get(rank);
+            members.add(
+                    new Member(
+                            members.size(),
+                            member.host(),
+                            member.domain(),
+                            member.pid(),
+                            addresses.get(rank),
+                            member.addresses()));
+        }
+        return members;
+    }
+
+    /// What the program holds of a set.
+    private final class Registered implements ProcessSet {
+        private final RankSet set;
+        private volatile @Nullable SetRuntime runtime;
+        private volatile @Nullable Communicator communicator;
+
+        Registered(RankSet set) {
+            this.set = set;
+        }
+
+        void run(SetRuntime started) {
+            runtime = started;
+            communicator = wiring.communicator(set, started, this);
+        }
+
+        @Override
+        public int id() {
+            return set.id();
+        }
+
+        @Override
+        public List<Integer> ranks() {
+            return set.ranks();
+        }
+
+        @Override
+        public int size() {
+            return set.size();
+        }
+
+        @Override
+        public boolean isIncluded() {
+            return set.isIncluded();
+        }
+
+        @Override
+        public int rank() {
+            if (!set.isIncluded()) {
+                throw notIncluded();
+            }
+            return set.rank();
+        }
+
+        @Override
+        public Communicator communicator() {
+            if (!set.isIncluded()) {
+                throw notIncluded();
+            }
+            if (runtime == null) {
+                throw new IllegalStateException(this + " was removed");
+            }
+            return Objects.requireNonNull(communicator);
+        }
+
+        private IllegalStateException notIncluded() {
+            return new IllegalStateException(
+                    "rank %d is not in %s: ask isIncluded() first".formatted(parts.rank(), this));
+        }
+
+        @Override
+        public String toString() {
+            return "process set %d of ranks %s".formatted(set.id(), set.ranks());
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.log.Log;
+import org.horovod4j.runtime.stall.RankReport;
+import org.horovod4j.runtime.stall.StateReport;
+import org.horovod4j.runtime.timeline.ClockOffset;
+import org.horovod4j.runtime.timeline.ClockOffset.Sample;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.transport.Topology;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/// The clock of rank 0, seen from this rank: the same one on its host, else found by asking.
+final class RankZeroClock {
+    private static final Logger LOG = Log.of(RankZeroClock.class);
+
+    /// The quickest answer of so many is close to what the network can do.
+    private static final int SAMPLES = 16;
+
+    private static final long MOST_NANOS = Duration.ofSeconds(1).toNanos();
+
+    private final ControlPlane control;
+    private final boolean shared;
+
+    RankZeroClock(Parts parts, Topology topology) {
+        this.control = parts.control();
+        this.shared = topology.hosts().getFirst().contains(parts.rank());
+    }
+
+    /// What is to be added to this rank's [System#nanoTime] to get that of rank 0. On another host it
+    /// takes a few round trips.
+    long offsetNanos() {
+        if (shared) {
+            return 0;
+        }
+        List<Sample> samples = new ArrayList<>();
+        long begin = System.nanoTime();
+        while (samples.size() < SAMPLES && System.nanoTime() - begin < MOST_NANOS) {
+            ask(samples);
+        }
+        if (samples.isEmpty()) {
+            LOG.log(
+                    Level.WARNING,
+                    "rank 0 does not tell its time, so that this rank's trace cannot be aligned with others");
+            return 0;
+        }
+        return ClockOffset.of(samples).nanos();
+    }
+
+    private void ask(List<Sample> samples) {
+        long sent = System.nanoTime();
+        RankReport answer = StateReport.ask(control).reports().getFirst();
+        long received = System.nanoTime();
+        if (answer != null) {
+            samples.add(new Sample(sent, answer.nanoTime(), received));
+        }
+    }
+}

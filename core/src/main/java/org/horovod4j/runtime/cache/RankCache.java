@@ -1,0 +1,45 @@
+package org.horovod4j.runtime.cache;
+
+import org.horovod4j.runtime.message.Request;
+import org.jspecify.annotations.Nullable;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/// What a rank knows of the cache.
+public final class RankCache {
+    private final Map<Integer, Request> requests = new HashMap<>();
+    private final Map<String, Integer> slots = new HashMap<>();
+
+    public void put(int slot, Request request) {
+        requests.put(slot, request);
+        slots.put(request.name(), slot);
+    }
+
+    public void remove(int slot) {
+        Request request = requests.remove(slot);
+        if (request != null) {
+            slots.remove(request.name(), slot);
+        }
+    }
+
+    /// What all ranks mean by a slot, or null.
+    public @Nullable Request request(int slot) {
+        return requests.get(slot);
+    }
+
+    /// The slot by which `request` can be asked for, or -1: it is new, or has changed.
+    public int slot(Request request) {
+        Integer slot = slots.get(request.name());
+        if (slot == null) {
+            return -1;
+        }
+        Request known = requests.get(slot);
+        boolean same =
+                known != null
+                        && request.fits(known)
+                        && request.shared() == known.shared()
+                        && request.group().equals(known.group());
+        return same ? slot : -1;
+    }
+}

@@ -1,0 +1,377 @@
+package org.horovod4j.runtime.cycle;
+
+import org.horovod4j.Handle;
+import org.horovod4j.HorovodException;
+import org.horovod4j.runtime.controller.SetState;
+import org.horovod4j.runtime.cycle.TensorQueue.Deviation;
+import org.horovod4j.runtime.message.Request;
+import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.runtime.queue.Operation;
+import org.horovod4j.runtime.timeline.Recorder;
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.Patience;
+import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
+
+/// Makes the submitted operations of one process set happen.
+///
+/// Whoever waits for an operation drives the cycle itself while it waits: handing it to another thread and
+/// back would cost more than a small operation takes. While the program does something else, thread
+/// `hvd-cycle` drives, and as long as anything is in flight it looks every few milliseconds whether other
+/// ranks have something to say. One thread drives at a time; it owns the [Follower] and the
+/// [Conversation], and gives them up between two steps.
+public final class CycleAgent implements Entry.Owner {
+    /// How long the program may wait for an operation that a plan keeps back for want of others, before the
+    /// plan is left.
+    private static final long GRACE_NANOS = 10_000_000;
+
+    /// How long to wait for whoever drives before looking again.
+    private static final long HELPLESS_NANOS = 1_000_000;
+
+    /// How often thread `hvd-cycle` looks after operations that wait for others of this rank, and how
+    /// long it goes on looking when there are none: it is cheaper than to be woken up for each step.
+    private static final long LOOK_NANOS = 3_000_000;
+
+    private static final int IDLE_LOOKS = 300;
+
+    private final TensorQueue queue = new TensorQueue();
+    private final Follower follower;
+    private final Conversation conversation;
+    private final SetState state;
+    private final Patience patience;
+    private final Recorder recorder;
+    private final Clock clock;
+    private final Function<Throwable, HorovodException> explain;
+    private final AtomicReference<@Nullable Thread> driver = new AtomicReference<>();
+    private final Thread thread;
+    private volatile @Nullable HorovodException closed;
+
+    /// Whether thread `hvd-cycle` looks by itself; otherwise it must be woken.
+    private volatile boolean looking;
+
+    /// When the program first waited in vain, or 0.
+    private volatile long stuckNanos;
+
+    /// Puts an agent together.
+    ///
+    /// @param threadName what thread dumps show: `hvd-cycle`, the rank and the process set
+    /// @param steps hears of each step of a locked plan
+    /// @param explain tells the world of a failure, and finds the best story for it
+    public CycleAgent(
+            String threadName,
+            AgentParts parts,
+            StepWatcher steps,
+            Function<Throwable, HorovodException> explain) {
+        this.state = parts.state();
+        this.recorder = parts.recorder();
+        this.clock = parts.clock();
+        this.patience =
+                new Patience(() -> {}, clock, parts.crowded()); // each step checks by itself
+        this.explain = explain;
+        this.conversation =
+                new Conversation(
+                        new Star(parts.control(), parts.rank(), parts.size()),
+                        parts.coordinator(),
+                        state,
+                        patience,
+                        clock,
+                        decision -> this.follower().handle(decision));
+        this.follower = new Follower(parts, queue, conversation::tell, steps);
+        this.thread = Thread.ofPlatform().name(threadName).daemon().unstarted(this::work);
+        state.whileWaiting(this::listenInPlan);
+    }
+
+    private Follower follower() {
+        return follower;
+    }
+
+    /// Hears of each step of a locked plan, on the driving thread.
+    @FunctionalInterface
+    public interface StepWatcher {
+        /// Hears of a step.
+        ///
+        /// @return whether to leave the plan now
+        boolean stepped(long bytes, long nanos);
+    }
+
+    /// Submits an operation and returns at once.
+    public <T> Handle<T> submit(Request request, Operation<T> operation) {
+        Entry<T> entry = entry(request, operation);
+        boolean ready;
+        try {
+            ready = queue.submit(entry);
+        } catch (RuntimeException e) {
+            throw refused(request, e);
+        }
+        wakeIf(ready);
+        return entry;
+    }
+
+    /// Submits an operation and returns its result.
+    public <T> T perform(Request request, Operation<T> operation) {
+        Entry<T> entry = entry(request, operation);
+        try {
+            boolean _ = queue.submit(entry);
+        } catch (RuntimeException e) {
+            throw refused(request, e);
+        }
+        return entry.join();
+    }
+
+    /// Submits operations that belong together, all or none.
+    public <T> List<Entry<T>> submitAll(
+            List<Request> requests, List<? extends Operation<T>> operations) {
+        List<Entry<T>> entries = new ArrayList<>(requests.size());
+        for (int i = 0; i < requests.size(); i++) {
+            entries.add(entry(requests.get(i), operations.get(i)));
+        }
+        try {
+            wakeIf(!entries.isEmpty() && queue.submit(entries));
+        } catch (RuntimeException e) {
+            requests.forEach(request -> refused(request, e));
+            throw e;
+        }
+        return entries;
+    }
+
+    private <T> Entry<T> entry(Request request, Operation<T> operation) {
+        if (recorder.isOn()) {
+            recorder.submitted(request.name(), request.kind().name());
+        }
+        return new Entry<>(request, operation, this);
+    }
+
+    private RuntimeException refused(Request request, RuntimeException reason) {
+        if (recorder.isOn()) {
+            recorder.failed(request.name(), String.valueOf(reason.getMessage()));
+        }
+        return reason;
+    }
+
+    /// Takes part with nothing in whatever the others do, until all ranks have called this.
+    ///
+    /// @return the last rank to call it, as a rank of the world
+    public int joinAll() {
+        Entry<Integer> last = new Entry<>(Request.joining(), new Operation.Barrier(), this);
+        queue.join(last);
+        return last.join();
+    }
+
+    /// What is in flight.
+    public List<Entry<?>> pending() {
+        return queue.pending();
+    }
+
+    /// Whether this rank has joined, and others have not.
+    public boolean isJoining() {
+        return queue.joining() != null;
+    }
+
+    @Override
+    public void observed() {
+        queue.observed();
+    }
+
+    /// A program that looks again and again is waiting too, and must not look in vain.
+    @Override
+    public void polled(Entry<?> entry) {
+        noteStuck(entry);
+        wakeIf(queue.hasWork());
+    }
+
+    @Override
+    public void await(Entry<?> entry) {
+        while (!entry.hasEnded()) {
+            if (driver.compareAndSet(null, Thread.currentThread())) {
+                // An interrupt would close files and sockets under the operation, and not end it on
+                // other ranks.
+                boolean interrupted = Thread.interrupted();
+                try {
+                    driveUntil(entry);
+                } finally {
+                    release();
+                    if (interrupted) {
+                        Thread.currentThread().interrupt();
+                    }
+                }
+            } else {
+                entry.awaitEnd(HELPLESS_NANOS);
+                noteStuck(entry);
+            }
+        }
+        stuckNanos = 0;
+    }
+
+    /// Lets what is in flight fail with `reason`, and whatever is submitted from now on.
+    public void close(HorovodException reason) {
+        closed = reason;
+        state.close(reason);
+        LockSupport.unpark(thread);
+        while (!driver.compareAndSet(null, Thread.currentThread())) {
+            LockSupport.parkNanos(this, HELPLESS_NANOS); // the driver sees soon that it is closed
+        }
+        queue.close(reason);
+        driver.set(null);
+    }
+
+    /// What this rank is doing, in words.
+    public String describe() {
+        return follower.toString();
+    }
+
+    private void driveUntil(Entry<?> entry) {
+        patience.reset();
+        try {
+            while (!entry.hasEnded()) {
+                if (drive()) {
+                    stuckNanos = 0;
+                } else {
+                    noteStuck(entry);
+                }
+            }
+        } catch (RuntimeException | Error e) {
+            queue.close(story(e));
+        }
+    }
+
+    /// The work of thread `hvd-cycle`.
+    private void work() {
+        int idle = 0;
+        while (closed == null) {
+            boolean work = queue.hasWork();
+            if (work || !queue.isEmpty()) {
+                idle = 0;
+            }
+            if (idle > IDLE_LOOKS) {
+                looking = false;
+                if (queue.isEmpty()) {
+                    LockSupport.park(this);
+                }
+                looking = true;
+                idle = 0;
+            } else if (!work) {
+                idle++;
+                LockSupport.parkNanos(this, LOOK_NANOS);
+            }
+            if (!queue.isEmpty() && driver.compareAndSet(null, Thread.currentThread())) {
+                driveWhileUseful();
+            } else if (work) {
+                LockSupport.parkNanos(this, LOOK_NANOS);
+            }
+        }
+    }
+
+    /// Takes at least one step, to hear what others say, and goes on while there is something to do.
+    private void driveWhileUseful() {
+        patience.reset();
+        try {
+            boolean _ = step();
+            while (queue.hasWork() && closed == null) {
+                boolean _ = drive();
+            }
+        } catch (RuntimeException | Error e) {
+            queue.close(story(e));
+        } finally {
+            release();
+        }
+    }
+
+    /// Why nothing more will happen: what this was closed for, or the best story of a failure.
+    private HorovodException story(Throwable end) {
+        HorovodException reason = closed;
+        if (reason != null && end.equals(reason)) {
+            return reason;
+        }
+        try {
+            return explain.apply(end);
+        } catch (RuntimeException e) {
+            end.addSuppressed(e);
+            return new HorovodException("a collective failed on this rank: " + end, end);
+        }
+    }
+
+    /// Takes a step, or lets some time pass. Whatever others have said before they left is heard before they
+    /// are missed.
+    ///
+    /// @return whether there was a step to take
+    private boolean drive() {
+        if (step()) {
+            patience.reset();
+            return true;
+        }
+        try {
+            state.check();
+            conversation.check();
+        } catch (HorovodException e) {
+            if (step()) {
+                return true;
+            }
+            throw e;
+        }
+        patience.pause();
+        return false;
+    }
+
+    private boolean step() {
+        boolean moved = follower.advance();
+        if (moved && follower.mode() == Follower.Mode.LOCKED) {
+            return true; // a step of a plan sends nothing and waits for nothing
+        }
+        return conversation.exchange() || moved;
+    }
+
+    private void listenInPlan() {
+        if (follower.isInPlan()) {
+            conversation.exchangeWhileWaiting();
+        }
+    }
+
+    /// Leaves the plan when the program has waited for too long for what the plan keeps back.
+    private void noteStuck(Entry<?> entry) {
+        if (!queue.isStuck(entry)) {
+            stuckNanos = 0;
+            return;
+        }
+        long now = clock.nanoTime();
+        long since = stuckNanos;
+        if (since == 0) {
+            stuckNanos = now;
+        } else if (now - since > GRACE_NANOS) {
+            queue.deviate(Deviation.FAULT);
+            wakeIf(true);
+        }
+    }
+
+    /// Gives the cycle up, to thread `hvd-cycle` if there is more to do. Whoever submits after this sees
+    /// that nobody drives; whoever submitted before is seen here.
+    private void release() {
+        driver.set(null);
+        if (queue.hasWork()) {
+            wakeIf(true);
+        }
+    }
+
+    /// Sees to it that thread `hvd-cycle` looks after what is in flight.
+    ///
+    /// @param ready whether there is something to do now, rather than when more has come
+    private void wakeIf(boolean ready) {
+        if ((ready && driver.get() == null) || !looking) {
+            looking = true;
+            if (thread.getState() == Thread.State.NEW) {
+                startThread();
+            }
+            LockSupport.unpark(thread);
+        }
+    }
+
+    private synchronized void startThread() {
+        if (thread.getState() == Thread.State.NEW && closed == null) {
+            thread.start();
+        }
+    }
+}

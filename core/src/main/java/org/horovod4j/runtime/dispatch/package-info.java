@@ -1,0 +1,11 @@
+/// Hands a batch to the backend, and its results back.
+///
+/// Start with [Dispatcher].
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.runtime.message`,
+///   `org.horovod4j.runtime.queue`, `org.horovod4j.runtime.fusion`.
+/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.runtime.cycle`.
+@NullMarked
+package org.horovod4j.runtime.dispatch;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,97 @@
+package org.horovod4j.runtime.fusion;
+
+import org.horovod4j.runtime.message.Request;
+import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.spi.Bundle;
+import org.jspecify.annotations.Nullable;
+
+import java.util.Arrays;
+import java.util.List;
+
+/// Operations that run as one, and this rank's entries for them as they come.
+///
+/// A batch of a plan runs again and again, so it keeps its bundle.
+public final class Batch {
+    private final List<Request> requests;
+    private final @Nullable Entry<?>[] entries;
+    private final long byteSize;
+    private @Nullable Object[] results;
+    private int missing;
+    private @Nullable Bundle bundle;
+
+    /// @param requests at least one
+    public Batch(List<Request> requests) {
+        this.requests = List.copyOf(requests);
+        this.entries = new Entry<?>[requests.size()];
+        this.results = new Object[entries.length];
+        this.byteSize = requests.stream().mapToLong(Request::byteSize).sum();
+        this.missing = entries.length;
+    }
+
+    /// What the ranks agreed on; where ranks may bring different rows, one rank's view of them.
+    public List<Request> requests() {
+        return requests;
+    }
+
+    /// The request that stands for what all have in common.
+    public Request first() {
+        return requests.getFirst();
+    }
+
+    public int size() {
+        return entries.length;
+    }
+
+    /// What its tensors take together.
+    public long byteSize() {
+        return byteSize;
+    }
+
+    /// This rank's entry, or null when it takes part with nothing of its own, or not yet.
+    public @Nullable Entry<?> entry(int index) {
+        return entries[index];
+    }
+
+    /// Whether the place is free.
+    public boolean lacks(int index) {
+        return entries[index] == null;
+    }
+
+    public void put(int index, Entry<?> entry) {
+        entries[index] = entry;
+        missing--;
+    }
+
+    public boolean isComplete() {
+        return missing == 0;
+    }
+
+    /// Keeps what an operation gave.
+    public void result(int index, Object result) {
+        results[index] = result;
+    }
+
+    /// What an operation gave, once the batch has run.
+    public @Nullable Object result(int index) {
+        return results[index];
+    }
+
+    /// Makes room for the next round's entries.
+    public void clear() {
+        Arrays.fill(entries, null);
+        Arrays.fill(results, null);
+        missing = entries.length;
+        if (bundle != null) {
+            bundle.clear();
+        }
+    }
+
+    public @Nullable Bundle bundle() {
+        return bundle;
+    }
+
+    /// Keeps `made` for the next round.
+    public void keep(Bundle made) {
+        bundle = made;
+    }
+}

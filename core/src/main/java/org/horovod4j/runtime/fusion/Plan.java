@@ -1,0 +1,148 @@
+package org.horovod4j.runtime.fusion;
+
+import org.horovod4j.runtime.message.Request;
+import org.horovod4j.runtime.queue.Entry;
+import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/// The batches of a step that repeats, in the order in which all ranks run them, for ever.
+///
+/// Entries come in any order and find their place by name. A name that occurs more than once in a step
+/// takes its places in turn.
+public final class Plan {
+    private final long number;
+    private final List<Batch> batches;
+    private final Map<String, Places> places = new HashMap<>();
+    private int next;
+
+    /// @param number tells plans apart
+    /// @param requests of each batch
+    public Plan(long number, List<List<Request>> requests) {
+        this.number = number;
+        this.batches = requests.stream().map(Batch::new).toList();
+        Map<String, List<Place>> byName = new HashMap<>();
+        for (int i = 0; i < batches.size(); i++) {
+            Batch batch = batches.get(i);
+            for (int j = 0; j < batch.size(); j++) {
+                byName.computeIfAbsent(batch.requests().get(j).name(), _ -> new ArrayList<>())
+                        .add(new Place(batch, i, j));
+            }
+        }
+        byName.forEach((name, list) -> places.put(name, new Places(list.toArray(Place[]::new))));
+    }
+
+    public long number() {
+        return number;
+    }
+
+    /// How many batches a step has.
+    public int size() {
+        return batches.size();
+    }
+
+    /// Begins at batch `start`, with no entries.
+    public void begin(int start) {
+        next = start;
+        batches.forEach(Batch::clear);
+        places.values().forEach(each -> each.begin(start));
+    }
+
+    /// Puts an entry where it belongs.
+    ///
+    /// @return whether it has a place in the plan, and fits it
+    public boolean place(Entry<?> entry) {
+        Request request = entry.request();
+        Places mine = places.get(request.name());
+        return mine != null && mine.place(entry, request);
+    }
+
+    /// The batch whose turn it is, if all its entries are there.
+    public @Nullable Batch ready() {
+        Batch batch = batches.get(next);
+        return batch.isComplete() ? batch : null;
+    }
+
+    /// Ends the turn of the batch that was ready.
+    ///
+    /// @return whether that was the last one of a step
+    public boolean advance() {
+        batches.get(next).clear();
+        next = next + 1 == batches.size() ? 0 : next + 1;
+        return next == 0;
+    }
+
+    /// Which batch begins with `request`, or -1.
+    public int startingWith(Request request) {
+        Places known = places.get(request.name());
+        return known == null ? -1 : known.startingWith(request);
+    }
+
+    /// Whether `request` is asked for somewhere in the plan.
+    public boolean has(Request request) {
+        Places known = places.get(request.name());
+        return known != null && known.has(request);
+    }
+
+    private record Place(Batch batch, int index, int position) {
+        Request request() {
+            return batch.requests().get(position);
+        }
+    }
+
+    /// The places of one name, in the order of the step.
+    private static final class Places {
+        private final Place[] all;
+        private int turn;
+
+        Places(Place[] all) {
+            this.all = all;
+        }
+
+        void begin(int start) {
+            turn = 0;
+            while (turn < all.length - 1 && all[turn].index < start) {
+                turn++;
+            }
+            if (all[turn].index < start) {
+                turn = 0;
+            }
+        }
+
+        boolean place(Entry<?> entry, Request request) {
+            Place place = all[turn];
+            if (!place.batch.lacks(place.position) || !request.fits(place.request())) {
+                return false;
+            }
+            place.batch.put(place.position, entry);
+            turn = turn + 1 == all.length ? 0 : turn + 1;
+            return true;
+        }
+
+        int startingWith(Request request) {
+            for (Place place : all) {
+                if (place.position == 0 && request.fits(place.request())) {
+                    return place.index;
+                }
+            }
+            return -1;
+        }
+
+        boolean has(Request request) {
+            for (Place place : all) {
+                if (request.fits(place.request())) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "plan %d of %d batches".formatted(number, batches.size());
+    }
+}

@@ -1,0 +1,14 @@
+/// Which operations travel together.
+///
+/// Start with [Fusion], which forms batches, then [Batch], and [Plan], the batches of a step that
+/// repeats.
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.runtime.message`,
+///   `org.horovod4j.runtime.queue`.
+/// - Used by: `org.horovod4j.runtime.dispatch`, `org.horovod4j.runtime.controller`,
+///   `org.horovod4j.runtime.cycle`.
+/// - Invariant: a batch has one kind, data type, reduce op and scale.
+@NullMarked
+package org.horovod4j.runtime.fusion;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,180 @@
+package org.horovod4j.runtime.queue;
+
+import org.horovod4j.Handle;
+import org.horovod4j.HorovodException;
+import org.horovod4j.runtime.message.Request;
+import org.jspecify.annotations.Nullable;
+
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.concurrent.locks.LockSupport;
+
+/// An operation in flight: what was asked for, and the handle that the program waits with.
+///
+/// Many thousands of these come and go in a second, so an entry is one object without a lock: the field
+/// `state` publishes the rest.
+///
+/// @param <T> what the operation returns
+public final class Entry<T> implements Handle<T> {
+    private static final AtomicReferenceFieldUpdater<Entry<?>, @Nullable Thread> WAITER = waiter();
+    private static final long SECOND_WAITER_NANOS = 200_000;
+
+    private final Request request;
+    private final Operation<?> operation;
+    private final Owner owner;
+    private long segment;
+    private long serial;
+    private long sinceNanos;
+    private @Nullable T result;
+    private @Nullable HorovodException cause;
+    private volatile @Nullable Thread waiter;
+    private volatile State state = State.RUNNING;
+    private boolean observed;
+
+    private enum State {
+        RUNNING,
+        DONE,
+        FAILED
+    }
+
+    /// Makes operations happen.
+    public interface Owner {
+        /// Returns when `entry` is done, having helped as far as it can.
+        void await(Entry<?> entry);
+
+        /// The program looks whether `entry` is done, and it is not.
+        void polled(Entry<?> entry);
+
+        /// The program knows now that an operation is done, so what it submits next may depend on it.
+        void observed();
+    }
+
+    public Entry(Request request, Operation<?> operation, Owner owner) {
+        this.request = request;
+        this.operation = operation;
+        this.owner = owner;
+    }
+
+    public Request request() {
+        return request;
+    }
+
+    public Operation<?> operation() {
+        return operation;
+    }
+
+    /// See [org.horovod4j.runtime.message.FromRank.Submit#segment].
+    public long segment() {
+        return segment;
+    }
+
+    /// Counts up with each submission of this rank.
+    public long serial() {
+        return serial;
+    }
+
+    /// When it was submitted, by [System#nanoTime].
+    public long sinceNanos() {
+        return sinceNanos;
+    }
+
+    /// Notes when it was submitted.
+    public void submitted(long number, long currentSegment) {
+        serial = number;
+        sinceNanos = System.nanoTime();
+        segment = currentSegment;
+    }
+
+    public void complete(T value) {
+        result = value;
+        end(State.DONE);
+    }
+
+    public void fail(HorovodException exception) {
+        cause = exception;
+        end(State.FAILED);
+    }
+
+    private void end(State ended) {
+        state = ended;
+        Thread waiting = waiter;
+        if (waiting != null) {
+            LockSupport.unpark(waiting);
+        }
+    }
+
+    /// Whether it has ended, without letting the program know.
+    public boolean hasEnded() {
+        return state != State.RUNNING;
+    }
+
+    /// Waits for the end, but no longer than so much. An interrupt does not end the wait, for the tensors
+    /// belong to the operation until it is done; it is kept for the caller to see afterwards.
+    public void awaitEnd(long nanos) {
+        long deadline = System.nanoTime() + nanos;
+        boolean interrupted = false;
+        boolean first = WAITER.compareAndSet(this, null, Thread.currentThread());
+        try {
+            long left = nanos;
+            while (!hasEnded() && left > 0) {
+                LockSupport.parkNanos(this, first ? left : Math.min(left, SECOND_WAITER_NANOS));
+                interrupted |= Thread.interrupted();
+                left = deadline - System.nanoTime();
+            }
+        } finally {
+            if (first) {
+                waiter = null;
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Override
+    public boolean isDone() {
+        if (state == State.RUNNING) {
+            owner.polled(this);
+            return false;
+        }
+        observe();
+        return true;
+    }
+
+    @Override
+    public @Nullable HorovodException cause() {
+        return state == State.FAILED ? cause : null;
+    }
+
+    @Override
+    @SuppressWarnings(
+            "NullAway") // a result is there when no cause is; T says whether it may be null
+    public T join() {
+        if (state == State.RUNNING) {
+            owner.await(this);
+        }
+        observe();
+        HorovodException failure = cause();
+        if (failure != null) {
+            throw failure;
+        }
+        return result;
+    }
+
+    private void observe() {
+        if (!observed) {
+            observed = true;
+            owner.observed();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return request.toString();
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static AtomicReferenceFieldUpdater<Entry<?>, @Nullable Thread> waiter() {
+        return (AtomicReferenceFieldUpdater)
+                AtomicReferenceFieldUpdater.newUpdater(Entry.class, Thread.class, "waiter");
+    }
+}

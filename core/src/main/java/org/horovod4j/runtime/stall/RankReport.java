@@ -1,0 +1,88 @@
+package org.horovod4j.runtime.stall;
+
+import org.horovod4j.codec.CodecException;
+import org.horovod4j.codec.ObjectCodec;
+import org.jspecify.annotations.Nullable;
+
+import java.util.List;
+
+/// What a rank says of itself when another asks.
+///
+/// @param nanoTime its clock, by which ranks on other hosts set theirs
+/// @param sets the process sets that it is in
+public record RankReport(long nanoTime, List<OfSet> sets) {
+    /// Names that fit into an answer; a rank with more in flight says so.
+    private static final int MAX_PENDING = 1_000;
+
+    public RankReport {
+        sets = List.copyOf(sets);
+    }
+
+    /// One process set.
+    ///
+    /// @param id its number
+    /// @param ranks its ranks, of the world
+    /// @param doing in words
+    /// @param joined whether this rank has joined in it
+    /// @param pending what is in flight, oldest first, as far as it fits
+    /// @param more how many operations did not fit
+    public record OfSet(
+            int id,
+            List<Integer> ranks,
+            String doing,
+            boolean joined,
+            List<Pending> pending,
+            int more) {
+        public OfSet {
+            ranks = List.copyOf(ranks);
+            pending = List.copyOf(pending);
+        }
+
+        /// The same with as many operations as fit.
+        public static OfSet of(
+                int id, List<Integer> ranks, String doing, boolean joined, List<Pending> all) {
+            int most = Math.min(all.size(), MAX_PENDING);
+            return new OfSet(id, ranks, doing, joined, all.subList(0, most), all.size() - most);
+        }
+
+        boolean has(String name) {
+            return pending.stream().anyMatch(each -> each.name.equals(name));
+        }
+    }
+
+    /// An operation in flight.
+    ///
+    /// @param name of its tensor
+    /// @param operation in words
+    /// @param millis since it was submitted
+    public record Pending(String name, String operation, long millis) {
+        @Override
+        public String toString() {
+            return "%s (%.1f s)".formatted(operation, millis / 1000.0);
+        }
+    }
+
+    public byte[] encode() {
+        return new ObjectCodec().encode(this);
+    }
+
+    /// Null when the bytes are no report: a rank that is starting or leaving.
+    static @Nullable RankReport decode(byte @Nullable [] bytes) {
+        if (bytes == null) {
+            return null;
+        }
+        try {
+            return new ObjectCodec(RankReport.class.getClassLoader()).decode(bytes)
+                            instanceof RankReport report
+                    ? report
+                    : null;
+        } catch (CodecException e) {
+            return null; // shown as a rank that gave no answer
+        }
+    }
+
+    /// What it says of a process set, or null when it is not in it.
+    @Nullable OfSet set(int id) {
+        return sets.stream().filter(each -> each.id == id).findFirst().orElse(null);
+    }
+}
