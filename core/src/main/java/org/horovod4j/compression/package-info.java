@@ -1,0 +1,13 @@
+/// Ways to send less than a whole tensor: floats of two bytes, or only the largest values.
+///
+/// Start with [Compression], whose [Cast] is a dense allreduce of smaller numbers, then [TopK], which
+/// gathers a few values and keeps the rest for later in [Feedback]. Programs add their own by
+/// implementing [org.horovod4j.Compressor].
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.collectives.kernel`, `org.horovod4j.sparse`.
+/// - Used by: programs.
+/// - Invariant: a tensor keeps its type and its memory, and only floats are ever compressed.
+@NullMarked
+package org.horovod4j.compression;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,133 @@
+package org.horovod4j.compression;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.Handle;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.testing.FewLayouts;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.Reference;
+import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.util.ArrayList;
+import java.util.List;
+
+class CompressionTest {
+    private static final long SEED = 33;
+    private static final List<Shape> SHAPES =
+            List.of(Shape.of(0), Shape.SCALAR, Shape.of(3, 7), Shape.of(5_003));
+
+    /// Half a unit in the last of the eight bits that `bfloat16` has, for averages of at most 0.5.
+    private static final double ROUNDING = 1.0 / 512;
+
+    /// Samples are exact in every type, and so are their sums: averages alone are rounded.
+    private record Case(
+            Compression compression, List<Tensor> inputs, ReduceOp op, Tensor expected) {
+        static Case of(
+                int ranks, Compression compression, DataType type, Shape shape, ReduceOp op) {
+            List<Tensor> inputs = Samples.forRanks(ranks, type, shape, op, SEED);
+            return new Case(compression, inputs, op, Reference.allreduce(inputs, op, Scale.NONE));
+        }
+
+        void check(Communicator communicator) {
+            Tensor tensor = Samples.copy(inputs.get(communicator.rank()));
+            assertThat(communicator.allreduce("tensor", tensor, op, compression)).isSameAs(tensor);
+            if (op == ReduceOp.AVERAGE && tensor.dataType().isFloatingPoint()) {
+                assertThat(tensor).as(toString()).isWithin(ROUNDING, expected);
+            } else {
+                assertThat(tensor).as(toString()).hasTheBitsOf(expected);
+            }
+        }
+    }
+
+    @FewLayouts
+    void everyTypeKeepsItsTypeAndValues(Layout layout) {
+        List<Case> cases = new ArrayList<>();
+        for (Compression compression : Compression.values()) {
+            for (DataType type : DataType.values()) {
+                for (Shape shape : SHAPES) {
+                    for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.MAX, ReduceOp.AVERAGE)) {
+                        if (type != DataType.BOOL || op != ReduceOp.AVERAGE) {
+                            cases.add(Case.of(layout.size(), compression, type, shape, op));
+                        }
+                    }
+                }
+            }
+        }
+        layout.world().run(comm -> cases.forEach(each -> each.check(comm)));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT32", "FLOAT64"})
+    void memoryOfEveryKindIsReducedInPlace(DataType type) {
+        List<Tensor> inputs = Samples.forRanks(2, type, Shape.of(4_099), ReduceOp.SUM, SEED);
+        Tensor expected = Reference.allreduce(inputs, ReduceOp.SUM, Scale.NONE);
+        World.run(
+                2,
+                comm -> {
+                    Tensor input = inputs.get(comm.rank());
+                    for (Tensor tensor :
+                            List.of(
+                                    Samples.copy(input),
+                                    Samples.onHeap(input),
+                                    Samples.shared(comm, input))) {
+                        comm.allreduce("tensor", tensor, ReduceOp.SUM, Compression.FP16);
+                        assertThat(tensor).hasTheBitsOf(expected);
+                    }
+                });
+    }
+
+    @ParameterizedTest
+    @CsvSource({"FP16, 1.0002441, 1.0", "BF16, 1.0019531, 1.0", "NONE, 1.0002441, 1.0002441"})
+    void whatTheSmallerTypeCannotHoldIsRounded(
+            Compression compression, float given, float expected) {
+        World.run(
+                2,
+                comm -> {
+                    float[] values = {given};
+                    comm.allreduce("tensor", Tensor.of(values), ReduceOp.MAX, compression);
+                    assertThat(values).containsExactly(expected);
+                });
+    }
+
+    @ParameterizedTest
+    @CsvSource({"FP16, Infinity", "BF16, 131072"})
+    void everyRankSeesASumThatIsTooLarge(Compression compression, float sum) {
+        World.run(
+                2,
+                comm -> {
+                    float[] values = {1, 65_536};
+                    comm.allreduce("tensor", Tensor.of(values, 2), ReduceOp.SUM, compression);
+                    assertThat(values[1]).isEqualTo(sum);
+                });
+    }
+
+    @Test
+    void manyTensorsCanBeUnderWay() {
+        World.run(
+                3,
+                comm -> {
+                    List<Handle<Tensor>> handles = new ArrayList<>();
+                    for (int i = 0; i < 50; i++) {
+                        Tensor tensor = Tensor.of(new float[] {comm.rank() + i});
+                        handles.add(
+                                comm.allreduceAsync(
+                                        "tensor " + i, tensor, ReduceOp.SUM, Compression.FP16));
+                    }
+                    for (int i = 0; i < handles.size(); i++) {
+                        assertThat(handles.get(i).join().toFloatArray()).containsExactly(3 + 3 * i);
+                    }
+                });
+    }
+}
