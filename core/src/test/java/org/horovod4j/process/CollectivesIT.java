@@ -40,16 +40,19 @@ class CollectivesIT {
         }
     }
 
-    /// Lazy links: what shares memory needs no socket but the one that tells of life and death.
+    /// Lazy links: what shares memory needs no socket but the one that tells of life and death, and the
+    /// one to rank 0, by which operations are agreed on.
     @Test
-    void sixteenProcessesOfOneHostNeedOneConnectionEach() throws IOException {
+    void sixteenProcessesOfOneHostNeedTwoConnectionsEach() throws IOException {
         try (Job job = JobPlan.of(16, Worker.class).start()) {
             job.awaitLine("done");
             for (RankProcess rank : job.ranks()) {
                 TcpSockets sockets = TcpSockets.of(rank.pid());
-                assertThat(sockets.established()).as("connections").hasSize(1);
-                assertThat(sockets.established().getFirst().remotePort())
-                        .isEqualTo(job.rendezvousPort());
+                assertThat(sockets.established())
+                        .as("connections")
+                        .hasSize(rank.rank() == 0 ? 16 : 2)
+                        .extracting(TcpSockets.Socket::remotePort)
+                        .containsOnlyOnce(job.rendezvousPort());
                 assertThat(sockets.listening()).as("listeners").hasSize(1);
             }
             finish(job);

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.option.Options;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -82,12 +81,6 @@ class HostsIT {
     }
 
     private static JobPlan plan(PretendedHost alpha, PretendedHost beta) {
-        JobPlan plan = JobPlan.of(4, Worker.class);
-        for (int rank = 0; rank < 4; rank++) {
-            boolean first = rank < 2;
-            plan.within(rank, (first ? alpha : beta).entrance())
-                    .with(rank, Options.HOSTNAME, first ? "alpha" : "beta");
-        }
-        return plan;
+        return JobPlan.of(4, Worker.class).on(alpha, beta);
     }
 }

@@ -16,6 +16,9 @@ final class JobPlan {
     /// The host that ranks name when a test does not give them another.
     static final String HOST = "alpha";
 
+    /// The names of pretended hosts.
+    private static final List<String> HOSTS = List.of(HOST, "beta");
+
     private final int size;
     private final Class<?> program;
     private final List<String> arguments;
@@ -54,9 +57,25 @@ final class JobPlan {
         return this;
     }
 
+    /// Gives the JVM of one rank an option.
+    JobPlan withJvmOption(int rank, String option) {
+        ownVariables.computeIfAbsent(rank, _ -> new HashMap<>()).put("JAVA_TOOL_OPTIONS", option);
+        return this;
+    }
+
     /// Starts a rank by way of another command, such as one that enters a namespace.
     JobPlan within(int rank, String... prefix) {
         prefixes.put(rank, List.of(prefix));
+        return this;
+    }
+
+    /// Shares the ranks out to hosts: the first ones to the first host, and so on.
+    JobPlan on(PretendedHost... hosts) {
+        for (int rank = 0; rank < size; rank++) {
+            int host = rank * hosts.length / size;
+            within(rank, hosts[host].entrance());
+            with(rank, Options.HOSTNAME, HOSTS.get(host));
+        }
         return this;
     }
 

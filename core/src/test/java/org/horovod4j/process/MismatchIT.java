@@ -2,8 +2,10 @@ package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.Handle;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -11,79 +13,150 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 
-/// Ranks that mean different things by one call.
+/// Ranks that mean different things by one name.
 class MismatchIT {
-    private static final List<String> OCCASIONS =
-            List.of("shape", "large", "length", "algorithm", "type", "root", "kind");
+    /// What ranks may disagree on, and what they are told: what rank 0 has, and what the last rank has.
+    private static final Map<String, List<String>> OCCASIONS =
+            Map.of(
+                    "shape", List.of("allreduce of 'shape'", "[4] on rank", "[6] on rank LAST\n"),
+                    "large", List.of("[1000000] on rank 0\n", "on rank LAST\n"),
+                    "length", List.of("[4] on rank 0\n", "[1000000] on rank"),
+                    "columns",
+                            List.of(
+                                    "allgather of 'columns'",
+                                    "[1, 4] on rank",
+                                    "[2, 6] on rank LAST"),
+                    "type", List.of("float32 on rank", "int32 on rank LAST\n"),
+                    "op", List.of("SUM on rank", "MAX on rank LAST\n"),
+                    "scale", List.of("0.5", "rank LAST\n"),
+                    "root", List.of("root rank 0 on rank 0\n", "root rank LAST on rank LAST\n"),
+                    "kind", List.of("allreduce on rank", "broadcast on rank LAST\n"));
 
-    /// Differs from the other ranks in one thing after the other.
+    private static final int STEPS = 12;
+
+    /// Differs from the other ranks in one thing after the other, twice: while ranks negotiate, and when
+    /// they follow a plan.
     static final class Worker {
         private Worker() {}
 
         public static void main(String[] args) {
             Hvd.init();
-            for (String occasion : OCCASIONS) {
-                Told.of(occasion, () -> disagree(occasion));
-                goOn();
+            for (String occasion : OCCASIONS.keySet().stream().sorted().toList()) {
+                disagree(occasion);
+                goOn(1);
+                Told.of(occasion, () -> submit(occasion, true).join());
+                goOn(STEPS);
+                Told.of(occasion + "-again", () -> submit(occasion, true).join());
+                submit(occasion, false).join();
             }
+            namesWaitForEachOther();
             Hvd.shutdown();
         }
 
+        /// The mistake of one name is none of the others that are in flight with it.
         private static void disagree(String occasion) {
+            Handle<Tensor> before = Hvd.allreduceAsync("before", one(), ReduceOp.SUM);
+            Handle<Tensor> wrong = submit(occasion, true);
+            Handle<Tensor> after = Hvd.allreduceAsync("after", one(), ReduceOp.SUM);
+            assertThat(before.join().toFloatArray()).containsExactly(Hvd.size());
+            assertThat(after.join().toFloatArray()).containsExactly(Hvd.size());
+            Told.of(occasion + "-among-others", wrong::join);
+        }
+
+        /// @param wrong whether the last rank, or each, wants something of its own
+        private static Handle<Tensor> submit(String name, boolean wrong) {
             boolean first = Hvd.rank() == 0;
-            boolean last = Hvd.rank() == Hvd.size() - 1;
-            switch (occasion) {
-                case "shape" -> sum("weights", last ? 6 : 4);
-                case "large" -> sum("large", 1_000_000 + Hvd.rank());
-                case "length" -> sum("length", first ? 4 : 1_000_000);
-                // Neither is large, but over links the two would be reduced in different ways.
-                case "algorithm" -> sum("algorithm", first ? 4 : 16_000);
-                case "type" -> {
-                    Tensor tensor = last ? Tensor.of(new int[4]) : Tensor.of(new float[4]);
-                    Hvd.allreduce("bias", tensor, ReduceOp.SUM);
+            boolean other = wrong && Hvd.rank() == Hvd.size() - 1;
+            return switch (name) {
+                case "shape" -> sum(name, other ? 6 : 4);
+                case "large" -> sum(name, 1_000_000 + (wrong ? Hvd.rank() : 0));
+                case "length" -> sum(name, first || !wrong ? 4 : 1_000_000);
+                case "columns" -> {
+                    int columns = other ? 6 : 4;
+                    int rows = other ? 2 : 1; // which is no mistake
+                    yield Hvd.allgatherAsync(
+                            name, Tensor.of(new float[rows * columns], rows, columns));
                 }
-                case "root" -> Hvd.broadcast("state", Tensor.of(new float[4]), Hvd.rank());
-                case "kind" -> {
-                    if (last) {
-                        Hvd.barrier();
-                    } else {
-                        Hvd.allgather("rows", Tensor.of(new float[4]));
-                    }
+                case "type" ->
+                        Hvd.allreduceAsync(
+                                name,
+                                other ? Tensor.of(new int[4]) : Tensor.of(new float[4]),
+                                ReduceOp.SUM);
+                case "op" -> Hvd.allreduceAsync(name, one(), other ? ReduceOp.MAX : ReduceOp.SUM);
+                case "scale" -> {
+                    Tensor tensor = one();
+                    Scale scale = other ? Scale.before(0.5) : Scale.NONE;
+                    yield Hvd.allreduceAsync(name, tensor, tensor, ReduceOp.SUM, scale);
                 }
-                default -> throw new IllegalArgumentException(occasion);
+                case "root" -> Hvd.broadcastAsync(name, one(), wrong ? Hvd.rank() : 0);
+                case "kind" -> other ? Hvd.broadcastAsync(name, one(), 0) : sum(name, 1);
+                default -> throw new IllegalArgumentException(name);
+            };
+        }
+
+        private static Handle<Tensor> sum(String name, int length) {
+            return Hvd.allreduceAsync(name, Tensor.of(new float[length]), ReduceOp.SUM);
+        }
+
+        private static void goOn(int steps) {
+            for (int step = 0; step < steps; step++) {
+                float[] ones = new float[10_007];
+                ones[5] = 1;
+                Hvd.allreduce("afterwards", ones, ReduceOp.SUM);
+                assertThat(ones[5]).isEqualTo(Hvd.size());
             }
         }
 
-        private static void sum(String name, int length) {
-            Hvd.allreduce(name, new float[length], ReduceOp.SUM);
+        /// Different names are no mistake: each waits until all ranks have come to it.
+        private static void namesWaitForEachOther() {
+            Handle<Tensor> mine = Hvd.allreduceAsync("of rank " + Hvd.rank(), one(), ReduceOp.SUM);
+            goOn(1);
+            assertThat(mine.isDone()).isFalse();
+            for (int rank = 0; rank < Hvd.size(); rank++) {
+                Handle<Tensor> each =
+                        rank == Hvd.rank()
+                                ? mine
+                                : Hvd.allreduceAsync("of rank " + rank, one(), ReduceOp.SUM);
+                assertThat(each.join().toFloatArray()).containsExactly(Hvd.size());
+            }
         }
 
-        private static void goOn() {
-            float[] ones = new float[10_007];
-            ones[5] = 1;
-            Hvd.allreduce("afterwards", ones, ReduceOp.SUM);
-            assertThat(ones[5]).isEqualTo(Hvd.size());
+        private static Tensor one() {
+            return Tensor.of(new float[] {1});
         }
     }
 
     /// Sizes that are no powers of two, where algorithms differ most in who sends to whom at first.
     @ParameterizedTest(name = "{0} ranks, transport {1}")
     @CsvSource({"3, auto", "3, tcp", "5, tcp"})
-    void everyRankHearsTheSameAndTheJobGoesOn(int size, String transport) throws IOException {
+    void everyRankHearsTheSameAndTheNameServesAgain(int size, String transport) throws IOException {
         JobPlan plan = JobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport);
         try (Job job = plan.start()) {
             job.awaitSuccess();
-            assertThat(job.rank(0).told("shape").message())
-                    .contains(
-                            "allreduce of 'weights'",
-                            "[4] on ranks 0",
-                            "[6] on rank " + (size - 1));
-            for (String occasion : OCCASIONS) {
-                Told first = job.rank(0).told(occasion);
-                assertThat(first.type()).isEqualTo("MismatchException");
-                assertThat(job.ranks()).allMatch(rank -> rank.told(occasion).equals(first));
-            }
+            OCCASIONS.forEach(
+                    (occasion, words) -> {
+                        Told first = job.rank(0).told(occasion);
+                        assertThat(first.type()).isEqualTo("MismatchException");
+                        assertThat(first.message())
+                                .contains("'" + occasion + "'")
+                                .contains(
+                                        words.stream()
+                                                .map(word -> word.replace("LAST", "" + (size - 1)))
+                                                .toList());
+                        assertThat(job.ranks())
+                                .allSatisfy(rank -> assertSame(first, rank, occasion));
+                    });
+        }
+    }
+
+    private static void assertSame(Told first, RankProcess rank, String occasion) {
+        assertThat(rank.told(occasion)).isEqualTo(first);
+        for (String other : List.of("-again", "-among-others")) {
+            Told told = rank.told(occasion + other);
+            assertThat(told.type()).isEqualTo(first.type());
+            assertThat(told.message()).isEqualTo(first.message());
         }
     }
 }

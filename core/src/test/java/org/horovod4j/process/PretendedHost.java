@@ -5,23 +5,33 @@ import static org.awaitility.Awaitility.await;
 import org.junit.jupiter.api.Assumptions;
 
 import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
 /// A host within this machine: a namespace of process numbers, outside of which nobody can open the
 /// shared files of its processes. Sockets lead out of it, as between real hosts.
 final class PretendedHost implements AutoCloseable {
-    private static final String[] ENTER = {"unshare", "--pid", "--fork", "--mount-proc"};
+    private static final List<String> ENTER =
+            List.of("unshare", "--pid", "--time", "--fork", "--mount-proc");
 
+    private final Duration ahead;
     private final Process keeper;
 
     /// Makes one, or skips the test where that is not allowed.
     PretendedHost() throws IOException {
+        this(Duration.ZERO);
+    }
+
+    /// Makes one that was started earlier, so that the clock behind [System#nanoTime] is ahead.
+    PretendedHost(Duration ahead) throws IOException {
+        this.ahead = ahead;
         assumePermitted();
         keeper = command("sleep", "infinity").start();
     }
 
-    private static void assumePermitted() {
+    private void assumePermitted() {
         try {
             Processes.succeed(command("true").command().toArray(String[]::new));
         } catch (IOException e) {
@@ -29,10 +39,11 @@ final class PretendedHost implements AutoCloseable {
         }
     }
 
-    private static ProcessBuilder command(String... program) {
-        ProcessBuilder builder = new ProcessBuilder(ENTER);
-        builder.command().addAll(List.of(program));
-        return builder;
+    private ProcessBuilder command(String... program) {
+        List<String> command = new ArrayList<>(ENTER);
+        command.addAll(List.of("--monotonic", Long.toString(ahead.toSeconds())));
+        command.addAll(List.of(program));
+        return new ProcessBuilder(command);
     }
 
     /// What to put before a command so that it runs on this host.
@@ -43,7 +54,7 @@ final class PretendedHost implements AutoCloseable {
                 await().until(() -> keeper.children().findFirst(), Optional::isPresent)
                         .orElseThrow();
         return new String[] {
-            "nsenter", "--target", Long.toString(first.pid()), "--pid", "--mount", "--"
+            "nsenter", "--target", Long.toString(first.pid()), "--pid", "--mount", "--time", "--"
         };
     }
 

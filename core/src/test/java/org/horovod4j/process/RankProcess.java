@@ -15,6 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /// One rank: its process, what it has printed, and the signals it can be sent.
 final class RankProcess {
@@ -80,19 +81,26 @@ final class RankProcess {
 
     /// Waits for a line that begins like this, and gives it.
     String awaitLine(String beginning) {
+        return awaitLine(beginning, line -> line.startsWith(beginning));
+    }
+
+    /// Waits for a line that has these words in it, such as one of the log, and gives it.
+    String awaitWords(String words) {
+        return awaitLine(words, line -> line.contains(words));
+    }
+
+    private String awaitLine(String what, Predicate<String> wanted) {
         Optional<String> found =
-                await("rank " + rank + " prints '" + beginning + "'")
+                await("rank " + rank + " prints '" + what + "'")
                         .atMost(Job.PATIENCE)
                         .pollInterval(Duration.ofMillis(20))
-                        .until(
-                                () -> line(beginning),
-                                line -> line.isPresent() || !process.isAlive());
-        assertThat(found).as(() -> "line '" + beginning + "' in\n" + output()).isPresent();
+                        .until(() -> line(wanted), line -> line.isPresent() || exit.isDone());
+        assertThat(found).as(() -> "line '" + what + "' in\n" + output()).isPresent();
         return found.orElseThrow();
     }
 
-    private Optional<String> line(String beginning) {
-        return lines.stream().filter(line -> line.startsWith(beginning)).findFirst();
+    private Optional<String> line(Predicate<String> wanted) {
+        return lines.stream().filter(wanted).findFirst();
     }
 
     /// What the rank has told of `occasion`.

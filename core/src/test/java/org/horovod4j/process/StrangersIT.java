@@ -61,7 +61,7 @@ class StrangersIT {
             for (int port : ports) {
                 pester(port, halfOpen);
             }
-            job.awaitLine("WARNING: Refused a connection");
+            job.ranks().forEach(rank -> rank.awaitWords("WARNING: Refused a connection"));
             job.rank(0).cue();
             job.awaitSuccess();
             for (RankProcess rank : job.ranks()) {

@@ -4,7 +4,8 @@
 /// the ranks are nested classes of the tests; a program tells by [Told] what befell it, and waits for a
 /// word of the test by [Cue].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.rendezvous`,
+/// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.option`,
+///   `org.horovod4j.rendezvous`, `org.horovod4j.runtime.timeline`, `org.horovod4j.testing`,
 ///   `org.horovod4j.trust`.
 /// - Used by: nobody.
 /// - Invariant: a test leaves behind no process and no shared file, however it ends.

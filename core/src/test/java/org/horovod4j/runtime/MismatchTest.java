@@ -1,6 +1,7 @@
 package org.horovod4j.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
@@ -21,9 +22,10 @@ import org.junit.jupiter.api.Timeout;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// Ranks that ask for different things hear of it, all of them and in the same words, and go on.
+/// Ranks that ask for different things under one name hear of it, all of them and in the same words, and go
+/// on.
 @Timeout(
-        value = 60,
+        value = 120,
         threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting would never end
 class MismatchTest {
     @SeveralRanks
@@ -120,6 +122,28 @@ class MismatchTest {
     };
 
     @SeveralRanks
+    void operationsOfOtherNamesWaitForEachOtherRatherThanQuarrel(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            Tensor reduced = Tensor.of(new int[] {1});
+                            Tensor gathered = Tensor.of(new int[] {comm.rank()});
+                            if (comm.rank() == 0) {
+                                Handle<Tensor> first =
+                                        comm.allreduceAsync("sum", reduced, ReduceOp.SUM);
+                                assertThat(comm.allgather("all", gathered).elementCount())
+                                        .isEqualTo(comm.size());
+                                first.join();
+                            } else {
+                                Handle<Tensor> first = comm.allgatherAsync("all", gathered);
+                                comm.allreduce("sum", reduced, ReduceOp.SUM);
+                                assertThat(first.join().elementCount()).isEqualTo(comm.size());
+                            }
+                            assertThat(reduced.toIntArray()).containsExactly(comm.size());
+                        });
+    }
+
+    @SeveralRanks
     void whatWasSubmittedBehindAMismatchStillRuns(Layout layout) {
         layout.world()
                 .run(
@@ -132,10 +156,10 @@ class MismatchTest {
                             Handle<Tensor> good = comm.allgatherAsync("good", Tensor.of(ranks));
                             assertThat(good.join().elementCount()).isEqualTo(comm.size());
                             assertThat(good.cause()).isNull();
-                            assertThat(bad.isDone()).isTrue();
-                            assertThat(bad.cause())
+                            assertThatThrownBy(bad::join)
                                     .isInstanceOf(MismatchException.class)
                                     .hasMessageContaining("[3] on rank 0");
+                            assertThat(bad.cause()).isInstanceOf(MismatchException.class);
                             // The name is free again.
                             Tensor agreed = Tensor.zeros(DataType.FLOAT32, Shape.of(3));
                             comm.allreduce("disputed", agreed, ReduceOp.SUM);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
+import org.horovod4j.MismatchException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.ShutDownException;
@@ -44,35 +45,44 @@ class ShutdownTest {
         }
     }
 
-    @Test
-    void aRankCanLeaveWhileADisagreementIsBeingSettled() {
-        CountDownLatch left = new CountDownLatch(2);
-        World.of(3)
-                .hosts(3)
-                .run(
-                        comm -> {
-                            if (comm.rank() == 2) {
-                                left.await(); // busy with something else, so nothing can be settled
-                                return;
-                            }
-                            Handle<Tensor> disputed =
-                                    comm.allreduceAsync(
-                                            "t" + comm.rank(),
-                                            Tensor.of(new int[] {1}),
-                                            ReduceOp.SUM);
-                            comm.close();
-                            left.countDown();
-                            assertThatThrownBy(disputed::join)
-                                    .isInstanceOf(ShutDownException.class);
-                        });
-    }
-
     @SeveralRanks
     void whatTheLeavingRankCompletedEndsWellEverywhere(Layout layout) {
         for (int last = 0; last <= layout.size(); last++) {
             int kind = last;
             // Every rank leaves as soon as it is done, whoever is still at it.
             layout.world().run(comm -> everyCollective(comm, kind));
+        }
+    }
+
+    @SeveralRanks
+    void whatTheLeavingRankCompletedOfALockedPlanEndsWellEverywhere(Layout layout) {
+        for (int world = 0; world < 5; world++) {
+            layout.world()
+                    .run(
+                            comm -> {
+                                for (int i = 0; i < 10; i++) {
+                                    Tensor small = Tensor.of(new int[] {1});
+                                    Tensor large = Tensor.of(new int[100_003]);
+                                    Handle<Tensor> first =
+                                            comm.allreduceAsync("first", large, ReduceOp.SUM);
+                                    comm.allreduce("last", small, ReduceOp.SUM);
+                                    first.join();
+                                    assertThat(small.toIntArray()).containsExactly(comm.size());
+                                }
+                            });
+        }
+    }
+
+    @SeveralRanks
+    void aRankThatLeavesUponAQuarrelDoesNotKeepItFromOthers(Layout layout) {
+        for (int world = 0; world < 5; world++) {
+            layout.world()
+                    .run(
+                            comm -> {
+                                Tensor tensor = Tensor.of(new int[1 + comm.rank()]);
+                                assertThatThrownBy(() -> comm.allreduce("t", tensor, ReduceOp.SUM))
+                                        .isInstanceOf(MismatchException.class);
+                            });
         }
     }
 

@@ -197,7 +197,7 @@ final class RandomSteps {
     }
 
     private ReduceOp reduceOp(DataType type) {
-        ReduceOp op = oneOf(ReduceOp.values());
+        ReduceOp op = Samples.ELEMENTWISE.get(random.nextInt(Samples.ELEMENTWISE.size()));
         return type == DataType.BOOL && op == ReduceOp.AVERAGE ? ReduceOp.SUM : op;
     }
 

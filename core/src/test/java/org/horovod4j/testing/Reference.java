@@ -37,6 +37,7 @@ public final class Reference {
                         case PRODUCT -> result * value;
                         case MIN -> Math.min(result, value);
                         case MAX -> Math.max(result, value);
+                        case ADASUM -> throw new IllegalArgumentException("not element by element");
                     };
         }
         return (op == ReduceOp.AVERAGE ? result / inputs.size() : result) * scale.postscale();
@@ -53,6 +54,7 @@ public final class Reference {
                         case PRODUCT -> result * value;
                         case MIN -> Math.min(result, value);
                         case MAX -> Math.max(result, value);
+                        case ADASUM -> throw new IllegalArgumentException("not element by element");
                     };
         }
         long wrapped = wrapped(type, result);

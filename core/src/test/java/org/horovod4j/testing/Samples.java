@@ -16,6 +16,10 @@ import java.util.stream.IntStream;
 /// Floats are such that their sums and products are exact in every type and order, so that results
 /// can be compared bit by bit. Half of the integers are small, the others any at all: sums wrap.
 public final class Samples {
+    /// The ops that combine element by element; Adasum has tests of its own.
+    public static final List<ReduceOp> ELEMENTWISE =
+            List.of(ReduceOp.AVERAGE, ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT);
+
     private Samples() {}
 
     /// One tensor for each rank, in native memory.

@@ -1,0 +1,102 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.Handle;
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Tensor;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RuntimeOptions;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/// A job that finds out by itself what is fast, while it trains.
+class AutotuneIT {
+    private static final int TENSORS = 20;
+    private static final String BEST = "best";
+
+    @TempDir Path folder;
+
+    /// Trains until the test says that it is enough, and checks every sum: what is tuned is how they are
+    /// made, never what they are.
+    static final class Worker {
+        private Worker() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            float[] enough = new float[1];
+            for (int step = 0; enough[0] == 0; step++) {
+                enough[0] = Cue.hasCome() ? 1 : 0;
+                List<Handle<Tensor>> handles = new ArrayList<>();
+                for (int i = 0; i < TENSORS; i++) {
+                    float[] gradient = new float[500 * i + 1];
+                    gradient[500 * i] = step % 100 + Hvd.rank();
+                    handles.add(
+                            Hvd.allreduceAsync("gradient " + i, Tensor.of(gradient), ReduceOp.SUM));
+                }
+                Handle<Tensor> ending =
+                        Hvd.allreduceAsync("enough", Tensor.of(enough), ReduceOp.MAX);
+                for (int i = 0; i < TENSORS; i++) {
+                    float[] sum = handles.get(i).join().toFloatArray();
+                    assertThat(sum[500 * i])
+                            .isEqualTo(
+                                    Hvd.size() * (step % 100) + Hvd.size() * (Hvd.size() - 1) / 2f);
+                }
+                ending.join();
+            }
+            Hvd.shutdown();
+        }
+    }
+
+    @ParameterizedTest(name = "transport {0}")
+    @ValueSource(strings = {"auto", "tcp"})
+    void aSearchEndsAndTheNextJobBeginsWithItsResult(String transport) throws IOException {
+        Path log = folder.resolve("autotune.csv");
+        Path saved = folder.resolve("autotune.properties");
+        JobPlan plan =
+                JobPlan.of(2, Worker.class)
+                        .with(Options.TRANSPORT, transport)
+                        .with(RuntimeOptions.LOG_LEVEL, "info")
+                        .with(RuntimeOptions.AUTOTUNE, "1")
+                        .with(RuntimeOptions.AUTOTUNE_LOG, log.toString())
+                        .with(RuntimeOptions.AUTOTUNE_FILE, saved.toString())
+                        .with(RuntimeOptions.AUTOTUNE_WARMUP_SAMPLES, "1")
+                        .with(RuntimeOptions.AUTOTUNE_STEPS_PER_SAMPLE, "3")
+                        .with(RuntimeOptions.AUTOTUNE_MAX_SAMPLES, "6");
+        try (Job job = plan.start()) {
+            String chosen = job.rank(0).awaitWords("autotune: done after");
+            // Never anything that was not measured to be faster.
+            assertThat(chosen).containsPattern("the defaults stay|faster than the defaults");
+            assertThat(job.rank(0).awaitWords("autotune: saved in")).contains(saved.toString());
+            finish(job);
+            assertThat(job.rank(1).output()).doesNotContain("autotune:");
+        }
+        List<String> rows = Files.readAllLines(log);
+        assertThat(rows.getFirst()).startsWith("phase,").endsWith(",score");
+        assertThat(rows).filteredOn(row -> row.startsWith("search,")).hasSize(6);
+        assertThat(rows.getLast()).startsWith(BEST + ",");
+        assertThat(saved).content().contains("HOROVOD_FUSION_THRESHOLD=", "ranks=2");
+
+        String kept = Files.readString(saved);
+        try (Job job = plan.start()) {
+            assertThat(job.rank(0).awaitWords("autotune: ")).contains("from " + saved);
+            finish(job);
+            assertThat(job.rank(0).output()).doesNotContain("autotune: sample");
+        }
+        assertThat(saved).hasContent(kept);
+        assertThat(Files.readAllLines(log).getLast()).startsWith(BEST + ",");
+    }
+
+    private static void finish(Job job) throws IOException {
+        job.rank(0).cue();
+        job.awaitSuccess();
+    }
+}

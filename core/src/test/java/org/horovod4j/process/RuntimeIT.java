@@ -1,0 +1,92 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.MismatchException;
+import org.horovod4j.ProcessSet;
+import org.horovod4j.option.Options;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// Negotiation, fusion, plans, process sets and join, between processes, on every transport.
+class RuntimeIT {
+    /// Starts with process sets, at the third attempt, and then runs all rows.
+    static final class Worker {
+        private Worker() {}
+
+        public static void main(String[] args) {
+            startWithSets();
+            new RuntimeRows(Hvd.communicator()).run();
+            System.out.println("state " + Hvd.describeState().replace('\n', ' '));
+            Cue.await(); // for whoever left now would end the plan that the others are to show
+            Hvd.shutdown();
+        }
+
+        /// T-49.
+        private static void startWithSets() {
+            int rank = Integer.parseInt(System.getenv(Options.RANK.variable()));
+            assertThatThrownBy(() -> Hvd.init(List.of(List.of(0), List.of(0))))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("process set of ranks [0] already");
+            assertThat(Hvd.isInitialized()).isFalse();
+            assertThatThrownBy(() -> Hvd.init(List.of(List.of(rank))))
+                    .isInstanceOf(MismatchException.class)
+                    .hasMessageContainingAll("rank 0: ", "rank 1: ");
+            assertThat(Hvd.isInitialized()).isFalse();
+
+            int size = Integer.parseInt(System.getenv(Options.SIZE.variable()));
+            Hvd.init(List.of(shuffled(0, size, rank), shuffled(1, size, rank)));
+            assertThat(Hvd.processSets()).extracting(ProcessSet::id).containsExactly(0, 1, 2);
+            assertThat(Hvd.processSets().get(1).ranks()).contains(0).isSorted();
+            assertThat(Hvd.processSets().get(2).ranks()).contains(1).isSorted();
+        }
+
+        /// Every other rank, in an order that each rank has for itself: a set is a set.
+        private static List<Integer> shuffled(int first, int size, int rank) {
+            List<Integer> ranks =
+                    new ArrayList<>(
+                            IntStream.iterate(first, r -> r < size, r -> r + 2).boxed().toList());
+            Collections.rotate(ranks, rank / 2);
+            return ranks;
+        }
+    }
+
+    @ParameterizedTest(name = "{0} ranks, transport {1}")
+    @CsvSource({"2, auto", "4, auto", "3, tcp"})
+    void everyRowOfTheAcceptanceListHolds(int size, String transport) throws IOException {
+        JobPlan plan = JobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport);
+        try (Job job = plan.start()) {
+            finish(job);
+        }
+    }
+
+    @Test
+    void everyRowHoldsBetweenHosts() throws IOException {
+        try (PretendedHost alpha = new PretendedHost();
+                PretendedHost beta = new PretendedHost();
+                Job job = JobPlan.of(4, Worker.class).on(alpha, beta).start()) {
+            finish(job);
+        }
+    }
+
+    private static void finish(Job job) throws IOException {
+        job.awaitLine("state ");
+        assertThat(job.ranks())
+                .as(job::output)
+                .allSatisfy(
+                        rank -> assertThat(rank.awaitLine("state ")).contains("following plan"));
+        for (RankProcess rank : job.ranks()) {
+            rank.cue();
+        }
+        job.awaitSuccess();
+    }
+}

@@ -1,0 +1,132 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
+
+/// Everything at random, for a long time: results stay right, and nothing grows.
+@Tag("slow")
+class SoakIT {
+    /// `-Dsoak.seconds=…` for another length.
+    private static final Duration LENGTH = Duration.ofSeconds(Long.getLong("soak.seconds", 600));
+
+    private static final int RANKS = 8;
+    private static final long MEBIBYTE = 1 << 20;
+
+    /// What a rank uses.
+    ///
+    /// @param heap what is left of it after a collection, in bytes
+    /// @param resident all its memory, in bytes
+    private record Usage(long heap, long resident, long threads, long files) {
+        static Usage now() {
+            System.gc();
+            try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+                return new Usage(
+                        ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed(),
+                        residentBytes(),
+                        ManagementFactory.getThreadMXBean().getThreadCount(),
+                        descriptors.count());
+            } catch (IOException e) {
+                throw new IllegalStateException("no /proc to look at", e);
+            }
+        }
+
+        private static long residentBytes() throws IOException {
+            String line =
+                    Files.readAllLines(Path.of("/proc/self/status")).stream()
+                            .filter(each -> each.startsWith("VmRSS:"))
+                            .findFirst()
+                            .orElseThrow();
+            return Long.parseLong(line.replaceAll("\\D", "")) * 1024;
+        }
+
+        String line() {
+            return "usage %d %d %d %d".formatted(heap, resident, threads, files);
+        }
+
+        static Usage parse(String line) {
+            List<Long> numbers = Stream.of(line.split(" ")).skip(1).map(Long::valueOf).toList();
+            return new Usage(numbers.get(0), numbers.get(1), numbers.get(2), numbers.get(3));
+        }
+    }
+
+    /// Goes on for the time given, and says after each fifth of it what it uses.
+    static final class Worker {
+        private Worker() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            Duration fifth = Duration.ofSeconds(Long.parseLong(args[0])).dividedBy(5);
+            RandomRounds rounds = new RandomRounds(Hvd.communicator(), Long.parseLong(args[1]));
+            long begin = System.nanoTime();
+            int count = 0;
+            for (int part = 1; part <= 5; part++) {
+                do {
+                    rounds.round();
+                    count++;
+                } while (!isOver(begin + part * fifth.toNanos()));
+                System.out.println("part %d: %d rounds so far".formatted(part, count));
+                System.out.println(Usage.now().line());
+            }
+            Hvd.shutdown();
+        }
+
+        /// As rank 0's clock says, for all.
+        private static boolean isOver(long deadline) {
+            float[] over = {Hvd.rank() == 0 && System.nanoTime() - deadline > 0 ? 1 : 0};
+            Hvd.allreduce("over", over, ReduceOp.MAX);
+            return over[0] > 0;
+        }
+    }
+
+    @Test
+    void memoryStaysFlat() throws IOException {
+        long seed = new Random().nextLong(1_000_000);
+        System.out.println("seed " + seed);
+        JobPlan plan =
+                JobPlan.of(
+                        RANKS,
+                        Worker.class,
+                        Long.toString(LENGTH.toSeconds()),
+                        Long.toString(seed));
+        for (int rank = 0; rank < RANKS; rank++) {
+            // All of the heap at once, or it would grow as the JVM likes.
+            plan.withJvmOption(rank, "-Xms256m -XX:+AlwaysPreTouch");
+        }
+        try (Job job = plan.start()) {
+            job.awaitExits(job.ranks(), LENGTH.plus(Job.PATIENCE).plus(Job.PATIENCE));
+            job.awaitSuccess();
+            System.out.println(job.output());
+            for (RankProcess rank : job.ranks()) {
+                List<Usage> usages =
+                        rank.lines().stream()
+                                .filter(line -> line.startsWith("usage "))
+                                .map(Usage::parse)
+                                .toList();
+                assertFlat(usages.getFirst(), usages.getLast());
+            }
+        }
+    }
+
+    /// Code and classes come late, and shared memory is touched late; what leaks does not stop there.
+    private static void assertFlat(Usage early, Usage late) {
+        assertThat(late.heap()).as("heap").isLessThan(early.heap() + 4 * MEBIBYTE);
+        assertThat(late.resident())
+                .as("resident memory")
+                .isLessThan(early.resident() + 48 * MEBIBYTE);
+        assertThat(late.threads()).as("threads").isLessThanOrEqualTo(early.threads() + 1);
+        assertThat(late.files()).as("files").isLessThanOrEqualTo(early.files() + 4);
+    }
+}

@@ -1,0 +1,74 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RuntimeOptions;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+
+/// Operations that wait in vain, because ranks have gone different ways.
+class StallIT {
+    /// Rank 0 sums what nobody else does, rank 1 what only it does, and rank 2 does something else.
+    static final class Worker {
+        private Worker() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            float[] values = new float[1_009];
+            for (int step = 0; step < 10; step++) { // so that it happens in the middle of a plan
+                Hvd.allreduce("values", values, ReduceOp.SUM);
+            }
+            System.out.println("ready");
+            if (Hvd.rank() == 2) {
+                Cue.await();
+                System.out.println("state " + Hvd.describeState().replace("\n", " | "));
+                Cue.await();
+            }
+            String name = List.of("weights", "bias", "values").get(Hvd.rank());
+            Told.of("stalled", () -> Hvd.allreduce(name, values, ReduceOp.SUM));
+        }
+    }
+
+    /// T-47.
+    @ParameterizedTest(name = "transport {0}")
+    @ValueSource(strings = {"auto", "tcp"})
+    void aWarningNamesWhoLacksWhatAndThenTheJobEnds(String transport) throws IOException {
+        JobPlan plan =
+                JobPlan.of(3, Worker.class)
+                        .with(Options.TRANSPORT, transport)
+                        .with(RuntimeOptions.STALL_CHECK_TIME, "2")
+                        .with(RuntimeOptions.STALL_SHUTDOWN_TIME, "6");
+        try (Job job = plan.start()) {
+            job.awaitLine("ready");
+            job.rank(2).cue();
+            assertThat(job.rank(2).awaitLine("state "))
+                    .contains("rank 0", "allreduce of 'weights'", "missing on ranks 1, 2")
+                    .contains("allreduce of 'bias'", "missing on ranks 0, 2")
+                    .contains("has nothing in flight: its program is doing something else");
+            job.awaitExits(job.othersThan(2), Duration.ofSeconds(45));
+            assertThat(job.rank(0).output())
+                    .containsPattern(
+                            "allreduce of 'weights'.* has waited for 2 s: submitted on rank 0, missing on ranks 1, 2")
+                    .containsPattern("rank 1 has in flight allreduce of 'bias'")
+                    .contains("rank 2 has nothing in flight: its program is doing something else")
+                    .contains("Let every rank submit the same operations");
+            assertThat(job.rank(1).output())
+                    .containsPattern(
+                            "allreduce of 'bias'.* has waited for 2 s: submitted on rank 1, missing on ranks 0, 2");
+            job.rank(2).cue(); // who hears of it when it comes back
+            job.awaitExits(job.ranks(), Job.PATIENCE);
+            for (RankProcess rank : job.ranks()) {
+                assertThat(rank.told("stalled").message())
+                        .contains("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=6", "has waited for 6 s")
+                        .contains("rank 2 has nothing in flight");
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.horovod4j.runtime.timeline.ReadTrace.arguments;
+import static org.horovod4j.runtime.timeline.ReadTrace.number;
+
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.option.RuntimeOptions;
+import org.horovod4j.runtime.timeline.ReadTrace;
+import org.horovod4j.runtime.timeline.Timeline;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.math.BigDecimal;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// What a job records of itself, for Perfetto and for JDK Mission Control.
+class TimelineIT {
+    private static final int STEPS = 10;
+
+    @TempDir Path folder;
+
+    private Path file(String name) {
+        return folder.resolve(name + ".json");
+    }
+
+    private static void train(String tensor) {
+        for (int step = 0; step < STEPS; step++) {
+            Hvd.allreduce(tensor, new float[1_009], ReduceOp.SUM);
+        }
+    }
+
+    /// Records into the file of the options, then into two others.
+    static final class Worker {
+        private Worker() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            train("gradient");
+            Hvd.stopTimeline();
+            train("unseen");
+            for (String file : args) {
+                Hvd.startTimeline(Path.of(file), false);
+                train("of " + Path.of(file).getFileName());
+            }
+            Hvd.shutdown();
+        }
+    }
+
+    /// T-46.
+    @Test
+    void rankZeroRecordsAsOftenAsItIsAskedTo() throws IOException {
+        Path flight = folder.resolve("rank1.jfr");
+        JobPlan plan =
+                JobPlan.of(2, Worker.class, file("second").toString(), file("third").toString())
+                        .with(RuntimeOptions.TIMELINE, file("first").toString())
+                        .with(RuntimeOptions.TIMELINE_MARK_CYCLES, "yes")
+                        .withJvmOption(1, "-XX:StartFlightRecording:filename=" + flight);
+        Instant begin = Instant.now();
+        try (Job job = plan.start()) {
+            job.awaitSuccess();
+        }
+        ReadTrace first = ReadTrace.of(file("first"));
+        first.assertNested();
+        assertThat(first.on("gradient", "XB")).contains("NEGOTIATE_ALLREDUCE", "ALLREDUCE");
+        assertThat(first.on("unseen", "XB")).isEmpty();
+        assertThat(first.notices("CYCLE_START")).isNotEmpty();
+        BigDecimal epoch =
+                number(arguments(first.events().getFirst()), "start_time_since_epoch_in_micros");
+        assertThat(epoch.longValue() / 1_000)
+                .isBetween(begin.toEpochMilli(), Instant.now().toEpochMilli());
+        for (String name : List.of("second", "third")) {
+            ReadTrace trace = ReadTrace.of(file(name));
+            trace.assertNested();
+            assertThat(trace.on("of " + name + ".json", "XB")).contains("ALLREDUCE");
+            assertThat(trace.on("gradient", "XB")).isEmpty();
+            assertThat(trace.notices("CYCLE_START")).isEmpty();
+        }
+        assertThat(Timeline.fileOfRank(file("first"), 1)).doesNotExist();
+        assertFlightRecorded(flight);
+    }
+
+    /// Every collective is an event of its own, on a rank that writes no timeline.
+    private static void assertFlightRecorded(Path flight) throws IOException {
+        List<RecordedEvent> events = RecordingFile.readAllEvents(flight);
+        assertThat(events)
+                .filteredOn(
+                        event -> event.getEventType().getName().equals("org.horovod4j.Collective"))
+                .filteredOn(event -> event.getString("firstTensor").equals("gradient"))
+                .hasSize(STEPS);
+        assertThat(events)
+                .extracting(event -> event.getEventType().getName())
+                .contains("org.horovod4j.Negotiation", "org.horovod4j.Cycle");
+    }
+
+    /// Records into one file until it is told to stop, into another until it is lost.
+    static final class AllRanks {
+        private AllRanks() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            train("gradient");
+            System.out.println("first");
+            Cue.await();
+            Hvd.stopTimeline();
+            System.out.println("stopped");
+            Hvd.barrier();
+            Hvd.startTimeline(Path.of(args[0]), false);
+            train("weights");
+            System.out.println("second");
+            Told.of("pending", () -> trainOn());
+        }
+
+        private static void trainOn() {
+            while (true) {
+                train("weights");
+            }
+        }
+    }
+
+    @Test
+    void allRanksAreInOneFileWhoeverEndsLastAndHowever() throws IOException {
+        JobPlan plan =
+                JobPlan.of(3, AllRanks.class, file("second").toString())
+                        .with(RuntimeOptions.TIMELINE, file("first").toString())
+                        .with(RuntimeOptions.TIMELINE_ALL_RANKS, "1");
+        try (Job job = plan.start()) {
+            job.awaitLine("first");
+            for (int rank : new int[] {0, 2, 1}) {
+                assertThat(file("first")).doesNotExist();
+                job.rank(rank).cue();
+                job.rank(rank).awaitLine("stopped");
+            }
+            assertHasAll(3, ReadTrace.of(file("first")), "gradient");
+
+            job.awaitLine("second");
+            job.rank(1).kill();
+            job.awaitExits(job.ranks(), Job.PATIENCE);
+            assertHasAll(3, ReadTrace.of(file("second")), "weights");
+        }
+    }
+
+    @Test
+    void clocksOfHostsAreAligned() throws IOException {
+        Duration ahead = Duration.ofHours(1);
+        try (PretendedHost alpha = new PretendedHost();
+                PretendedHost beta = new PretendedHost(ahead);
+                Job job =
+                        JobPlan.of(2, Worker.class)
+                                .on(alpha, beta)
+                                .with(RuntimeOptions.TIMELINE, file("hosts").toString())
+                                .with(RuntimeOptions.TIMELINE_ALL_RANKS, "1")
+                                .start()) {
+            job.awaitSuccess();
+        }
+        ReadTrace other = ReadTrace.of(Timeline.fileOfRank(file("hosts"), 1));
+        BigDecimal offset = number(arguments(other.events().getFirst()), "clock_offset_nanos");
+        assertThat(offset.longValue()).isCloseTo(-ahead.toNanos(), within(1_000_000_000L));
+        ReadTrace merged = ReadTrace.of(file("hosts"));
+        assertHasAll(2, merged, "gradient");
+        List<Double> begins =
+                IntStream.range(0, 2).mapToObj(rank -> firstMicros(merged, rank)).toList();
+        assertThat(begins.get(0)).isCloseTo(begins.get(1), within(1e6));
+    }
+
+    /// When the first allreduce of that rank began.
+    private static double firstMicros(ReadTrace merged, int rank) {
+        return merged.eventsOn("gradient", "XB")
+                .filter(event -> "ALLREDUCE".equals(event.get("name")))
+                .filter(event -> number(event, "pid").intValue() == rank + 1)
+                .mapToDouble(event -> number(event, "ts").doubleValue())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static void assertHasAll(int ranks, ReadTrace merged, String tensor) {
+        merged.assertNested();
+        for (int rank = 0; rank < ranks; rank++) {
+            int process = rank + 1;
+            assertThat(merged.eventsOn(tensor, "XB"))
+                    .filteredOn(event -> number(event, "pid").intValue() == process)
+                    .as("events of rank %d", rank)
+                    .extracting(event -> event.get("name"))
+                    .contains("ALLREDUCE");
+        }
+    }
+}

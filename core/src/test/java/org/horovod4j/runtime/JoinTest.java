@@ -1,0 +1,265 @@
+package org.horovod4j.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.Handle;
+import org.horovod4j.MismatchException;
+import org.horovod4j.Received;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.Tensor;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.Reference;
+import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+
+/// Ranks with less data than others join early, and every operation of the others stays defined.
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
+class JoinTest {
+    private static Tensor filled(int value) {
+        int[] values = new int[17];
+        Arrays.fill(values, value);
+        return Tensor.of(values);
+    }
+
+    /// Two tensors that are fused, asked for in full the first time and from the cache the second.
+    private static void fused(Communicator comm, int contributing) {
+        for (int i = 0; i < 3; i++) {
+            Handle<Tensor> a = comm.allreduceAsync("a", filled(1), ReduceOp.SUM);
+            Handle<Tensor> b = comm.allreduceAsync("b", filled(2), ReduceOp.SUM);
+            assertThat(a.join().toIntArray()).containsOnly(contributing);
+            assertThat(b.join().toIntArray()).containsOnly(2 * contributing);
+        }
+    }
+
+    @SeveralRanks
+    void othersGoOnWithoutTheRankThatHasJoined(Layout layout) {
+        for (boolean cached : new boolean[] {false, true}) {
+            for (int first = 0; first < layout.size(); first++) {
+                int joins = first;
+                List<Integer> last =
+                        layout.world()
+                                .call(
+                                        comm -> {
+                                            if (cached) {
+                                                fused(comm, comm.size());
+                                            }
+                                            if (comm.rank() != joins) {
+                                                fused(comm, comm.size() - 1);
+                                            }
+                                            return comm.join();
+                                        });
+                assertThat(last).doesNotContain(joins).containsOnly(last.getFirst());
+            }
+        }
+    }
+
+    @SeveralRanks
+    void joinEndsALockedPlanAndAnotherMayBeLockedAfterwards(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            for (int joins = 0; joins < comm.size(); joins++) {
+                                for (int i = 0; i < 3; i++) {
+                                    fused(comm, comm.size());
+                                }
+                                if (comm.rank() != joins) {
+                                    fused(comm, comm.size() - 1);
+                                }
+                                assertThat(comm.join()).isNotEqualTo(joins);
+                            }
+                        });
+    }
+
+    @SeveralRanks
+    void whatWasSubmittedBeforeJoinCounts(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            for (int i = 0; i < 40; i++) {
+                                Handle<Tensor> a =
+                                        comm.allreduceAsync("a", filled(1), ReduceOp.SUM);
+                                Handle<Tensor> b =
+                                        comm.allreduceAsync("b", filled(1), ReduceOp.SUM);
+                                if (comm.rank() > 0) {
+                                    b.join();
+                                }
+                                comm.join();
+                                assertThat(a.join().toIntArray()).containsOnly(comm.size());
+                                assertThat(b.join().toIntArray()).containsOnly(comm.size());
+                            }
+                        });
+    }
+
+    @SeveralRanks
+    void everyReductionIgnoresWhoHasJoined(Layout layout) {
+        int joins = layout.size() - 1;
+        layout.world()
+                .run(
+                        comm -> {
+                            if (comm.rank() != joins) {
+                                for (DataType type : DataType.values()) {
+                                    reductions(comm, type, joins);
+                                }
+                            }
+                            comm.join();
+                        });
+    }
+
+    private static void reductions(Communicator comm, DataType type, int joined) {
+        Shape shape = Shape.of(7, 3);
+        for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT)) {
+            List<Tensor> live = Samples.forRanks(joined, type, shape, op, type.ordinal());
+            Tensor mine = Samples.copy(live.get(comm.rank()));
+            comm.allreduce("reduced", mine, op);
+            assertThat(mine)
+                    .as("%s %s", type, op)
+                    .hasTheBitsOf(Reference.allreduce(live, op, Scale.NONE));
+        }
+        List<Tensor> live = Samples.forRanks(joined, type, shape, ReduceOp.SUM, 9);
+        Tensor reduced = Reference.allreduce(live, ReduceOp.SUM, Scale.NONE);
+        assertThat(comm.reducescatter("scattered", live.get(comm.rank()), ReduceOp.SUM))
+                .hasTheBitsOf(Reference.share(reduced, comm.rank(), comm.size()));
+    }
+
+    @SeveralRanks
+    void movesSkipWhoHasJoined(Layout layout) {
+        int joins = layout.size() - 1;
+        layout.world()
+                .run(
+                        comm -> {
+                            if (comm.rank() != joins) {
+                                moves(comm, joins);
+                            }
+                            comm.join();
+                        });
+    }
+
+    private static void moves(Communicator comm, int joined) {
+        int[] live = IntStream.range(0, joined).toArray();
+        Tensor mine = Tensor.of(new int[] {comm.rank()});
+        assertThat(comm.allgather("gathered", mine).toIntArray()).isEqualTo(live);
+        int[] everybody = new int[comm.size()];
+        Arrays.fill(everybody, comm.rank());
+        Received received = comm.alltoall("exchanged", Tensor.of(everybody), null);
+        assertThat(received.tensor().toIntArray()).isEqualTo(live);
+        assertThat(comm.broadcast("sent", mine, 0).toIntArray()).containsExactly(0);
+        comm.barrier();
+        assertThatThrownBy(() -> comm.broadcast("sent", mine, joined))
+                .isInstanceOf(MismatchException.class)
+                .hasMessageContaining("root rank " + joined + " has joined");
+        assertThatThrownBy(
+                        () ->
+                                comm.allreduce(
+                                        "scaled", mine, mine, ReduceOp.PRODUCT, Scale.before(2)))
+                .isInstanceOf(MismatchException.class)
+                .hasMessageContaining("prescaled by 2.0");
+        assertThat(comm.broadcast("sent", mine, 0).toIntArray()).containsExactly(0);
+    }
+
+    @ParameterizedTest(name = "{0}: {1}")
+    @CsvSource({"all, 2", "live, 3"})
+    void anAverageCountsAllRanksOrTheLiveOnes(String counted, float average) {
+        World.of(3)
+                .with(Map.of("HOROVOD_JOIN_AVERAGE", counted))
+                .run(
+                        comm -> {
+                            if (comm.rank() > 0) {
+                                float[] values = {3, 3};
+                                comm.allreduce("mean", values, ReduceOp.AVERAGE);
+                                assertThat(values).containsOnly(average);
+                                Tensor rows = Tensor.of(new float[] {3, 3, 3});
+                                assertThat(
+                                                comm.reducescatter("rows", rows, ReduceOp.AVERAGE)
+                                                        .toFloatArray())
+                                        .containsOnly(average);
+                            }
+                            comm.join();
+                        });
+    }
+
+    @SeveralRanks
+    void quarrelsWhileRanksHaveJoinedReachTheOthersAlone(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            int last = comm.size() - 1;
+                            if (comm.rank() != 0 && last > 1) {
+                                Tensor tensor =
+                                        Tensor.zeros(
+                                                DataType.INT8, Shape.of(comm.rank() == 1 ? 3 : 4));
+                                assertThatThrownBy(() -> comm.allreduce("t", tensor, ReduceOp.SUM))
+                                        .isInstanceOf(MismatchException.class)
+                                        .hasMessageContaining("[3] on rank 1");
+                            }
+                            comm.join();
+                            fused(comm, comm.size());
+                        });
+    }
+
+    @Test
+    void aRankThatHasJoinedCanSubmitNothingUntilAllHave() {
+        CountDownLatch refused = new CountDownLatch(1);
+        World.run(
+                2,
+                comm -> {
+                    if (comm.rank() == 0) {
+                        refused.await();
+                        comm.join();
+                    } else {
+                        try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+                            Future<Integer> joining = thread.submit(comm::join);
+                            while (!comm.describeState().contains("has joined")) {
+                                Thread.onSpinWait();
+                            }
+                            assertThatThrownBy(() -> comm.allreduce("t", filled(1), ReduceOp.SUM))
+                                    .isInstanceOf(IllegalStateException.class)
+                                    .hasMessageContaining("has joined");
+                            assertThatThrownBy(comm::join)
+                                    .isInstanceOf(IllegalStateException.class);
+                            refused.countDown();
+                            assertThat(joining.get()).isBetween(0, 1);
+                        }
+                    }
+                    fused(comm, 2);
+                });
+    }
+
+    @SeveralRanks
+    void joinEndsWhenARankLeaves(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            comm.barrier();
+                            if (comm.rank() == comm.size() - 1) {
+                                comm.close();
+                            }
+                            assertThatThrownBy(comm::join).isInstanceOf(ShutDownException.class);
+                        });
+    }
+
+    @Test
+    void aRankAloneIsTheLastToJoin() {
+        World.run(1, comm -> assertThat(comm.join()).isZero());
+    }
+}

@@ -1,0 +1,96 @@
+package org.horovod4j.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.Handle;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.World;
+import org.horovod4j.testing.World.Transport;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+
+/// The same program gives the same bits in every run, whatever the threads' timing: what is fused, and so
+/// the order of additions in a ring, depends on the program alone.
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
+class ReproducibilityTest {
+    private static final int STEPS = 10;
+    private static final int[] LENGTHS = {10_007, 3, 100_003, 1_009, 65_536, 1, 40_009};
+
+    /// Several fused tensors whose sums depend on the order of their terms.
+    private static List<Integer> program(Communicator comm, long timing) {
+        Random random = new Random(timing + comm.rank());
+        List<Integer> hashes = new ArrayList<>();
+        for (int step = 0; step < STEPS; step++) {
+            List<Integer> order = new ArrayList<>();
+            for (int i = 0; i < LENGTHS.length; i++) {
+                order.add(i);
+            }
+            if (comm.rank() > 0) { // the first rank's order is the program's
+                Collections.shuffle(order, random);
+            }
+            List<Handle<Tensor>> handles =
+                    new ArrayList<>(Collections.nCopies(LENGTHS.length, null));
+            for (int i : order) {
+                Tensor tensor =
+                        Samples.of(
+                                DataType.FLOAT32,
+                                Shape.of(LENGTHS[i]),
+                                ReduceOp.SUM,
+                                31L * step + i);
+                roughen(tensor, comm.rank());
+                handles.set(i, comm.allreduceAsync("t" + i, tensor, ReduceOp.SUM));
+                for (int spin = random.nextInt(20_000); spin > 0; spin--) {
+                    Thread.onSpinWait();
+                }
+            }
+            for (Handle<Tensor> handle : handles) {
+                hashes.add(Arrays.hashCode(handle.join().toFloatArray()));
+            }
+        }
+        return hashes;
+    }
+
+    /// Makes sums that round: terms of very different magnitude.
+    private static void roughen(Tensor tensor, int rank) {
+        for (long i = 0; i < tensor.elementCount(); i++) {
+            float value = tensor.segment().getAtIndex(ValueLayout.JAVA_FLOAT, i);
+            float rough = (value + 0.1f) * (float) Math.pow(7.3, (double) ((i + 3L * rank) % 9));
+            tensor.segment().setAtIndex(ValueLayout.JAVA_FLOAT, i, rough);
+        }
+    }
+
+    @ParameterizedTest(name = "{0} ranks on {1} hosts via {2}, {3}")
+    @CsvSource({
+        "5, 3, LOCAL, AUTO",
+        "6, 3, LOCAL, RING",
+        "5, 3, SHM, RING",
+        "5, 1, TCP, RING",
+        "4, 1, SHM, AUTO"
+    })
+    void resultsAreTheSameBitsInEveryRun(
+            int size, int hosts, Transport transport, AllreduceChoice allreduce) {
+        World world = World.of(size).hosts(hosts).via(transport).allreduce(allreduce);
+        List<List<Integer>> first = world.call(comm -> program(comm, 1));
+        for (List<Integer> rank : first) {
+            assertThat(rank).isEqualTo(first.getFirst());
+        }
+        for (int run = 2; run < 5; run++) {
+            long timing = 1_000L * run;
+            assertThat(world.call(comm -> program(comm, timing))).isEqualTo(first);
+        }
+    }
+}

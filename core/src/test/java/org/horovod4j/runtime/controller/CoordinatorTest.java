@@ -1,0 +1,448 @@
+package org.horovod4j.runtime.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.runtime.message.FromRank;
+import org.horovod4j.runtime.message.FromRank.Ask;
+import org.horovod4j.runtime.message.Kind;
+import org.horovod4j.runtime.message.Request;
+import org.horovod4j.runtime.message.Requests;
+import org.horovod4j.runtime.message.ToRanks;
+import org.horovod4j.runtime.message.ToRanks.Cached;
+import org.horovod4j.runtime.message.ToRanks.Introduced;
+import org.horovod4j.spi.Tuning;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/// A coordinator that is told by hand what ranks 4, 5 and 6 of a world say.
+class CoordinatorTest {
+    private static final List<Integer> RANKS = List.of(4, 5, 6);
+    private static final long PLENTY = 1 << 20;
+
+    private Coordinator coordinator = coordinator(0, true);
+    private long epoch;
+    private long segment;
+    private long operations;
+
+    private Coordinator coordinator(int cache, boolean locking) {
+        return new Coordinator(
+                RANKS,
+                new Coordinator.Rules(cache, true, locking, false, () -> PLENTY),
+                Tuning.DEFAULT,
+                (_, _) -> {});
+    }
+
+    private void submit(int rank, Request... requests) {
+        List<Ask> asks = Arrays.stream(requests).<Ask>map(FromRank.Fresh::new).toList();
+        coordinator.hear(rank, new FromRank.Submit(epoch, 0, segment, asks));
+    }
+
+    private void submitByAll(Request... requests) {
+        IntStream.of(2, 0, 1).forEach(rank -> submit(rank, requests));
+    }
+
+    private static Request[] sums(String names) {
+        return Arrays.stream(names.split(""))
+                .map(name -> Requests.sum(name, 3))
+                .toArray(Request[]::new);
+    }
+
+    /// All ranks submit these and hear that they are to run.
+    private void step(String names) {
+        segment++;
+        submitByAll(sums(names));
+        assertThat(runs()).containsExactlyInAnyOrder(names.split(""));
+    }
+
+    /// The names of what is to be run; there must be nothing else to do.
+    private List<String> runs() {
+        List<String> names = new ArrayList<>();
+        for (ToRanks decision : coordinator.decisions()) {
+            assertThat(decision).isInstanceOf(ToRanks.Run.class);
+            operations++;
+            for (ToRanks.Named named : ((ToRanks.Run) decision).tensors()) {
+                if (named instanceof Introduced(Request request, int _)) {
+                    names.add(request.name());
+                }
+            }
+        }
+        return names;
+    }
+
+    private ToRanks only() {
+        List<ToRanks> decisions = coordinator.decisions();
+        assertThat(decisions).hasSize(1);
+        return decisions.getFirst();
+    }
+
+    private ToRanks.Lock locked(String next) {
+        segment++;
+        submit(0, sums(next));
+        ToRanks decision = only();
+        assertThat(decision).isInstanceOf(ToRanks.Lock.class);
+        epoch++;
+        return (ToRanks.Lock) decision;
+    }
+
+    private static List<List<String>> names(ToRanks.Lock lock) {
+        return lock.buckets().stream()
+                .map(bucket -> bucket.stream().map(Request::name).toList())
+                .toList();
+    }
+
+    /// Rank 1 leaves the plan after so many operations of it, and the others follow.
+    private void leave(long ofPlan, boolean fault) {
+        operations += ofPlan;
+        coordinator.hear(1, new FromRank.Deviate(operations, fault));
+        assertThat(only()).isEqualTo(new ToRanks.Unlock(operations));
+        coordinator.hear(0, new FromRank.Stopped(false));
+        assertThat(coordinator.decisions()).isEmpty();
+        coordinator.hear(2, new FromRank.Stopped(false));
+        assertThat(only()).isEqualTo(new ToRanks.Unlocked(false));
+        epoch++;
+    }
+
+    @Test
+    void anOperationRunsWhenAllHaveAskedForIt() {
+        submit(1, sums("a"));
+        submit(0, sums("a"));
+        assertThat(coordinator.decisions()).isEmpty();
+        submit(2, sums("a"));
+        assertThat(only())
+                .isEqualTo(new ToRanks.Run(List.of(new Introduced(Requests.sum("a", 3), -1)), 3));
+    }
+
+    @Test
+    void whatIsReadyTogetherTravelsTogetherUpToWhatMayBeFusedFreely() {
+        submitByAll(sums("abc"));
+        assertThat(coordinator.decisions()).hasSize(1);
+        long third = PLENTY / Float.BYTES / 2;
+        submitByAll(Requests.sum("d", third), Requests.sum("e", third), Requests.sum("f", third));
+        assertThat(coordinator.decisions()).hasSize(2);
+    }
+
+    static Stream<Arguments> disagreements() {
+        Request usual = Requests.sum("t", 3);
+        Request gather = Requests.of(Kind.ALLGATHER, "t", DataType.INT8, Shape.of(3, 2));
+        Request root = Requests.broadcast("t", 4);
+        return Stream.of(
+                Arguments.of(
+                        usual,
+                        Requests.of(Kind.ALLREDUCE, "t", DataType.INT32, Shape.of(3)),
+                        "data type",
+                        "float32 on ranks 4, 6",
+                        "int32 on rank 5"),
+                Arguments.of(usual, gather, "operation", "allreduce on", "allgather on rank 5"),
+                Arguments.of(
+                        usual,
+                        Requests.sum("t", 3, 1),
+                        "shape",
+                        "[3] on ranks 4, 6",
+                        "[3, 1] on rank 5"),
+                Arguments.of(
+                        usual,
+                        Requests.with(usual, ReduceOp.SUM, Scale.after(2)),
+                        "prescale or postscale",
+                        "prescale 1.0, postscale 1.0 on ranks 4, 6",
+                        "prescale 1.0, postscale 2.0 on rank 5"),
+                Arguments.of(
+                        usual,
+                        Requests.with(usual, ReduceOp.MAX, Scale.NONE),
+                        "reduce op",
+                        "SUM on ranks 4, 6",
+                        "MAX on rank 5"),
+                Arguments.of(
+                        gather,
+                        Requests.of(Kind.ALLGATHER, "t", DataType.INT8, Shape.of(3)),
+                        "dimensions after the first",
+                        "[3, 2] on ranks 4, 6",
+                        "[3] on rank 5"),
+                Arguments.of(
+                        gather,
+                        Requests.of(Kind.ALLGATHER, "t", DataType.INT8, Shape.of(3, 4)),
+                        "dimensions after the first",
+                        "[3, 2] on ranks 4, 6",
+                        "[3, 4] on rank 5"),
+                Arguments.of(
+                        root,
+                        Requests.broadcast("t", 6),
+                        "root rank",
+                        "root rank 4 on ranks 4, 6",
+                        "root rank 6 on rank 5"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("disagreements")
+    void aDisagreementNamesWhatWhoAndTheNameCanBeUsedAgain(
+            Request usual, Request odd, String about, String usualWords, String oddWords) {
+        submit(1, odd);
+        submit(0, usual);
+        submit(2, usual);
+        ToRanks.Fail fail = (ToRanks.Fail) only();
+        assertThat(fail.name()).isEqualTo("t");
+        assertThat(fail.reason()).contains("'t'", about, usualWords, oddWords);
+        submitByAll(usual);
+        assertThat(runs()).containsExactly("t");
+    }
+
+    @Test
+    void rowsMayDifferWhereTheyMay() {
+        for (int rank = 0; rank < 3; rank++) {
+            submit(
+                    rank,
+                    Requests.of(Kind.ALLGATHER, "g", DataType.INT8, Shape.of(rank, 2)),
+                    Requests.of(Kind.ALLTOALL, "t", DataType.INT8, Shape.of(rank, 2)));
+        }
+        assertThat(runs()).containsExactly("g", "t");
+    }
+
+    @Test
+    void whatIsCachedIsAskedForAndAnsweredByNumber() {
+        coordinator = coordinator(100, false);
+        submitByAll(sums("ab"));
+        assertThat(runs()).hasSize(2);
+        for (int rank = 0; rank < 3; rank++) {
+            coordinator.hear(rank, new FromRank.Submit(0, 1, 1, List.of(new FromRank.Known(1))));
+        }
+        assertThat(only()).isEqualTo(new ToRanks.Run(List.of(new Cached(1)), 3));
+    }
+
+    @Test
+    void anEvictionIsToldAfterTheRunAndOldQuestionsAreStillUnderstood() {
+        coordinator = coordinator(1, false);
+        submitByAll(sums("a"));
+        assertThat(runs()).containsExactly("a"); // message 1, slot 0
+        coordinator.hear(2, new FromRank.Submit(0, 1, 0, List.of(new FromRank.Known(0))));
+        submitByAll(sums("b"));
+        List<ToRanks> decisions = coordinator.decisions(); // messages 2 and 3
+        assertThat(decisions.getFirst()).isInstanceOf(ToRanks.Run.class);
+        assertThat(decisions.getLast()).isEqualTo(new ToRanks.Evict(List.of(0)));
+        // Rank 1 has not heard of it yet.
+        coordinator.hear(1, new FromRank.Submit(0, 2, 0, List.of(new FromRank.Known(0))));
+        submit(0, sums("a"));
+        ToRanks.Run run = (ToRanks.Run) coordinator.decisions().getFirst();
+        assertThat(run.tensors()).containsExactly(new Introduced(Requests.sum("a", 3), 2));
+    }
+
+    @Test
+    void joinedRanksCountAsHavingAsked() {
+        submit(0, sums("a"));
+        submit(1, sums("a"));
+        coordinator.hear(2, new FromRank.Join(0));
+        assertThat(only()).isInstanceOf(ToRanks.Run.class);
+        submit(0, sums("b"));
+        assertThat(coordinator.decisions()).isEmpty();
+        coordinator.hear(1, new FromRank.Join(0));
+        assertThat(only()).isInstanceOf(ToRanks.Run.class);
+        coordinator.hear(0, new FromRank.Join(0));
+        assertThat(only()).isEqualTo(new ToRanks.Joined(4));
+        submit(0, sums("c"));
+        assertThat(coordinator.decisions()).isEmpty();
+    }
+
+    @Test
+    void aRankMaySubmitAndJoinAndAllEndWhenTheLastJoins() {
+        submit(2, sums("a"));
+        for (int rank = 2; rank >= 0; rank--) {
+            coordinator.hear(rank, new FromRank.Join(0));
+        }
+        List<ToRanks> decisions = coordinator.decisions();
+        assertThat(decisions.getFirst()).isInstanceOf(ToRanks.Run.class);
+        assertThat(decisions.getLast()).isEqualTo(new ToRanks.Joined(4));
+    }
+
+    @Test
+    void aBroadcastFromARankThatHasJoinedFails() {
+        coordinator.hear(2, new FromRank.Join(0));
+        submit(0, Requests.broadcast("b", 6));
+        submit(1, Requests.broadcast("b", 6));
+        assertThat(((ToRanks.Fail) only()).reason()).contains("root rank 6 has joined");
+    }
+
+    @Test
+    void twoEqualStepsAreLockedWhenTheThirdBegins() {
+        step("abc");
+        step("abc");
+        ToRanks.Lock lock = locked("a");
+        assertThat(names(lock)).containsExactly(List.of("a", "b", "c"));
+        assertThat(lock.start()).isZero();
+    }
+
+    @Test
+    void withoutLeaveNothingIsLocked() {
+        coordinator = coordinator(0, false);
+        for (int i = 0; i < 5; i++) {
+            step("abc");
+        }
+    }
+
+    @Test
+    void whatIsAskedForInDifferentSegmentsIsNotFusedInAPlan() {
+        for (int i = 0; i < 2; i++) {
+            step("ab");
+            step("c");
+        }
+        assertThat(names(locked("a"))).containsExactly(List.of("a", "b"), List.of("c"));
+    }
+
+    @Test
+    void aStepIsRecognisedWhereverItBegins() {
+        step("x");
+        step("ab");
+        step("ab");
+        assertThat(names(locked("a"))).containsExactly(List.of("a", "b"));
+    }
+
+    @Test
+    void whatHasNoPlaceKeepsAPlanFromBeingLocked() {
+        step("ab");
+        step("ab");
+        submit(1, sums("x"));
+        segment++;
+        submit(0, sums("a"));
+        assertThat(coordinator.decisions()).isEmpty();
+    }
+
+    @Test
+    void whatWasSaidBeforeTheLockIsMoot() {
+        step("ab");
+        step("ab");
+        submit(1, sums("a"));
+        assertThat(locked("a").start()).isZero();
+        epoch--;
+        submit(2, sums("a")); // on its way when the plan was locked
+        coordinator.hear(2, new FromRank.Join(epoch));
+        epoch++;
+        assertThat(coordinator.decisions()).isEmpty();
+        leave(0, false);
+        submit(0, sums("a"));
+        submit(1, sums("a"));
+        assertThat(coordinator.decisions()).isEmpty();
+        submit(2, sums("a"));
+        assertThat(runs()).containsExactly("a");
+    }
+
+    @Test
+    void aPlanIsLeftOnceHoweverManyLeaveIt() {
+        step("ab");
+        step("ab");
+        locked("a");
+        coordinator.hear(1, new FromRank.Deviate(operations, false));
+        coordinator.hear(2, new FromRank.Deviate(operations, false));
+        assertThat(only()).isEqualTo(new ToRanks.Unlock(operations));
+        coordinator.hear(0, new FromRank.Stopped(false));
+        assertThat(only()).isEqualTo(new ToRanks.Unlocked(false));
+    }
+
+    @Test
+    void anAbandonedOperationIsCleanedUpBeforeAnythingRuns() {
+        step("ab");
+        step("ab");
+        locked("a");
+        coordinator.hear(1, new FromRank.Deviate(operations, false));
+        assertThat(only()).isInstanceOf(ToRanks.Unlock.class);
+        coordinator.hear(2, new FromRank.Stopped(true));
+        coordinator.hear(0, new FromRank.Stopped(false));
+        assertThat(only()).isEqualTo(new ToRanks.Unlocked(true));
+        epoch++;
+        submitByAll(sums("xy"));
+        coordinator.hear(0, new FromRank.Ready());
+        coordinator.hear(2, new FromRank.Ready());
+        assertThat(coordinator.decisions()).isEmpty();
+        coordinator.hear(1, new FromRank.Ready());
+        assertThat(runs()).containsExactly("x", "y");
+    }
+
+    @Test
+    void aPlanResumesAfterAnInterlude() {
+        step("ab");
+        step("ab");
+        ToRanks.Lock first = locked("a");
+        leave(100, false);
+        step("x");
+        ToRanks.Lock again = locked("a");
+        assertThat(again).isEqualTo(new ToRanks.Lock(first.plan(), List.of(), 0));
+    }
+
+    @Test
+    void aPlanResumesInTheMiddleOfAStep() {
+        for (int i = 0; i < 2; i++) {
+            step("ab");
+            step("c");
+        }
+        locked("a");
+        leave(200, false);
+        step("x");
+        assertThat(locked("c").start()).isEqualTo(1);
+    }
+
+    /// How many steps run before a plan is locked again.
+    private int stepsUntilLocked() {
+        for (int steps = 0; steps < 1_000; steps++) {
+            segment++;
+            submit(0, sums("ab"));
+            List<ToRanks> decisions = coordinator.decisions();
+            if (!decisions.isEmpty()) {
+                assertThat(decisions.getFirst()).isInstanceOf(ToRanks.Lock.class);
+                epoch++;
+                return steps;
+            }
+            submit(1, sums("ab"));
+            submit(2, sums("ab"));
+            operations += coordinator.decisions().size();
+        }
+        throw new AssertionError("never locked again");
+    }
+
+    @Test
+    void aPlanWithFaultsRestsLongerEachTime() {
+        step("ab");
+        step("ab");
+        locked("a");
+        List<Integer> rests = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            leave(100, true);
+            rests.add(stepsUntilLocked());
+        }
+        assertThat(rests).isSorted();
+        assertThat(rests.getLast()).isGreaterThanOrEqualTo(8 * Math.max(1, rests.getFirst()));
+    }
+
+    @Test
+    void aPlanThatServedForLongDoesNotRest() {
+        step("ab");
+        step("ab");
+        locked("a");
+        leave(100, false);
+        assertThat(stepsUntilLocked()).isZero();
+    }
+
+    @Test
+    void anotherTuningIsToldBeforeAnythingElse() {
+        submit(0, sums("a"));
+        Tuning other = new Tuning(0, Tuning.DEFAULT.cycleTime(), Tuning.DEFAULT.roundBytes(), 0, 0);
+        coordinator.retune(other);
+        assertThat(coordinator.decisions())
+                .containsExactly(new ToRanks.Tune(other), new ToRanks.Unlocked(false));
+        epoch++; // everybody asks again for what is in flight
+        submit(0, sums("a"));
+        submit(1, sums("a"));
+        assertThat(coordinator.decisions()).isEmpty();
+        submit(2, sums("a"));
+        assertThat(runs()).containsExactly("a");
+        submitByAll(sums("bc"));
+        assertThat(coordinator.decisions()).hasSize(2);
+    }
+}

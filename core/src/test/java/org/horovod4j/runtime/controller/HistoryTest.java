@@ -1,0 +1,110 @@
+package org.horovod4j.runtime.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.DataType;
+import org.horovod4j.Shape;
+import org.horovod4j.runtime.message.Kind;
+import org.horovod4j.runtime.message.Request;
+import org.horovod4j.runtime.message.Requests;
+import org.junit.jupiter.api.Test;
+
+class HistoryTest {
+    private final History history = new History();
+
+    /// Notes sums of these names, a letter each.
+    private void add(String names) {
+        for (String name : names.codePoints().mapToObj(Character::toString).toList()) {
+            add(Requests.sum(name, 3));
+        }
+    }
+
+    private void add(Request request) {
+        Tally tally = new Tally(request.name(), 1);
+        tally.add(0, request, 0);
+        history.add(tally, request);
+    }
+
+    private boolean repeatsAt(String next) {
+        return history.repeats(Requests.sum(next, 3));
+    }
+
+    private String step() {
+        return String.join("", history.step().stream().map(Tally::name).toList());
+    }
+
+    @Test
+    void twoEqualStepsRepeatWhenTheThirdBegins() {
+        add("abc");
+        assertThat(repeatsAt("a")).isFalse();
+        add("ab");
+        assertThat(repeatsAt("c")).isFalse();
+        add("c");
+        assertThat(repeatsAt("a")).isTrue();
+        assertThat(repeatsAt("b")).isFalse();
+        assertThat(step()).isEqualTo("abc");
+    }
+
+    @Test
+    void aNameMayComeTwiceInAStep() {
+        add("abacabacabac");
+        assertThat(repeatsAt("a")).isTrue();
+        assertThat(step()).isEqualTo("abac");
+    }
+
+    @Test
+    void oneOperationMayBeAStep() {
+        add("aa");
+        assertThat(repeatsAt("a")).isTrue();
+        assertThat(step()).isEqualTo("a");
+    }
+
+    @Test
+    void whatCameBeforeDoesNotCount() {
+        add("xyzabcabc");
+        assertThat(repeatsAt("a")).isTrue();
+        assertThat(step()).isEqualTo("abc");
+    }
+
+    @Test
+    void anInterludeBreaksARepetition() {
+        add("abcabxc");
+        assertThat(repeatsAt("a")).isFalse();
+        add("abcabc");
+        assertThat(repeatsAt("a")).isTrue();
+    }
+
+    @Test
+    void anotherShapeIsAnotherOperation() {
+        add("ab");
+        add(Requests.sum("a", 4));
+        add("b");
+        assertThat(repeatsAt("a")).isFalse();
+    }
+
+    @Test
+    void rowsThatMayDifferDoNot() {
+        for (int rows = 1; rows < 3; rows++) {
+            add(Requests.of(Kind.ALLGATHER, "g", DataType.INT8, Shape.of(rows, 2)));
+            add("a");
+        }
+        assertThat(history.repeats(Requests.of(Kind.ALLGATHER, "g", DataType.INT8, Shape.of(9, 2))))
+                .isTrue();
+    }
+
+    @Test
+    void aStepMayBeginAnywhere() {
+        add("bcabca");
+        assertThat(repeatsAt("b")).isTrue();
+        assertThat(step()).isEqualTo("bca");
+    }
+
+    @Test
+    void afterClearingItBeginsAnew() {
+        add("abab");
+        history.clear();
+        assertThat(repeatsAt("a")).isFalse();
+        add("ab");
+        assertThat(repeatsAt("a")).isFalse();
+    }
+}

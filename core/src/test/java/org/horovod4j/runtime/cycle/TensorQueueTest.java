@@ -1,0 +1,182 @@
+package org.horovod4j.runtime.cycle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.ShutDownException;
+import org.horovod4j.runtime.cycle.TensorQueue.Deviation;
+import org.horovod4j.runtime.fusion.Plan;
+import org.horovod4j.runtime.message.Request;
+import org.horovod4j.runtime.message.Requests;
+import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.runtime.queue.Operation;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+class TensorQueueTest {
+    private final TensorQueue queue = new TensorQueue();
+    private final Plan plan = new Plan(1, List.of(List.of(sum("a"), sum("b")), List.of(sum("c"))));
+
+    private final Entry.Owner owner =
+            new Entry.Owner() {
+                @Override
+                public void await(Entry<?> entry) {
+                    throw new IllegalStateException("nobody drives here");
+                }
+
+                @Override
+                public void polled(Entry<?> entry) {}
+
+                @Override
+                public void observed() {
+                    queue.observed();
+                }
+            };
+
+    private static Request sum(String name) {
+        return Requests.sum(name, 3);
+    }
+
+    private Entry<Integer> entry(String name) {
+        return new Entry<>(sum(name), new Operation.Barrier(), owner);
+    }
+
+    private boolean submit(String name) {
+        return queue.submit(entry(name));
+    }
+
+    private static List<String> names(List<Entry<?>> entries) {
+        return entries.stream().map(entry -> entry.request().name()).toList();
+    }
+
+    @Test
+    void whatIsSubmittedIsAskedForOnce() {
+        assertThat(submit("b")).isTrue();
+        assertThat(submit("a")).isTrue();
+        assertThat(queue.hasWork()).isTrue();
+        assertThat(names(queue.drain())).containsExactly("b", "a");
+        assertThat(queue.drain()).isEmpty();
+        assertThat(queue.hasWork()).isTrue();
+    }
+
+    @Test
+    void aNameInFlightIsRefusedAndAGroupWithItAltogether() {
+        submit("a");
+        assertThatThrownBy(() -> submit("a"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("'a' is in flight");
+        List<Entry<Integer>> group = Stream.of("x", "a", "y").map(this::entry).toList();
+        assertThatThrownBy(() -> queue.submit(group)).isInstanceOf(IllegalArgumentException.class);
+        assertThat(names(queue.drain())).containsExactly("a");
+        assertThat(queue.find("x")).isNull();
+        List<Entry<Integer>> twice = Stream.of("z", "z").map(this::entry).toList();
+        assertThatThrownBy(() -> queue.submit(twice)).isInstanceOf(IllegalArgumentException.class);
+        assertThat(queue.find("z")).isNull();
+        queue.release(Objects.requireNonNull(queue.find("a")));
+        assertThat(submit("a")).isTrue();
+    }
+
+    @Test
+    void whatIsSubmittedAfterAResultWasSeenIsInAnotherSegment() {
+        Entry<Integer> first = entry("a");
+        Entry<Integer> second = entry("b");
+        Entry<Integer> third = entry("c");
+        queue.submit(first);
+        queue.submit(second);
+        first.complete(1);
+        assertThat(first.join()).isEqualTo(1);
+        queue.submit(third);
+        assertThat(second.segment()).isEqualTo(first.segment());
+        assertThat(third.segment()).isGreaterThan(second.segment());
+    }
+
+    @Test
+    void inAPlanNothingIsToBeDoneUntilABatchIsComplete() {
+        queue.follow(plan, 0);
+        Entry<Integer> b = entry("b");
+        assertThat(queue.submit(b)).isFalse();
+        assertThat(queue.hasWork()).isFalse();
+        assertThat(queue.isStuck(b)).isTrue();
+        assertThat(queue.isStuck(entry("b"))).isFalse(); // not this one
+        assertThat(submit("c")).isFalse();
+        assertThat(submit("a")).isTrue();
+        assertThat(queue.hasWork()).isTrue();
+        assertThat(queue.drain()).isEmpty();
+        Completion completion = new Completion();
+        assertThat(queue.isStuck(b)).isFalse();
+        assertThat(queue.advance(completion)).isFalse();
+        assertThat(queue.find("a")).isNull();
+        assertThat(queue.isStuck(b)).isFalse(); // it has run, but not heard of it yet
+        assertThat(queue.ready()).isNotNull();
+        assertThat(queue.advance(completion)).isTrue();
+        assertThat(queue.isEmpty()).isTrue();
+        assertThat(queue.deviation()).isEqualTo(Deviation.NONE);
+    }
+
+    @Test
+    void whatHasNoPlaceIsADeviation() {
+        queue.follow(plan, 0);
+        Entry<Integer> stranger = entry("x");
+        assertThat(queue.submit(stranger)).isTrue();
+        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+        assertThat(queue.hasWork()).isTrue();
+        assertThat(queue.isStuck(stranger)).isFalse();
+        queue.deviate(Deviation.FAULT); // the first reason stays
+        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+    }
+
+    @Test
+    void leavingAPlanKeepsTheOrderOfSubmission() {
+        submit("c");
+        submit("x");
+        assertThat(names(queue.drain())).containsExactly("c", "x");
+        submit("b");
+        queue.follow(plan, 0);
+        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+        submit("a");
+        queue.unfollow();
+        assertThat(queue.deviation()).isEqualTo(Deviation.NONE);
+        assertThat(names(queue.drain())).containsExactly("c", "x", "b", "a");
+        queue.deviate(Deviation.FAULT); // without a plan there is nothing to leave
+        assertThat(queue.deviation()).isEqualTo(Deviation.NONE);
+    }
+
+    @Test
+    void aJoinLeavesThePlanAndNothingComesAfterIt() {
+        queue.follow(plan, 0);
+        Entry<Integer> last = entry("join");
+        queue.join(last);
+        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+        assertThat(queue.hasWork()).isTrue();
+        assertThatThrownBy(() -> submit("a")).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> queue.join(entry("again")))
+                .isInstanceOf(IllegalStateException.class);
+        queue.unfollow();
+        queue.follow(plan, 0); // it was locked before the coordinator had heard of the join
+        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+        queue.joined(7);
+        assertThat(last.join()).isEqualTo(7);
+        assertThat(queue.joining()).isNull();
+        queue.unfollow();
+        assertThat(submit("a")).isTrue();
+    }
+
+    @Test
+    void closingFailsEverythingInFlightAndWhatComesLater() {
+        Entry<Integer> pending = entry("a");
+        Entry<Integer> last = entry("join");
+        queue.submit(pending);
+        queue.join(last);
+        ShutDownException reason = new ShutDownException("over");
+        queue.close(reason);
+        queue.close(new ShutDownException("later"));
+        assertThat(pending.cause()).isSameAs(reason);
+        assertThat(last.cause()).isSameAs(reason);
+        assertThatThrownBy(() -> submit("b")).isSameAs(reason);
+        assertThatThrownBy(() -> queue.join(entry("join"))).isSameAs(reason);
+        assertThat(queue.hasWork()).isFalse();
+    }
+}

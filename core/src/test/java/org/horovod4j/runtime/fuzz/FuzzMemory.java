@@ -1,0 +1,43 @@
+package org.horovod4j.runtime.fuzz;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.testing.Samples;
+
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
+
+/// Where a rank's tensors lie: in native memory, in an array, or in memory that ranks share, of which each
+/// name has a piece that it uses again.
+final class FuzzMemory {
+    private static final int KINDS = 3;
+
+    private final long seed;
+    private final Map<Piece, Tensor> shared = new ConcurrentHashMap<>();
+
+    private record Piece(int processSet, String name, DataType type, Shape shape) {}
+
+    FuzzMemory(long seed) {
+        this.seed = seed;
+    }
+
+    /// A copy of `tensor` that an operation may overwrite.
+    Tensor lend(Communicator communicator, String name, Tensor tensor) {
+        return switch (new SplittableRandom(seed + name.hashCode()).nextInt(KINDS)) {
+            case 0 -> Samples.copy(tensor);
+            case 1 -> Samples.onHeap(tensor);
+            default -> piece(communicator, name, tensor);
+        };
+    }
+
+    private Tensor piece(Communicator communicator, String name, Tensor tensor) {
+        Piece key =
+                new Piece(communicator.processSet().id(), name, tensor.dataType(), tensor.shape());
+        Tensor piece = shared.computeIfAbsent(key, _ -> Samples.shared(communicator, tensor));
+        piece.segment().copyFrom(tensor.segment());
+        return piece;
+    }
+}
