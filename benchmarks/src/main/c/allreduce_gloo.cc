@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
     context->connectFullMesh(store, device);
 
     struct peer peer = {rank, size, allreduce, barrier, slowest};
-    measure(&peer, argv + 4);
+    measure(&peer, argv + 4, time_batches);
     barrier(); // a rank that left early would break the connections of those still measuring
     context.reset();
     return 0;

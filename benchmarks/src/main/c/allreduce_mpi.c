@@ -1,30 +1,6 @@
 /* MPI_Allreduce, measured: mpirun -np 2 allreduce_mpi NAME OUTPUT SECONDS SIZES (see measure.h). */
-#include "measure.h"
-#include <mpi.h>
-
-static void allreduce(float *values, size_t count) {
-    MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-}
-
-static void barrier(void) {
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-static double slowest(double seconds) {
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return seconds;
-}
+#include "mpi_peer.h"
 
 int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    if (argc != 5) {
-        fprintf(stderr, "usage: allreduce_mpi NAME OUTPUT SECONDS SIZES\n");
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    struct peer peer = {.allreduce = allreduce, .barrier = barrier, .slowest = slowest};
-    MPI_Comm_rank(MPI_COMM_WORLD, &peer.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &peer.size);
-    measure(&peer, argv + 1);
-    MPI_Finalize();
-    return 0;
+    return run_mpi(argc, argv, time_batches);
 }

@@ -87,15 +87,35 @@ static void verify(const struct peer *peer, float *values, size_t count) {
     }
 }
 
-static void measure_size(
-        const struct peer *peer, const char *name, FILE *output, double seconds, size_t bytes) {
-    size_t count = bytes / sizeof(float);
+/* Memory for one tensor of zeros, after an allreduce of it has been verified. */
+static float *verified_zeros(const struct peer *peer, size_t bytes) {
     float *values = (float *)aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     if (values == NULL) {
         fail("memory for the tensor");
     }
-    verify(peer, values, count);
+    verify(peer, values, bytes / sizeof(float));
     memset(values, 0, bytes); /* zeros stay zeros, other sums would run to infinity */
+    return values;
+}
+
+/* Sorts the samples. */
+static void print_line(const struct peer *peer, const char *name, FILE *output, size_t bytes,
+        double *samples, int length) {
+    qsort(samples, length, sizeof(double), ascending);
+    fprintf(output, "%s,%d,%zu,%.3f,%.3f,%.3f\n", name, peer->size, bytes,
+            quantile(samples, length, 0.5), quantile(samples, length, 0.1),
+            quantile(samples, length, 0.9));
+    fflush(output);
+}
+
+/* Times one size and prints its line: batches between barriers, or one's own way. */
+typedef void measurement(
+        const struct peer *peer, const char *name, FILE *output, double seconds, size_t bytes);
+
+static void time_batches(
+        const struct peer *peer, const char *name, FILE *output, double seconds, size_t bytes) {
+    size_t count = bytes / sizeof(float);
+    float *values = verified_zeros(peer, bytes);
 
     double each = warm_up(peer, values, count);
     long iterations = (long)(seconds / BATCHES_MAX / each);
@@ -107,24 +127,19 @@ static void measure_size(
     for (int i = 0; i < batches; i++) {
         samples[i] = batch(peer, values, count, iterations) * 1e6;
     }
-    if (peer->rank == 0) {
-        qsort(samples, batches, sizeof(double), ascending);
-        fprintf(output, "%s,%d,%zu,%.3f,%.3f,%.3f\n", name, peer->size, bytes,
-                quantile(samples, batches, 0.5), quantile(samples, batches, 0.1),
-                quantile(samples, batches, 0.9));
-        fflush(output);
-    }
+    print_line(peer, name, output, bytes, samples, batches);
     free(values);
 }
 
-static void measure(const struct peer *peer, char **arguments) {
+/* The lines of all ranks but 0 go nowhere. */
+static void measure(const struct peer *peer, char **arguments, measurement *measurement) {
     FILE *output = fopen(peer->rank == 0 ? arguments[1] : "/dev/null", "a");
     if (output == NULL) {
         fail(arguments[1]);
     }
     double seconds = atof(arguments[2]);
     for (char *size = strtok(arguments[3], ","); size != NULL; size = strtok(NULL, ",")) {
-        measure_size(peer, arguments[0], output, seconds, strtoull(size, NULL, 10));
+        measurement(peer, arguments[0], output, seconds, strtoull(size, NULL, 10));
     }
     fclose(output);
 }

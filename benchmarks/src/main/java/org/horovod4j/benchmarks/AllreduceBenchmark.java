@@ -4,13 +4,13 @@ import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
+import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.benchmarks.report.Spread;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
 
@@ -56,7 +56,7 @@ public final class AllreduceBenchmark {
             for (int byteSize : byteSizes) {
                 Spread micros = benchmark.measure(byteSize);
                 if (comm.rank() == 0) {
-                    append(output, new Result(program, transport, comm.size(), byteSize, micros));
+                    new Result(program, transport, comm.size(), byteSize, micros).appendTo(output);
                 }
             }
         } finally {
@@ -88,13 +88,5 @@ public final class AllreduceBenchmark {
                                 .formatted(tensor.byteSize(), comm.rank(), i, found, expected));
             }
         }
-    }
-
-    private static void append(Path output, Result result) throws IOException {
-        Files.writeString(
-                output,
-                result.toLine() + "\n",
-                StandardOpenOption.CREATE,
-                StandardOpenOption.APPEND);
     }
 }

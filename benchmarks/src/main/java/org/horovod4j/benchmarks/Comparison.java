@@ -1,21 +1,21 @@
 package org.horovod4j.benchmarks;
 
+import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.benchmarks.report.Rounds;
+import org.horovod4j.benchmarks.report.Table;
+import org.horovod4j.benchmarks.report.Units;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /// All programs of one [Setting], size by size: what each took, and how many times longer a peer
 /// took than we did.
-///
-/// A ratio compares the two programs round by round, since those ran one after the other, and only
-/// then takes the median: what slows the machine for a minute slows both.
 final class Comparison {
     private static final String OURS = "horovod4j";
-    private static final String MISSING = "–";
 
     private final Setting setting;
     private final List<Result> results;
@@ -60,32 +60,21 @@ final class Comparison {
     private List<String> row(long byteSize) {
         List<String> cells = new ArrayList<>(List.of(Units.bytes(byteSize)));
         Stream.concat(peers.stream(), ours.stream())
-                .map(program -> medians(program, byteSize))
-                .map(rounds -> rounds.length == 0 ? MISSING : Units.time(Spread.of(rounds)))
+                .map(program -> rounds(program, byteSize).time())
                 .forEach(cells::add);
-        pairs().map(pair -> ratio(pair, byteSize)).forEach(cells::add);
+        pairs().map(pair -> rounds(pair.peer(), byteSize).ratioTo(rounds(pair.own(), byteSize)))
+                .forEach(cells::add);
         return cells;
-    }
-
-    private String ratio(Pair pair, long byteSize) {
-        double[] peer = medians(pair.peer(), byteSize);
-        double[] own = medians(pair.own(), byteSize);
-        double[] ratios =
-                IntStream.range(0, Math.min(peer.length, own.length))
-                        .mapToDouble(round -> peer[round] / own[round])
-                        .toArray();
-        return ratios.length == 0 ? MISSING : Units.ratio(Spread.of(ratios));
     }
 
     private Stream<Pair> pairs() {
         return peers.stream().flatMap(peer -> ours.stream().map(own -> new Pair(peer, own)));
     }
 
-    private double[] medians(String program, long byteSize) {
-        return results.stream()
-                .filter(r -> r.program().equals(program) && r.byteSize() == byteSize)
-                .mapToDouble(r -> r.micros().median())
-                .toArray();
+    private Rounds rounds(String program, long byteSize) {
+        return Rounds.of(
+                results.stream()
+                        .filter(r -> r.program().equals(program) && r.byteSize() == byteSize));
     }
 
     private SortedSet<Long> sizes() {

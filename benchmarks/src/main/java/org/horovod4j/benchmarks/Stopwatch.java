@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.benchmarks.report.Spread;
 
 import java.time.Duration;
 

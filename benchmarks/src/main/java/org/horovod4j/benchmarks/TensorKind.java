@@ -9,32 +9,32 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /// Where the caller's numbers lie, which decides how often they are copied.
-enum TensorKind {
+public enum TensorKind {
     /// In a `float[]`: copied in and out.
     HEAP {
         @Override
-        Tensor allocate(Communicator comm, int elements) {
+        public Tensor allocate(Communicator comm, int elements) {
             return Tensor.of(new float[elements]);
         }
     },
     /// In native memory of this process, as most frameworks have it: copied in and out.
     NATIVE {
         @Override
-        Tensor allocate(Communicator comm, int elements) {
+        public Tensor allocate(Communicator comm, int elements) {
             return Tensor.zeros(DataType.FLOAT32, Shape.of(elements));
         }
     },
     /// In memory that the ranks of a host share: not copied at all.
     SHARED {
         @Override
-        Tensor allocate(Communicator comm, int elements) {
+        public Tensor allocate(Communicator comm, int elements) {
             return comm.allocate(DataType.FLOAT32, Shape.of(elements));
         }
     };
 
-    abstract Tensor allocate(Communicator comm, int elements);
+    public abstract Tensor allocate(Communicator comm, int elements);
 
-    static TensorKind parse(String text) {
+    public static TensorKind parse(String text) {
         for (TensorKind kind : values()) {
             if (kind.name().equalsIgnoreCase(text)) {
                 return kind;

@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.benchmarks.report.Result;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;

@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.benchmarks.report.Spread;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 

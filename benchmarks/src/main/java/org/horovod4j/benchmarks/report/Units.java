@@ -1,15 +1,15 @@
-package org.horovod4j.benchmarks;
+package org.horovod4j.benchmarks.report;
 
 import java.util.Locale;
 
 /// How the report writes quantities: three digits, and the unit that keeps them before the point.
-final class Units {
+public final class Units {
     private static final long KIB = 1L << 10;
     private static final long MIB = 1L << 20;
 
     private Units() {}
 
-    static String bytes(long byteSize) {
+    public static String bytes(long byteSize) {
         if (byteSize >= MIB && byteSize % MIB == 0) {
             return byteSize / MIB + " MiB";
         }
@@ -20,11 +20,11 @@ final class Units {
     }
 
     /// A time and its spread, in the unit that fits the median.
-    static String time(Spread micros) {
+    public static String time(Spread micros) {
         return micros.median() < 1000 ? spread(micros, 1, " µs") : spread(micros, 1000, " ms");
     }
 
-    static String ratio(Spread ratio) {
+    public static String ratio(Spread ratio) {
         return spread(ratio, 1, "");
     }
 

@@ -1,14 +1,23 @@
-package org.horovod4j.benchmarks;
+package org.horovod4j.benchmarks.report;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.Locale;
 
 /// One line of results: what one program needed for one size in one round, in microseconds.
 ///
 /// As text `program@transport,np,size,median_us,p10_us,p90_us`, which the peers write too.
-record Result(String program, String transport, int np, long byteSize, Spread micros) {
+public record Result(String program, String transport, int np, long byteSize, Spread micros) {
     private static final int FIELDS = 6;
 
-    static Result parse(String line) {
+    public static List<Result> readAll(Path file) throws IOException {
+        return Files.readAllLines(file).stream().map(Result::parse).toList();
+    }
+
+    public static Result parse(String line) {
         String[] fields = line.split(",", -1);
         String[] name = fields[0].split("@", -1);
         if (fields.length != FIELDS || name.length != 2) {
@@ -27,7 +36,7 @@ record Result(String program, String transport, int np, long byteSize, Spread mi
                         Double.parseDouble(fields[5])));
     }
 
-    String toLine() {
+    public String toLine() {
         return String.format(
                 Locale.ROOT,
                 "%s@%s,%d,%d,%.3f,%.3f,%.3f",
@@ -38,5 +47,11 @@ record Result(String program, String transport, int np, long byteSize, Spread mi
                 micros.median(),
                 micros.p10(),
                 micros.p90());
+    }
+
+    /// Adds this line to what the rounds before have left there.
+    public void appendTo(Path file) throws IOException {
+        Files.writeString(
+                file, toLine() + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
 }

@@ -1,4 +1,4 @@
-package org.horovod4j.benchmarks;
+package org.horovod4j.benchmarks.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;

@@ -1,12 +1,12 @@
-package org.horovod4j.benchmarks;
+package org.horovod4j.benchmarks.report;
 
 import java.util.Arrays;
 
 /// What remains of many samples: the median, and the 10th and 90th percentile around it.
 ///
 /// Medians, because one garbage collection or one busy neighbour moves a mean as far as it likes.
-record Spread(double median, double p10, double p90) {
-    static Spread of(double... samples) {
+public record Spread(double median, double p10, double p90) {
+    public static Spread of(double... samples) {
         if (samples.length == 0) {
             throw new IllegalArgumentException("no samples, so no median");
         }

@@ -1,18 +1,18 @@
-package org.horovod4j.benchmarks;
+package org.horovod4j.benchmarks.report;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.StringJoiner;
 
 /// A Markdown table whose columns also line up in a terminal. The first row is the heading.
-final class Table {
+public final class Table {
     private final List<List<String>> rows = new ArrayList<>();
 
-    Table(List<String> heading) {
+    public Table(List<String> heading) {
         rows.add(List.copyOf(heading));
     }
 
-    void add(List<String> row) {
+    public void add(List<String> row) {
         if (row.size() != rows.getFirst().size()) {
             throw new IllegalArgumentException(
                     "%d cells under %d headings".formatted(row.size(), rows.getFirst().size()));
@@ -20,7 +20,7 @@ final class Table {
         rows.add(List.copyOf(row));
     }
 
-    String toMarkdown() {
+    public String toMarkdown() {
         int[] widths = widths();
         StringBuilder text = new StringBuilder();
         text.append(line(rows.getFirst(), widths)).append(rule(widths));

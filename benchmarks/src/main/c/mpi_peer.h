@@ -1,0 +1,36 @@
+/* Open MPI as a peer: what measure.h wants of it, for both programs. */
+#ifndef HOROVOD4J_MPI_PEER_H
+#define HOROVOD4J_MPI_PEER_H
+
+#include "measure.h"
+#include <mpi.h>
+
+static void allreduce(float *values, size_t count) {
+    MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void barrier(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static double slowest(double seconds) {
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return seconds;
+}
+
+/* Joins the job, lets every size be measured, and leaves. */
+static int run_mpi(int argc, char **argv, measurement *measurement) {
+    MPI_Init(&argc, &argv);
+    if (argc != 5) {
+        fprintf(stderr, "usage: %s NAME OUTPUT SECONDS SIZES\n", argv[0]);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    struct peer peer = {.allreduce = allreduce, .barrier = barrier, .slowest = slowest};
+    MPI_Comm_rank(MPI_COMM_WORLD, &peer.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &peer.size);
+    measure(&peer, argv + 1, measurement);
+    MPI_Finalize();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * MPI_Allreduce on one flat buffer, step after step without a barrier: the same steps as
+ * org.horovod4j.benchmarks.runtime.StepTimer, so that the lines of both can stand in one table.
+ *
+ * mpirun -np 2 steps_mpi NAME OUTPUT SECONDS SIZES (see measure.h)
+ */
+#include "mpi_peer.h"
+
+#define STEPS_MIN 20
+#define STEPS_MAX 200000
+#define SETTLING_STEPS 10
+
+/* Microseconds of each step on this rank; a step begins where the one before has ended. */
+static void run_steps(float *values, size_t count, double *micros, int steps) {
+    double start = now();
+    for (int i = 0; i < steps; i++) {
+        allreduce(values, count);
+        double end = now();
+        micros[i] = (end - start) * 1e6;
+        start = end;
+    }
+}
+
+static void time_steps(
+        const struct peer *peer, const char *name, FILE *output, double seconds, size_t bytes) {
+    size_t count = bytes / sizeof(float);
+    float *values = verified_zeros(peer, bytes);
+    double *micros = (double *)malloc(STEPS_MAX * sizeof(double));
+    if (micros == NULL) {
+        fail("memory for the times");
+    }
+    double fitting = seconds / warm_up(peer, values, count);
+    int steps = fitting < STEPS_MIN ? STEPS_MIN : fitting > STEPS_MAX ? STEPS_MAX : (int)fitting;
+    run_steps(values, count, micros, SETTLING_STEPS);
+    run_steps(values, count, micros, steps);
+    print_line(peer, name, output, bytes, micros, steps);
+    free(micros);
+    free(values);
+}
+
+int main(int argc, char **argv) {
+    return run_mpi(argc, argv, time_steps);
+}

@@ -1,0 +1,53 @@
+package org.horovod4j.benchmarks.report;
+
+import java.util.List;
+import java.util.function.DoubleBinaryOperator;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/// What one program took in each round, in microseconds and the order of the rounds.
+///
+/// Two programs are compared round by round, since those ran one after the other, and only then is
+/// the median taken: what slows the machine for a minute slows both.
+public record Rounds(List<Double> medians) {
+    /// Of a program that was not measured.
+    public static final Rounds NONE = new Rounds(List.of());
+
+    /// The cell of a table for what was not measured.
+    public static final String MISSING = "–";
+
+    public Rounds {
+        medians = List.copyOf(medians);
+    }
+
+    public static Rounds of(Stream<Result> results) {
+        return new Rounds(results.map(result -> result.micros().median()).toList());
+    }
+
+    /// The cell of a table: median and spread over the rounds.
+    public String time() {
+        return medians.isEmpty() ? MISSING : Units.time(spread());
+    }
+
+    /// The cell of a table: these times divided by the other's.
+    public String ratioTo(Rounds divisor) {
+        Rounds ratios = with(divisor, (mine, other) -> mine / other);
+        return ratios.medians().isEmpty() ? MISSING : Units.ratio(ratios.spread());
+    }
+
+    /// Combines two programs round by round, as far as both have rounds.
+    public Rounds with(Rounds other, DoubleBinaryOperator operator) {
+        return new Rounds(
+                IntStream.range(0, Math.min(medians.size(), other.medians.size()))
+                        .mapToDouble(
+                                round ->
+                                        operator.applyAsDouble(
+                                                medians.get(round), other.medians.get(round)))
+                        .boxed()
+                        .toList());
+    }
+
+    private Spread spread() {
+        return Spread.of(medians.stream().mapToDouble(Double::doubleValue).toArray());
+    }
+}

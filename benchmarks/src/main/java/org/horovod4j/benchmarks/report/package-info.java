@@ -1,0 +1,11 @@
+/// From the lines that programs leave behind to tables of medians and ratios.
+///
+/// Start with [Result] (one line), then [Rounds] (all lines of one program) and [Table].
+///
+/// - May depend on: the JDK alone.
+/// - Used by: `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.runtime`.
+/// - Invariant: a ratio is taken round by round before its median is.
+@NullMarked
+package org.horovod4j.benchmarks.report;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,61 @@
+package org.horovod4j.benchmarks.runtime;
+
+import org.horovod4j.benchmarks.report.Machine;
+import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.benchmarks.report.Table;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/// Turns the lines of all variants and rounds into a report: prints it, and writes it as Markdown.
+/// Arguments: RESULTS MARKDOWN.
+public final class RuntimeReport {
+    private RuntimeReport() {}
+
+    public static void main(String[] arguments) throws IOException {
+        if (arguments.length != 2) {
+            throw new IllegalArgumentException(
+                    "arguments are RESULTS MARKDOWN, found " + List.of(arguments));
+        }
+        String report = render(Result.readAll(Path.of(arguments[0])), Machine.describe());
+        System.out.println(report);
+        Files.writeString(Path.of(arguments[1]), report);
+    }
+
+    static String render(List<Result> results, String machine) {
+        Trials trials = new Trials(results);
+        return """
+        # A training step through the runtime
+
+        %s. Times are those of one step on rank 0: medians over rounds [10th..90th percentile] of \
+        the medians within a round.
+
+        - `openmpi ÷ this`: above 1, this row was faster than Open MPI on one flat buffer.
+        - `÷ flat`: what the runtime makes of the raw collective, which is one allreduce of one \
+        tensor of the same bytes in the same memory. The aim for ResNet-50 is at most 1.15.
+        - `÷ plain`: what the setting after the plus costs.
+        - `÷ np %d`: what more processes on the same cores cost.
+
+        %s%s"""
+                .formatted(
+                        machine,
+                        trials.fewestProcesses(),
+                        StepTable.of(trials).toMarkdown(),
+                        OverlapTable.of(trials).map(RuntimeReport::overlap).orElse(""));
+    }
+
+    private static String overlap(Table table) {
+        return """
+
+        ## Behind a backward pass
+
+        A pretended backward pass computes for about a millisecond before each gradient of \
+        ResNet-50. `hidden` is the share of the communication alone by which both together are \
+        shorter than one after the other.
+
+        %s"""
+                .formatted(table.toMarkdown());
+    }
+}

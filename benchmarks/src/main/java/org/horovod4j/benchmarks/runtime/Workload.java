@@ -1,0 +1,61 @@
+package org.horovod4j.benchmarks.runtime;
+
+import org.horovod4j.Shape;
+
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// What a step reduces. No two have the same number of bytes, so that a result's size tells its
+/// workload.
+enum Workload {
+    RESNET("ResNet-50: 161 tensors, 97.5 MiB"),
+    TINY("1000 tensors of 1 KiB"),
+    ONE("one tensor of 4 B");
+
+    private final String title;
+
+    Workload(String title) {
+        this.title = title;
+    }
+
+    static Workload of(long byteSize) {
+        for (Workload workload : values()) {
+            if (workload.byteSize() == byteSize) {
+                return workload;
+            }
+        }
+        throw new IllegalArgumentException("no workload has %d bytes".formatted(byteSize));
+    }
+
+    String title() {
+        return title;
+    }
+
+    /// In the order of the forward pass.
+    List<Parameter> parameters() {
+        return switch (this) {
+            case RESNET -> ResNet50.parameters();
+            case TINY -> tiny();
+            case ONE -> List.of(new Parameter("value", Shape.of(1)));
+        };
+    }
+
+    private static List<Parameter> tiny() {
+        return IntStream.range(0, 1000)
+                .mapToObj(i -> new Parameter("tiny." + i, Shape.of(256)))
+                .toList();
+    }
+
+    /// The same bytes as one tensor.
+    List<Parameter> flat() {
+        return List.of(new Parameter("flat", Shape.of(elementCount())));
+    }
+
+    long byteSize() {
+        return elementCount() * Float.BYTES;
+    }
+
+    private long elementCount() {
+        return parameters().stream().mapToLong(parameter -> parameter.shape().elementCount()).sum();
+    }
+}

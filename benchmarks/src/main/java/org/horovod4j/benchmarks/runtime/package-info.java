@@ -1,0 +1,14 @@
+/// A training step's gradients through the whole runtime: what negotiation, fusion and order cost
+/// beyond the bytes.
+///
+/// Start with [RuntimeBenchmark] (what one rank does), then [Gradients] (a step), [StepTimer] (how
+/// it is timed) and [RuntimeReport] (how the rounds of all variants become one table). `runtime.sh`
+/// starts them all.
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.report`.
+/// - Used by: `runtime.sh`.
+/// - Invariant: a peer is timed as we are; `steps_mpi.c` is the twin of [StepTimer].
+@NullMarked
+package org.horovod4j.benchmarks.runtime;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,123 @@
+package org.horovod4j.benchmarks.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.horovod4j.benchmarks.report.Result;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+
+class RuntimeReportTest {
+    @Test
+    void dividesEachVariantByWhatItIsMeasuredBy() {
+        assertThat(
+                        rows(
+                                "openmpi@shm,2,102228128,60000,1,1",
+                                "flat-native@shm,2,102228128,20000,1,1",
+                                "async-native@shm,2,102228128,22000,1,1",
+                                "async-native+timeline@shm,2,102228128,33000,1,1"))
+                .containsExactly(
+                        "np|work|program|time|openmpi ÷ this|÷ flat|÷ plain|÷ np 2",
+                        row("2", "openmpi", "60.0 ms [60.0..60.0]", "–", "–", "–", "–"),
+                        row("2", "flat-native", "20.0 ms [20.0..20.0]", same(3), "–", "–", "–"),
+                        row(
+                                "2",
+                                "async-native",
+                                "22.0 ms [22.0..22.0]",
+                                "2.73 [2.73..2.73]",
+                                "1.10 [1.10..1.10]",
+                                "–",
+                                "–"),
+                        row(
+                                "2",
+                                "async-native+timeline",
+                                "33.0 ms [33.0..33.0]",
+                                "1.82 [1.82..1.82]",
+                                "1.65 [1.65..1.65]",
+                                same(1.5),
+                                "–"));
+    }
+
+    @Test
+    void measuresSlicesOfABlockByAFlatTensorInSharedMemory() {
+        assertThat(
+                        rows(
+                                "flat-shared@shm,2,102228128,8000,1,1",
+                                "async-sliced@shm,2,102228128,10000,1,1"))
+                .contains(
+                        row(
+                                "2",
+                                "async-sliced",
+                                "10.0 ms [10.0..10.0]",
+                                "–",
+                                "1.25 [1.25..1.25]",
+                                "–",
+                                "–"));
+    }
+
+    @Test
+    void comparesNumbersOfProcessesRoundByRoundAndSortsByThem() {
+        // The second round was three times as slow for both: the ratio stays at 2.
+        assertThat(
+                        rows(
+                                "async-native@shm,2,102228128,1000,1,1",
+                                "async-native@shm,4,102228128,2000,1,1",
+                                "async-native@shm,2,102228128,3000,1,1",
+                                "async-native@shm,4,102228128,6000,1,1"))
+                .containsExactly(
+                        "np|work|program|time|openmpi ÷ this|÷ flat|÷ plain|÷ np 2",
+                        row("2", "async-native", "2.00 ms [1.20..2.80]", "–", "–", "–", "–"),
+                        row("4", "async-native", "4.00 ms [2.40..5.60]", "–", "–", "–", same(2)));
+    }
+
+    @Test
+    void saysHowMuchOfTheCommunicationIsHidden() {
+        // 100 ms and 20 ms make 105 ms together: of the 20 ms, 15 are hidden.
+        assertThat(
+                        rows(
+                                "compute-native@shm,2,102228128,100000,1,1",
+                                "communicate-native@shm,2,102228128,20000,1,1",
+                                "overlap-native@shm,2,102228128,105000,1,1"))
+                .contains(
+                        "2|overlap-native|100 ms [100..100]|20.0 ms [20.0..20.0]"
+                                + "|105 ms [105..105]|1.05 [1.05..1.05]|0.75 [0.75..0.75]")
+                .noneMatch(row -> row.contains("ResNet-50"));
+    }
+
+    @Test
+    void leavesOverlapOutWhereItWasNotMeasured() {
+        assertThat(
+                        RuntimeReport.render(
+                                List.of(Result.parse("flat-native@shm,2,4,1,1,1")), "a machine"))
+                .contains("a machine", "one tensor of 4 B")
+                .doesNotContain("hidden");
+    }
+
+    @Test
+    void needsResults() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RuntimeReport.render(List.of(), ""))
+                .withMessageContaining("no results");
+    }
+
+    private static String row(String np, String... cells) {
+        return np + "|" + Workload.RESNET.title() + "|" + String.join("|", cells);
+    }
+
+    private static String same(double ratio) {
+        return String.format(Locale.ROOT, "%1$.2f [%1$.2f..%1$.2f]", ratio);
+    }
+
+    /// The rows of all tables, without rules and padding.
+    private static List<String> rows(String... lines) {
+        return RuntimeReport.render(Stream.of(lines).map(Result::parse).toList(), "")
+                .lines()
+                .filter(line -> line.startsWith("| "))
+                .map(line -> line.substring(1, line.length() - 1).strip())
+                .map(line -> line.replaceAll(" *\\| *", "|"))
+                .toList();
+    }
+}

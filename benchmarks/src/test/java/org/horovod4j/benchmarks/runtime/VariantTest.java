@@ -1,0 +1,42 @@
+package org.horovod4j.benchmarks.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class VariantTest {
+    @ParameterizedTest
+    @CsvSource({
+        "async-native, async-native, flat-native",
+        "async-native+timeline, async-native, flat-native",
+        "grouped-heap+unlocked, grouped-heap, flat-heap",
+        "async-sliced, async-sliced, flat-shared",
+    })
+    void knowsWhatItIsMeasuredBy(String text, String plain, String flat) {
+        Variant variant = Variant.parse(text);
+
+        assertThat(variant).hasToString(text);
+        assertThat(variant.plain()).hasToString(plain);
+        assertThat(variant.flat()).hasToString(flat);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "async", "async-native+", "async-native-timeline", "openmpi"})
+    void anythingElseIsRefused(String text) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Variant.parse(text))
+                .withMessageContaining("'" + text + "'");
+    }
+
+    @Test
+    void anUnknownPartIsToldTheKnownOnes() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Variant.parse("async-gpu"))
+                .withMessageContaining("'gpu'")
+                .withMessageContaining("native");
+    }
+}

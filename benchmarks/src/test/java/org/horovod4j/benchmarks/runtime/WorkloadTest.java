@@ -1,0 +1,37 @@
+package org.horovod4j.benchmarks.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class WorkloadTest {
+    // runtime.sh tells these sizes to Open MPI.
+    @ParameterizedTest
+    @CsvSource({"RESNET, 102228128", "TINY, 1024000", "ONE, 4"})
+    void isKnownByItsBytes(Workload workload, long byteSize) {
+        assertThat(workload.byteSize()).isEqualTo(byteSize);
+        assertThat(Workload.of(byteSize)).isSameAs(workload);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void hasAFlatTwinOfTheSameBytes(Workload workload) {
+        assertThat(workload.flat())
+                .singleElement()
+                .satisfies(
+                        flat ->
+                                assertThat(flat.shape().elementCount() * Float.BYTES)
+                                        .isEqualTo(workload.byteSize()));
+    }
+
+    @Test
+    void anyOtherSizeIsRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Workload.of(5))
+                .withMessageContaining("5 bytes");
+    }
+}
