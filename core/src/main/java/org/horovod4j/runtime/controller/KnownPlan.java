@@ -13,6 +13,9 @@ final class KnownPlan {
 
     private static final int MAX_FAULTS = 16;
 
+    /// How far short locks alone can take it: to lock and to leave costs no more than a few operations.
+    private static final int MAX_HASTE = 2;
+
     private final List<Fusion.Item> items;
     private final List<List<Request>> batches;
     private final Plan plan;
@@ -76,13 +79,14 @@ final class KnownPlan {
         return -1;
     }
 
-    /// Lets the plan rest when it was a poor one: twice as long each time.
+    /// Lets the plan rest when it was a poor one: twice as long each time, if a rank had to wait.
     ///
     /// @param fault whether a rank waited for what the plan kept back
     /// @param operations how many of its operations ran
     void left(boolean fault, long operations) {
         boolean poor = fault || operations < (long) WORTHWHILE_STEPS * batches.size();
-        faults = poor ? Math.min(faults + 1, MAX_FAULTS) : 0;
+        int most = fault ? MAX_FAULTS : Math.max(faults, MAX_HASTE);
+        faults = poor ? Math.min(faults + 1, most) : 0;
         rest = poor ? (long) items.size() << faults : 0;
     }
 
