@@ -9,7 +9,10 @@ package org.horovod4j.transport;
 ///
 /// One thread uses an instance; [#reset] begins a new wait.
 public final class Patience {
-    private static final int SPINS = 2_000;
+    /// Some five microseconds. The awaited rank may have been put on this very core, and then gets nothing
+    /// done until the spinning ends.
+    private static final int SPINS = 100;
+
     private static final long YIELD_NANOS = 300_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
 

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import java.util.concurrent.atomic.AtomicInteger;
 
 class PatienceTest {
-    private static final int SPINS = 2_000;
+    private static final int SPINS = 100;
     private static final long YIELDING_NANOS = 300_000;
 
     private final ManualClock clock = new ManualClock();
