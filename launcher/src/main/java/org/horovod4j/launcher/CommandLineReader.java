@@ -65,9 +65,11 @@ final class CommandLineReader {
         return new Invocation.Launch(
                 processes,
                 Host.list(hosts),
-                parsed.hasMatchedOption(VERBOSE),
+                new Controller.Own(),
+                new RemoteSide(null, List.of()),
+                new Reporting(parsed.hasMatchedOption(VERBOSE), null, false),
                 variables(parsed),
-                command);
+                List.of(command));
     }
 
     /// The variables that flags set; a value that the processes would refuse is refused here.

@@ -66,7 +66,7 @@ public final class HorovodRun {
         requireLocal(launch.hosts());
         Program program =
                 Program.of(
-                        launch.command(),
+                        launch.commands().getFirst(),
                         SearchPath.of(environment.getOrDefault("PATH", "")),
                         JavaHome.own());
 
@@ -74,7 +74,13 @@ public final class HorovodRun {
         JobSettings settings = soon.get().with(launch.options());
         try (RendezvousServer rendezvous = settings.openRendezvous(plan.slots().size());
                 HostAgent host = LocalHost.open(settings.mark())) {
-            Job job = new Job(program, host, rendezvous::reportExit, console, launch.verbose());
+            Job job =
+                    new Job(
+                            program,
+                            host,
+                            rendezvous::reportExit,
+                            console,
+                            launch.reporting().verbose());
             interrupts.get().passOn(job::interrupt);
             job.start(plan, new JobVariables(settings, rendezvous.address(), launch.options()));
             return job.await();

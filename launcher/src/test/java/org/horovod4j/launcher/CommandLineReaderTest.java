@@ -19,38 +19,41 @@ class CommandLineReaderTest {
         return new CommandLineReader().read(line.isEmpty() ? new String[0] : line.split(" "));
     }
 
+    private static Invocation launch(
+            int processes,
+            int slots,
+            boolean verbose,
+            Map<String, String> options,
+            List<String> command) {
+        return new Invocation.Launch(
+                processes,
+                List.of(new Host("localhost", slots)),
+                new Controller.Own(),
+                new RemoteSide(null, List.of()),
+                new Reporting(verbose, null, false),
+                options,
+                List.of(command));
+    }
+
     @Test
     void allIsUnderstood() {
         assertThat(read("-np 2 -H localhost:4 --verbose train --fast"))
-                .isEqualTo(
-                        new Invocation.Launch(
-                                2,
-                                List.of(new Host("localhost", 4)),
-                                true,
-                                Map.of(),
-                                List.of("train", "--fast")));
+                .isEqualTo(launch(2, 4, true, Map.of(), List.of("train", "--fast")));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"-np 3 train", "--num-proc 3 train", "--num-proc=3 -- train"})
     void byDefaultThisMachineTakesThemAll(String line) {
-        assertThat(read(line))
-                .isEqualTo(
-                        new Invocation.Launch(
-                                3,
-                                List.of(new Host("localhost", 3)),
-                                false,
-                                Map.of(),
-                                List.of("train")));
+        assertThat(read(line)).isEqualTo(launch(3, 3, false, Map.of(), List.of("train")));
     }
 
     @Test
     void aFlagOfTheProcessesBecomesTheirVariable() {
         assertThat(read("-np 2 --transport tcp --start-timeout 5 train"))
                 .isEqualTo(
-                        new Invocation.Launch(
+                        launch(
                                 2,
-                                List.of(new Host("localhost", 2)),
+                                2,
                                 false,
                                 Map.of("HOROVOD_TRANSPORT", "tcp", "HOROVOD_START_TIMEOUT", "5"),
                                 List.of("train")));
@@ -89,7 +92,7 @@ class CommandLineReaderTest {
                 .satisfies(
                         launch -> {
                             assertThat(launch.options()).isEqualTo(Map.of(variable, value));
-                            assertThat(launch.command()).containsExactly("train");
+                            assertThat(launch.commands()).containsExactly(List.of("train"));
                         });
     }
 
@@ -129,7 +132,7 @@ class CommandLineReaderTest {
         for (String before : List.of("-np 1 ", "-np 1 -- ")) {
             assertThat(read(before + command))
                     .asInstanceOf(InstanceOfAssertFactories.type(Invocation.Launch.class))
-                    .extracting(Invocation.Launch::command)
+                    .extracting(it -> it.commands().getFirst())
                     .isEqualTo(List.of(command.split(" ")));
         }
     }

@@ -9,8 +9,8 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// A host as the user named it, and how many processes it takes.
-public record Host(String name, int slots) {
+/// A host as the user named it, how many processes it takes, and how to log in there.
+public record Host(String name, int slots, Login login) {
     /// At most six digits, so that neither a slot count nor the sum over hosts overflows.
     private static final Pattern SYNTAX = Pattern.compile("([\\w.-]+):(\\d{1,6})");
 
@@ -22,6 +22,11 @@ public record Host(String name, int slots) {
                     "-H: host '%s' has no slots. Give it at least one, as in %s:1."
                             .formatted(name, name));
         }
+    }
+
+    /// A host to which ssh finds the way by itself.
+    public Host(String name, int slots) {
+        this(name, slots, Login.DEFAULT);
     }
 
     /// Reads the value of `-H`, a list such as `a:2,b:4`.

@@ -44,7 +44,7 @@ public record HostPlan(List<Slot> slots) {
         int left = processes;
         for (Host host : hosts) {
             if (left > 0) {
-                used.add(new Host(host.name(), Math.min(host.slots(), left)));
+                used.add(new Host(host.name(), Math.min(host.slots(), left), host.login()));
                 left -= Math.min(host.slots(), left);
             }
         }

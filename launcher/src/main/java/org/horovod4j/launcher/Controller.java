@@ -1,0 +1,21 @@
+package org.horovod4j.launcher;
+
+import java.util.List;
+
+/// Who starts the processes of a job.
+sealed interface Controller {
+    /// The launcher itself: here, and through ssh on other hosts.
+    record Own() implements Controller {}
+
+    /// `mpirun`, which the launcher runs.
+    ///
+    /// @param arguments of the user's, added to its command line
+    /// @param tcpOnly whether MPI is told to use TCP alone
+    record Mpi(List<String> arguments, List<String> bindingArguments, boolean tcpOnly)
+            implements Controller {
+        public Mpi {
+            arguments = List.copyOf(arguments);
+            bindingArguments = List.copyOf(bindingArguments);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+package org.horovod4j.launcher;
+
+import org.jspecify.annotations.Nullable;
+
+import java.nio.file.Path;
+
+/// What is told about a job, and where.
+///
+/// @param verbose whether the launcher tells each of its steps
+/// @param folder where the output of each rank goes too; null for nowhere
+/// @param timestamps whether each line of output carries the time
+record Reporting(boolean verbose, @Nullable Path folder, boolean timestamps) {}

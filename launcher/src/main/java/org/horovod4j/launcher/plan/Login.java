@@ -1,0 +1,11 @@
+package org.horovod4j.launcher.plan;
+
+import org.jspecify.annotations.Nullable;
+
+import java.nio.file.Path;
+
+/// How to log in to a host; what is null is left to ssh and its configuration.
+public record Login(@Nullable String user, @Nullable Integer port, @Nullable Path identityFile) {
+    /// As ssh would do it by itself.
+    public static final Login DEFAULT = new Login(null, null, null);
+}
