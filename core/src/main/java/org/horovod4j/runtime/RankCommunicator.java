@@ -36,6 +36,7 @@ final class RankCommunicator implements Communicator {
     private final ProcessSet processSet;
     private final Surroundings world;
     private final Objects objects;
+    private final GroupNames groupNames = new GroupNames();
 
     /// @param standing of this rank among hosts
     /// @param world what it shares with the communicators of other process sets
@@ -110,7 +111,9 @@ final class RankCommunicator implements Communicator {
             String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
         checkOutput(name, input, output);
         checkShared(name, input);
-        checkShared(name, output);
+        if (input != output) {
+            checkShared(name, output);
+        }
         return agent.submit(reducing(name, input, output, op, scale), allreduce(input, output));
     }
 
@@ -259,7 +262,7 @@ final class RankCommunicator implements Communicator {
         world.close();
     }
 
-    /// Submits one operation for each tensor, under `name_iofn` as Horovod calls them.
+    /// Submits one operation for each tensor.
     private Handle<List<Tensor>> submitGroup(
             String name,
             List<Tensor> tensors,
@@ -268,11 +271,11 @@ final class RankCommunicator implements Communicator {
         int count = tensors.size();
         List<Request> requests = new ArrayList<>(count);
         List<Operation<Tensor>> operations = new ArrayList<>(count);
+        String[] names = groupNames.of(name, count);
         for (int i = 0; i < count; i++) {
             Tensor tensor = tensors.get(i);
-            String member = name + "_" + (i + 1) + "of" + count;
-            checkShared(member, tensor);
-            requests.add(request.request(member, tensor).inGroup(name));
+            checkShared(names[i], tensor);
+            requests.add(request.request(names[i], tensor).inGroup(name));
             operations.add(operation.apply(tensor));
         }
         return new GroupHandle<>(agent.submitAll(requests, operations));

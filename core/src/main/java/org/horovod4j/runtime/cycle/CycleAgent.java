@@ -4,6 +4,7 @@ import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
 import org.horovod4j.runtime.controller.SetState;
 import org.horovod4j.runtime.cycle.TensorQueue.Deviation;
+import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.Entry;
 import org.horovod4j.runtime.queue.Operation;
@@ -39,7 +40,8 @@ public final class CycleAgent implements Entry.Owner {
 
     private static final int IDLE_LOOKS = 300;
 
-    private final TensorQueue queue = new TensorQueue();
+    private final TensorQueue queue;
+    private final Anticipation anticipation;
     private final Follower follower;
     private final Conversation conversation;
     private final SetState state;
@@ -70,6 +72,8 @@ public final class CycleAgent implements Entry.Owner {
         this.state = parts.state();
         this.recorder = parts.recorder();
         this.clock = parts.clock();
+        this.queue = new TensorQueue(clock);
+        this.anticipation = new Anticipation(clock);
         this.patience =
                 new Patience(() -> {}, clock, parts.crowded()); // each step checks by itself
         this.explain = explain;
@@ -102,13 +106,11 @@ public final class CycleAgent implements Entry.Owner {
     /// Submits an operation and returns at once.
     public <T> Handle<T> submit(Request request, Operation<T> operation) {
         Entry<T> entry = entry(request, operation);
-        boolean ready;
         try {
-            ready = queue.submit(entry);
+            submitted(queue.submit(entry));
         } catch (RuntimeException e) {
             throw refused(request, e);
         }
-        wakeIf(ready);
         return entry;
     }
 
@@ -131,12 +133,22 @@ public final class CycleAgent implements Entry.Owner {
             entries.add(entry(requests.get(i), operations.get(i)));
         }
         try {
-            wakeIf(!entries.isEmpty() && queue.submit(entries));
+            submitted(!entries.isEmpty() && queue.submit(entries));
         } catch (RuntimeException e) {
             requests.forEach(request -> refused(request, e));
             throw e;
         }
         return entries;
+    }
+
+    /// @param work whether there is something to do now, rather than when more has come
+    private void submitted(boolean work) {
+        wakeIf(work && driver.get() == null && !isAwaited());
+    }
+
+    private boolean isAwaited() {
+        Batch batch = queue.ready();
+        return batch != null && anticipation.isAwaited(batch);
     }
 
     private <T> Entry<T> entry(Request request, Operation<T> operation) {
@@ -186,6 +198,7 @@ public final class CycleAgent implements Entry.Owner {
 
     @Override
     public void await(Entry<?> entry) {
+        anticipation.waits();
         while (!entry.hasEnded()) {
             if (driver.compareAndSet(null, Thread.currentThread())) {
                 // An interrupt would close files and sockets under the operation, and not end it on
@@ -243,7 +256,8 @@ public final class CycleAgent implements Entry.Owner {
     private void work() {
         int idle = 0;
         while (closed == null) {
-            boolean work = queue.hasWork();
+            anticipation.looks();
+            boolean work = queue.look();
             if (work || !queue.isEmpty()) {
                 idle = 0;
             }

@@ -4,6 +4,7 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.fusion.Plan;
 import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.transport.Clock;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -27,6 +28,11 @@ final class TensorQueue {
     /// no map.
     private final Map<String, Slot> slots = new HashMap<>();
 
+    private final Clock clock;
+
+    /// The time, as of late: to read a clock for each of many small tensors would cost a tenth of a step.
+    private long lateNanos;
+
     private int inFlight;
     private List<Entry<?>> arrivals = new ArrayList<>();
     private @Nullable Plan plan;
@@ -37,9 +43,14 @@ final class TensorQueue {
     private long submitted;
     private volatile boolean observed;
 
-    /// The entry in flight under a name, if there is one.
-    private static final class Slot {
+    TensorQueue(Clock clock) {
+        this.clock = clock;
+    }
+
+    /// A name: the entry in flight under it, if there is one, and its places in the plan, if it has any.
+    private static final class Slot implements Entry.Seat {
         private @Nullable Entry<?> entry;
+        private Plan.@Nullable Places places;
     }
 
     /// Whether and why this rank must leave the plan.
@@ -59,8 +70,7 @@ final class TensorQueue {
     public boolean submit(List<? extends Entry<?>> entries) {
         lock.lock();
         try {
-            checkOpen();
-            nextSegment();
+            begin();
             admit(entries);
             boolean ready = false;
             for (Entry<?> entry : entries) {
@@ -76,8 +86,7 @@ final class TensorQueue {
     public boolean submit(Entry<?> entry) {
         lock.lock();
         try {
-            checkOpen();
-            nextSegment();
+            begin();
             if (!admit(entry)) {
                 throw inFlightAlready(entry.request().name());
             }
@@ -97,36 +106,44 @@ final class TensorQueue {
     }
 
     private boolean admit(Entry<?> entry) {
-        String name = entry.request().name();
+        Slot slot = slot(entry.request().name());
+        if (slot.entry != null) {
+            return false;
+        }
+        slot.entry = entry;
+        entry.take(slot);
+        inFlight++;
+        return true;
+    }
+
+    private Slot slot(String name) {
         Slot slot = slots.get(name);
         if (slot == null) {
             slot = new Slot();
             slots.put(name, slot);
         }
-        if (slot.entry != null) {
-            return false;
-        }
-        slot.entry = entry;
-        inFlight++;
-        return true;
+        return slot;
     }
 
     private void dismiss(Entry<?> entry) {
-        String name = entry.request().name();
-        Slot slot = slots.get(name);
-        if (slot != null && slot.entry != null) {
+        Slot slot = slotOf(entry);
+        if (slot.entry != null) {
             slot.entry = null;
             inFlight--;
-            if (slots.size() > MAX_SLOTS) {
-                slots.remove(name);
+            if (slots.size() > MAX_SLOTS && slot.places == null) {
+                slots.remove(entry.request().name());
             }
         }
     }
 
+    private static Slot slotOf(Entry<?> entry) {
+        return (Slot) Objects.requireNonNull(entry.seat(), "it was admitted");
+    }
+
     private boolean enter(Entry<?> entry) {
-        entry.submitted(++submitted, segment);
+        entry.submitted(++submitted, segment, lateNanos);
         Plan locked = plan;
-        if (locked != null && locked.place(entry)) {
+        if (locked != null && place(entry)) {
             return locked.ready() != null;
         }
         arrivals.add(entry);
@@ -134,6 +151,11 @@ final class TensorQueue {
             deviate(Deviation.WISH);
         }
         return true;
+    }
+
+    private static boolean place(Entry<?> entry) {
+        Plan.Places places = slotOf(entry).places;
+        return places != null && places.put(entry);
     }
 
     private void checkOpen() {
@@ -183,7 +205,11 @@ final class TensorQueue {
         }
     }
 
-    private void nextSegment() {
+    private void begin() {
+        checkOpen();
+        if (inFlight == 0) { // nobody may have looked for long
+            lateNanos = clock.nanoTime();
+        }
         if (observed) {
             observed = false;
             segment++;
@@ -280,12 +306,13 @@ final class TensorQueue {
     public void follow(Plan locked, int start) {
         lock.lock();
         try {
+            leavePlan();
             plan = locked;
             arrivals = new ArrayList<>();
-            deviation = Deviation.NONE;
             locked.begin(start);
+            locked.places().forEach((name, places) -> slot(name).places = places);
             for (Entry<?> entry : bySubmission()) {
-                if (!locked.place(entry)) {
+                if (!place(entry)) {
                     arrivals.add(entry);
                     deviation = Deviation.WISH;
                 }
@@ -302,15 +329,20 @@ final class TensorQueue {
     public void unfollow() {
         lock.lock();
         try {
-            if (plan != null) {
-                plan.begin(0); // it may be kept, and should not keep tensors
-            }
-            plan = null;
-            deviation = Deviation.NONE;
+            leavePlan();
             arrivals = new ArrayList<>(bySubmission());
         } finally {
             lock.unlock();
         }
+    }
+
+    private void leavePlan() {
+        if (plan != null) {
+            plan.begin(0); // it may be kept, and should not keep tensors
+            slots.values().forEach(slot -> slot.places = null);
+        }
+        plan = null;
+        deviation = Deviation.NONE;
     }
 
     private List<Entry<?>> bySubmission() {
@@ -383,6 +415,17 @@ final class TensorQueue {
         }
     }
 
+    /// Like [#hasWork], for a thread that looks every few milliseconds while anything is in flight.
+    public boolean look() {
+        lock.lock();
+        try {
+            lateNanos = clock.nanoTime();
+            return hasWork();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /// Whether whoever drives the cycle has anything to do.
     public boolean hasWork() {
         lock.lock();
@@ -407,14 +450,11 @@ final class TensorQueue {
             failing = bySubmission();
             waiting = joining;
             joining = null;
+            slots.values().forEach(slot -> slot.entry = null);
             slots.clear();
             inFlight = 0;
             arrivals = new ArrayList<>();
-            if (plan != null) {
-                plan.begin(0);
-            }
-            plan = null;
-            deviation = Deviation.NONE;
+            leavePlan();
         } finally {
             lock.unlock();
         }

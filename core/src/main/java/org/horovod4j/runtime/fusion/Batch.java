@@ -18,6 +18,7 @@ public final class Batch {
     private @Nullable Object[] results;
     private int missing;
     private @Nullable Bundle bundle;
+    private volatile boolean awaited;
 
     /// @param requests at least one
     public Batch(List<Request> requests) {
@@ -83,6 +84,18 @@ public final class Batch {
         missing = entries.length;
         if (bundle != null) {
             bundle.clear();
+        }
+    }
+
+    /// Whether the program waited for it as soon as it was complete, the last time.
+    public boolean wasAwaited() {
+        return awaited;
+    }
+
+    /// Notes whether the program waits for it as soon as it is complete.
+    public void awaited(boolean soon) {
+        if (awaited != soon) { // a read costs less than a write
+            awaited = soon;
         }
     }
 

@@ -5,6 +5,7 @@ import org.horovod4j.runtime.queue.Entry;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -51,13 +52,9 @@ public final class Plan {
         places.values().forEach(each -> each.begin(start));
     }
 
-    /// Puts an entry where it belongs.
-    ///
-    /// @return whether it has a place in the plan, and fits it
-    public boolean place(Entry<?> entry) {
-        Request request = entry.request();
-        Places mine = places.get(request.name());
-        return mine != null && mine.place(entry, request);
+    /// The places of each name; those who submit the same names again and again look them up once.
+    public Map<String, Places> places() {
+        return Collections.unmodifiableMap(places);
     }
 
     /// The batch whose turn it is, if all its entries are there.
@@ -94,15 +91,15 @@ public final class Plan {
     }
 
     /// The places of one name, in the order of the step.
-    private static final class Places {
+    public static final class Places {
         private final Place[] all;
         private int turn;
 
-        Places(Place[] all) {
+        private Places(Place[] all) {
             this.all = all;
         }
 
-        void begin(int start) {
+        private void begin(int start) {
             turn = 0;
             while (turn < all.length - 1 && all[turn].index < start) {
                 turn++;
@@ -112,9 +109,12 @@ public final class Plan {
             }
         }
 
-        boolean place(Entry<?> entry, Request request) {
+        /// Puts an entry of this name where it belongs.
+        ///
+        /// @return whether there is room for it now, and it fits
+        public boolean put(Entry<?> entry) {
             Place place = all[turn];
-            if (!place.batch.lacks(place.position) || !request.fits(place.request())) {
+            if (!place.batch.lacks(place.position) || !entry.request().fits(place.request())) {
                 return false;
             }
             place.batch.put(place.position, entry);
@@ -122,7 +122,7 @@ public final class Plan {
             return true;
         }
 
-        int startingWith(Request request) {
+        private int startingWith(Request request) {
             for (Place place : all) {
                 if (place.position == 0 && request.fits(place.request())) {
                     return place.index;
@@ -131,7 +131,7 @@ public final class Plan {
             return -1;
         }
 
-        boolean has(Request request) {
+        private boolean has(Request request) {
             for (Place place : all) {
                 if (request.fits(place.request())) {
                     return true;

@@ -21,6 +21,7 @@ public final class Entry<T> implements Handle<T> {
     private final Request request;
     private final Operation<?> operation;
     private final Owner owner;
+    private @Nullable Seat seat;
     private long segment;
     private long serial;
     private long sinceNanos;
@@ -35,6 +36,9 @@ public final class Entry<T> implements Handle<T> {
         DONE,
         FAILED
     }
+
+    /// Where the queue keeps an entry, so that it finds the way back without looking for its name.
+    public interface Seat {}
 
     /// Makes operations happen.
     public interface Owner {
@@ -62,6 +66,15 @@ public final class Entry<T> implements Handle<T> {
         return operation;
     }
 
+    /// Its seat in the queue, once it has one.
+    public @Nullable Seat seat() {
+        return seat;
+    }
+
+    public void take(Seat taken) {
+        seat = taken;
+    }
+
     /// See [org.horovod4j.runtime.message.FromRank.Submit#segment].
     public long segment() {
         return segment;
@@ -72,16 +85,16 @@ public final class Entry<T> implements Handle<T> {
         return serial;
     }
 
-    /// When it was submitted, by [System#nanoTime].
+    /// When it was submitted, give or take some milliseconds.
     public long sinceNanos() {
         return sinceNanos;
     }
 
     /// Notes when it was submitted.
-    public void submitted(long number, long currentSegment) {
+    public void submitted(long number, long currentSegment, long nowNanos) {
         serial = number;
-        sinceNanos = System.nanoTime();
         segment = currentSegment;
+        sinceNanos = nowNanos;
     }
 
     public void complete(T value) {

@@ -34,6 +34,11 @@ public final class HostMemory implements SharedMemory {
     /// What [#allocate] has made, by address.
     private final NavigableMap<Long, SharedFile> blocks = new ConcurrentSkipListMap<>();
 
+    /// The addresses between which they lie: most tensors lie elsewhere, which is seen at a glance.
+    private volatile long lowest = Long.MAX_VALUE;
+
+    private volatile long highest = Long.MIN_VALUE;
+
     private final Map<Found, MemorySegment> found = new HashMap<>();
     private List<Member> members = List.of();
     private List<MemorySegment> regions = List.of();
@@ -130,7 +135,10 @@ public final class HostMemory implements SharedMemory {
     public synchronized MemorySegment allocate(long byteSize) {
         try {
             SharedFile file = SharedFile.create(folder, Math.max(byteSize, 1), arena);
-            blocks.put(file.memory().address(), file);
+            long address = file.memory().address();
+            blocks.put(address, file);
+            lowest = Math.min(lowest, address);
+            highest = Math.max(highest, address + file.memory().byteSize());
             return file.memory().asSlice(0, byteSize);
         } catch (IOException e) {
             throw new ConfigurationException(
@@ -144,15 +152,16 @@ public final class HostMemory implements SharedMemory {
 
     @Override
     public @Nullable Place locate(MemorySegment segment) {
-        if (!segment.isNative()) {
+        long address = segment.address();
+        if (!segment.isNative() || address < lowest || address >= highest) {
             return null;
         }
-        Map.Entry<Long, SharedFile> below = blocks.floorEntry(segment.address());
+        Map.Entry<Long, SharedFile> below = blocks.floorEntry(address);
         if (below == null) {
             return null;
         }
         SharedFile block = below.getValue();
-        long offset = segment.address() - below.getKey();
+        long offset = address - below.getKey();
         long blockSize = block.memory().byteSize();
         return offset + segment.byteSize() <= blockSize
                 ? new Place(block.number(), blockSize, offset, segment.byteSize())

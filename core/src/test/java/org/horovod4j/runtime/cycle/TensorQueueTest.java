@@ -10,6 +10,7 @@ import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.message.Requests;
 import org.horovod4j.runtime.queue.Entry;
 import org.horovod4j.runtime.queue.Operation;
+import org.horovod4j.transport.ManualClock;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -17,7 +18,8 @@ import java.util.Objects;
 import java.util.stream.Stream;
 
 class TensorQueueTest {
-    private final TensorQueue queue = new TensorQueue();
+    private final ManualClock clock = new ManualClock();
+    private final TensorQueue queue = new TensorQueue(clock);
     private final Plan plan = new Plan(1, List.of(List.of(sum("a"), sum("b")), List.of(sum("c"))));
 
     private final Entry.Owner owner =
@@ -162,6 +164,27 @@ class TensorQueueTest {
         assertThat(queue.joining()).isNull();
         queue.unfollow();
         assertThat(submit("a")).isTrue();
+    }
+
+    @Test
+    void eachEntryKnowsSinceWhenItWaits() {
+        clock.advance(1_000);
+        Entry<?> first = entry("a");
+        boolean _ = queue.submit(first);
+        clock.advance(2_000);
+        boolean _ = queue.look();
+        List<? extends Entry<?>> group = List.of(entry("b"), entry("c"));
+        boolean _ = queue.submit(group);
+        assertThat(first.sinceNanos()).isEqualTo(1_001);
+        assertThat(group).allMatch(entry -> entry.sinceNanos() == 3_001);
+    }
+
+    @Test
+    void aGroupThatComesFirstKnowsItToo() {
+        clock.advance(1_000);
+        List<? extends Entry<?>> group = List.of(entry("a"), entry("b"));
+        boolean _ = queue.submit(group);
+        assertThat(group).allMatch(entry -> entry.sinceNanos() == 1_001);
     }
 
     @Test
