@@ -58,9 +58,10 @@ public final class Samples {
     /// A tensor of any bits at all: floats of every magnitude, infinities and NaN.
     public static Tensor anyBits(DataType dataType, Shape shape, long seed) {
         Tensor tensor = Tensor.zeros(dataType, shape);
-        byte[] bits = new byte[Math.toIntExact(tensor.byteSize())];
-        new SplittableRandom(seed).nextBytes(bits);
-        tensor.segment().copyFrom(MemorySegment.ofArray(bits));
+        long longs = tensor.byteSize() / Long.BYTES + 1;
+        long[] bits = new SplittableRandom(seed).longs(longs).toArray();
+        MemorySegment.copy(
+                MemorySegment.ofArray(bits), 0, tensor.segment(), 0, tensor.byteSize());
         return tensor;
     }
 
