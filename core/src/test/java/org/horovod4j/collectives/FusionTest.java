@@ -24,7 +24,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -181,7 +180,7 @@ class FusionTest {
                 new Layout(3, 1, Transport.LOCAL),
                 (rank, backend) -> {
                     tensors.allreduce(1, rank, backend, Memory.HEAP);
-                    backend.tune(new Tuning(0, Duration.ZERO, roundBytes, 0, 0));
+                    backend.tune(Tuning.DEFAULT.withRoundBytes(roundBytes));
                     tensors.allreduce(2, rank, backend, Memory.HEAP);
                     tensors.allreduce(3, rank, backend, Memory.SHARED);
                 });
@@ -201,9 +200,10 @@ class FusionTest {
                 world.run(FusionTest::comparesFusedWithSingle);
                 world.run(
                         (rank, backend) -> {
-                            Tuning tuning =
-                                    new Tuning(0, Duration.ZERO, Tuning.MIN_ROUND_BYTES, 90_000, 0);
-                            backend.tune(tuning);
+                            backend.tune(
+                                    Tuning.DEFAULT
+                                            .withRoundBytes(Tuning.MIN_ROUND_BYTES)
+                                            .withRingBytes(90_000));
                             comparesFusedWithSingle(rank, backend);
                         });
             }
