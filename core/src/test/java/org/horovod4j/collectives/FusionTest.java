@@ -8,6 +8,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.collectives.BackendWorld.Plan;
 import org.horovod4j.collectives.FusedTensors.Memory;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.spi.Backend;
@@ -196,7 +197,7 @@ class FusionTest {
                         new Layout(4, 4, Transport.LOCAL),
                         new Layout(7, 3, Transport.LOCAL),
                         new Layout(10, 5, Transport.LOCAL))) {
-            try (BackendWorld world = new BackendWorld(layout, choice)) {
+            try (BackendWorld world = Plan.of(layout).choosing(choice).open()) {
                 world.run(FusionTest::comparesFusedWithSingle);
                 world.run(
                         (rank, backend) -> {
@@ -259,7 +260,7 @@ class FusionTest {
     }
 
     private static long fusesFreely(Layout layout, AllreduceChoice choice) {
-        try (BackendWorld world = new BackendWorld(layout, choice)) {
+        try (BackendWorld world = Plan.of(layout).choosing(choice).open()) {
             return world.call((_, backend) -> backend.fusesFreely()).getFirst();
         }
     }

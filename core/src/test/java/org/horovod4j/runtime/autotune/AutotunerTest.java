@@ -29,7 +29,10 @@ class AutotunerTest {
     private static final Tuning DEFAULTS = Tuning.DEFAULT;
     private static final Space ONE_HOST = Space.of(4, 1, Set.of());
     private static final Space TWO_HOSTS = Space.of(8, 2, Set.of());
-    private static final int SEEDS = 100;
+    private static final int SEEDS = 60;
+
+    /// How many of these may fall short: each comes from noisy samples.
+    private static final int MISSES = 3;
 
     private final List<String> lines = new ArrayList<>();
 
@@ -37,23 +40,23 @@ class AutotunerTest {
 
     @Test
     void aHillIsClimbedWhereverItsTopIs() {
-        assertNearlyBest(95, 0.95, seed -> hill(ONE_HOST, seed));
+        assertNearlyBest(0.95, seed -> hill(ONE_HOST, seed));
     }
 
     @Test
     void aHillOverAllKnobsIsClimbedToo() {
-        assertNearlyBest(95, 0.9, seed -> hill(TWO_HOSTS, seed));
+        assertNearlyBest(0.9, seed -> hill(TWO_HOSTS, seed));
     }
 
     /// A neighbouring size of rounds, 7 % slower, is hard to tell from the best: less is asked here.
     @Test
     void aJobIsTunedDespiteSteepSlopes() {
-        assertNearlyBest(95, 0.9, seed -> Surface.job(ONE_HOST, new SplittableRandom(seed)));
+        assertNearlyBest(0.9, seed -> Surface.job(ONE_HOST, new SplittableRandom(seed)));
     }
 
-    /// How many of all seeds end with at least the share `least` of what is possible, and that none is slower than
+    /// Nearly all seeds end with at least the share `least` of what is possible, and none is slower than
     /// the defaults.
-    private void assertNearlyBest(int seeds, double least, LongFunction<Surface> surfaces) {
+    private void assertNearlyBest(double least, LongFunction<Surface> surfaces) {
         List<String> misses = new ArrayList<>();
         for (long seed = 0; seed < SEEDS; seed++) {
             Surface surface = surfaces.apply(seed);
@@ -67,7 +70,7 @@ class AutotunerTest {
                 misses.add("seed %d: %.3f".formatted(seed, share));
             }
         }
-        assertThat(misses).hasSizeLessThanOrEqualTo(SEEDS - seeds);
+        assertThat(misses).hasSizeLessThanOrEqualTo(MISSES);
     }
 
     @Test
@@ -86,7 +89,7 @@ class AutotunerTest {
                 LongStream.range(0, SEEDS)
                         .filter(seed -> tuned(surfaces.apply(seed), seed).best().equals(DEFAULTS))
                         .count();
-        assertThat(kept).isGreaterThanOrEqualTo(95);
+        assertThat(kept).isGreaterThanOrEqualTo(SEEDS - MISSES);
     }
 
     @Test
