@@ -65,6 +65,7 @@ openmpi() { # np work
 choose_setting() { # variant
     case "$1" in
         *+timeline) variables=("HOROVOD_TIMELINE=$scratch/timeline.json") ;;
+        *+autotune) variables=(HOROVOD_AUTOTUNE=1 "HOROVOD_AUTOTUNE_FILE=$tuning") ;;
         *+unlocked) variables=(HOROVOD_PLAN_LOCKING=0) ;;
         *+uncached) variables=(HOROVOD_PLAN_LOCKING=0 HOROVOD_CACHE_CAPACITY=0) ;;
         *+*) die "no such setting: $1" ;;
@@ -72,9 +73,20 @@ choose_setting() { # variant
     esac
 }
 
+# Searches once for each number of processes and work; the rounds then start with what was found.
+tune() { # np work variant
+    [ ! -e "$tuning" ] || return 0
+    say "searching a tuning for $2 on $1 processes"
+    env "${variables[@]}" ./horovodrun -np "$1" java -cp "$classpath" \
+        org.horovod4j.benchmarks.runtime.TuningRun "$3" "$2" "$tuning" >"$tuning.log" 2>&1 ||
+        { cat "$tuning.log" && return 1; }
+    grep 'autotune: done' "$tuning.log" || true
+}
+
 ours() { # np work variant
-    local variables
+    local variables tuning="$scratch/tuning-$1-$2"
     choose_setting "$3"
+    case "$3" in *+autotune) tune "$@" || return ;; esac
     env "${variables[@]}" ./horovodrun -np "$1" java -cp "$classpath" \
         org.horovod4j.benchmarks.runtime.RuntimeBenchmark "$3" "$2" "$csv" "$seconds" || return
     rm -f "$scratch"/timeline* # a trace of all steps is large, and the scratch may be memory
@@ -97,11 +109,13 @@ turn() { # np work
         resnet)
             all_ours "$np" resnet flat-native async-native flat-heap async-heap \
                 flat-shared async-shared async-sliced \
-                async-native+timeline async-native+unlocked async-native+uncached
+                async-native+timeline async-native+unlocked async-native+uncached \
+                async-native+autotune
             ;;
         tiny)
             all_ours "$np" tiny flat-native async-native grouped-native \
-                async-native+timeline async-native+unlocked async-native+uncached
+                async-native+timeline async-native+unlocked async-native+uncached \
+                async-native+autotune
             ;;
         one)
             all_ours "$np" one flat-native \

@@ -1,6 +1,5 @@
 package org.horovod4j;
 
-import org.horovod4j.sparse.SparseAllreduce;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
@@ -87,10 +86,7 @@ public interface Communicator extends AutoCloseable {
 
     /// Sums or averages some rows of a larger tensor over all ranks, which may bring different rows.
     /// `op` is AVERAGE or SUM. The rows belong to Horovod4J until the handle is done.
-    default Handle<SparseResult> sparseAllreduceAsync(
-            String name, SparseTensor tensor, ReduceOp op) {
-        return SparseAllreduce.DEFAULT.allreduceAsync(this, name, tensor, op);
-    }
+    Handle<SparseResult> sparseAllreduceAsync(String name, SparseTensor tensor, ReduceOp op);
 
     /// Sums or averages some rows of a larger tensor over all ranks, which may bring different rows.
     default SparseResult sparseAllreduce(String name, SparseTensor tensor, ReduceOp op) {

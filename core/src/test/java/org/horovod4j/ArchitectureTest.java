@@ -1,12 +1,16 @@
 package org.horovod4j;
 
+import static com.tngtech.archunit.base.DescribedPredicate.alwaysTrue;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -72,18 +76,42 @@ class ArchitectureTest {
     }
 
     @Test
-    void onlyHvdStartsTheRuntime() {
+    void onlyHvdLooksDownFromWhatUsersSee() {
         noClasses()
                 .that()
                 .resideInAPackage("org.horovod4j")
                 .and(areNotPartOf("org.horovod4j.Hvd"))
                 .should()
                 .dependOnClassesThat()
-                .resideInAPackage("org.horovod4j.runtime..")
-                .because("the runtime is built on the API's values; Hvd alone joins the two")
-                .allowEmptyShould(true)
+                .resideInAPackage("org.horovod4j.*..")
+                .because("every package is built on the API's values; Hvd alone joins the two")
                 .check(CLASSES);
     }
+
+    /// [Hvd] aside, which every rule above keeps from being used from below.
+    @Test
+    void noTwoPackagesNeedEachOther() {
+        slices().assignedFrom(EACH_PACKAGE)
+                .should()
+                .beFreeOfCycles()
+                .ignoreDependency(DescribedPredicate.not(areNotPartOf("org.horovod4j.Hvd")), alwaysTrue())
+                .check(CLASSES);
+    }
+
+    private static final SliceAssignment EACH_PACKAGE =
+            new SliceAssignment() {
+                @Override
+                public SliceIdentifier getIdentifierOf(JavaClass type) {
+                    return type.getPackageName().startsWith("org.horovod4j")
+                            ? SliceIdentifier.of(type.getPackageName())
+                            : SliceIdentifier.ignore();
+                }
+
+                @Override
+                public String getDescription() {
+                    return "packages";
+                }
+            };
 
     private static DescribedPredicate<JavaClass> areNotPartOf(String topLevelClass) {
         return DescribedPredicate.describe(

@@ -1,11 +1,9 @@
 package org.horovod4j.benchmarks;
 
-import org.horovod4j.benchmarks.report.Machine;
+import org.horovod4j.benchmarks.report.Publication;
 import org.horovod4j.benchmarks.report.Result;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -15,13 +13,7 @@ public final class Report {
     private Report() {}
 
     public static void main(String[] arguments) throws IOException {
-        if (arguments.length != 2) {
-            throw new IllegalArgumentException(
-                    "arguments are RESULTS MARKDOWN, found " + List.of(arguments));
-        }
-        String report = render(Result.readAll(Path.of(arguments[0])), Machine.describe());
-        System.out.println(report);
-        Files.writeString(Path.of(arguments[1]), report);
+        Publication.publish(Report::render, arguments);
     }
 
     static String render(List<Result> results, String machine) {

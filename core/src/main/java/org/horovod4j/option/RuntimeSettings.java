@@ -17,7 +17,7 @@ import java.util.Set;
 /// @param joinAverage what an average is divided by while some ranks have joined
 public record RuntimeSettings(
         Tuning tuning,
-        Set<Knob> fixed,
+        Set<KnobOption> fixed,
         int cacheCapacity,
         boolean groupFusion,
         boolean planLocking,
@@ -42,7 +42,7 @@ public record RuntimeSettings(
     public static RuntimeSettings from(Environment environment) {
         return new RuntimeSettings(
                 tuning(environment),
-                Knob.setIn(environment),
+                KnobOption.setIn(environment),
                 environment.get(RuntimeOptions.CACHE_CAPACITY),
                 !environment.get(RuntimeOptions.DISABLE_GROUP_FUSION),
                 environment.get(RuntimeOptions.PLAN_LOCKING),

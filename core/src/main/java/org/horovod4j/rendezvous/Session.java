@@ -1,13 +1,19 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.log.Log;
 import org.horovod4j.rendezvous.Connection.End;
+import org.horovod4j.spi.Member;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.function.IntFunction;
 
 /// The server's side of one client: from its first message to its last.
 final class Session implements Connection.Receiver {
+    private static final Logger LOG = Log.of(Session.class);
+
     /// Above what a rank can say in earnest: a gather takes longer than this allows.
     private static final int MAX_MESSAGES_PER_SECOND = 20_000;
 
@@ -59,7 +65,17 @@ final class Session implements Connection.Receiver {
         if (wanted.join(join, connection)) {
             world = wanted;
             rank = join.member().rank();
+            seated(join.member(), join.size());
         }
+    }
+
+    /// For who wonders, while a job starts, whom it waits for.
+    private static void seated(Member member, int size) {
+        LOG.log(
+                Level.DEBUG,
+                () ->
+                        "rank %d of %d has come: process %d on %s"
+                                .formatted(member.rank(), size, member.pid(), member.host()));
     }
 
     private World world() throws MalformedMessageException {

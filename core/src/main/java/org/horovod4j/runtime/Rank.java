@@ -57,9 +57,7 @@ public final class Rank implements AutoCloseable {
 
     /// The knobs that the user has set.
     private static Set<Knob> fixed(RuntimeSettings settings) {
-        return settings.fixed().stream()
-                .map(knob -> Knob.valueOf(knob.name()))
-                .collect(Collectors.toUnmodifiableSet());
+        return settings.fixed().stream().map(Knob::of).collect(Collectors.toUnmodifiableSet());
     }
 
     /// Whether it has left, in whatever way.

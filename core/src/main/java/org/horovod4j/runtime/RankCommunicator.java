@@ -8,11 +8,14 @@ import org.horovod4j.Received;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
+import org.horovod4j.SparseResult;
+import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.runtime.cycle.CycleAgent;
 import org.horovod4j.runtime.message.Kind;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.Operation;
+import org.horovod4j.sparse.SparseAllreduce;
 import org.horovod4j.spi.Backend;
 import org.jspecify.annotations.Nullable;
 
@@ -125,6 +128,12 @@ final class RankCommunicator implements Communicator {
                 tensors,
                 (member, tensor) -> reducing(member, tensor, tensor, op, scale),
                 tensor -> allreduce(tensor, tensor));
+    }
+
+    @Override
+    public Handle<SparseResult> sparseAllreduceAsync(
+            String name, SparseTensor tensor, ReduceOp op) {
+        return SparseAllreduce.DEFAULT.allreduceAsync(this, name, tensor, op);
     }
 
     @Override

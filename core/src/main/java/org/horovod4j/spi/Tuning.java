@@ -29,4 +29,24 @@ public record Tuning(
                             .formatted(MIN_ROUND_BYTES, MAX_ROUND_BYTES, roundBytes));
         }
     }
+
+    public Tuning withFusionThreshold(long another) {
+        return new Tuning(another, cycleTime, roundBytes, ringBytes, streams);
+    }
+
+    public Tuning withCycleTime(Duration another) {
+        return new Tuning(fusionThreshold, another, roundBytes, ringBytes, streams);
+    }
+
+    public Tuning withRoundBytes(long another) {
+        return new Tuning(fusionThreshold, cycleTime, another, ringBytes, streams);
+    }
+
+    public Tuning withRingBytes(long another) {
+        return new Tuning(fusionThreshold, cycleTime, roundBytes, another, streams);
+    }
+
+    public Tuning withStreams(int another) {
+        return new Tuning(fusionThreshold, cycleTime, roundBytes, ringBytes, another);
+    }
 }

@@ -11,6 +11,7 @@ import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.BackendWorld.AbandonedException;
+import org.horovod4j.collectives.BackendWorld.Plan;
 import org.horovod4j.collectives.FusedTensors.Memory;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Bundle;
@@ -104,7 +105,7 @@ class AbandonmentTest {
     @ParameterizedTest
     @MethodSource("layouts")
     void whatOneRankNeverCameToHasChangedNothing(Layout layout) throws Exception {
-        try (BackendWorld world = new BackendWorld(layout)) {
+        try (BackendWorld world = Plan.of(layout).open()) {
             int missing = 0;
             for (long count : COUNTS) {
                 for (Memory memory : List.of(Memory.NATIVE, Memory.HEAP, Memory.SHARED)) {

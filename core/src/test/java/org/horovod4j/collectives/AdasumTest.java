@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.DataType;
 import org.horovod4j.Scale;
+import org.horovod4j.collectives.BackendWorld.Plan;
 import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Bundle;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.FewLayouts;
@@ -77,9 +79,9 @@ class AdasumTest {
         /// Runs it on one rank.
         ///
         /// @return the tensors, in arrays of the user's
-        List<MemorySegment> run(BareWorld.Place place) {
+        List<MemorySegment> run(int rank, Backend backend) {
             List<MemorySegment> tensors =
-                    ranks.get(place.rank()).stream()
+                    ranks.get(rank).stream()
                             .map(values -> AdasumReference.segment(dataType, values))
                             .toList();
             long[] sizes = ranks.getFirst().stream().mapToLong(values -> values.length).toArray();
@@ -87,10 +89,7 @@ class AdasumTest {
             for (int i = 0; i < tensors.size(); i++) {
                 bundle.set(i, tensors.get(i), tensors.get(i));
             }
-            CpuAdasum adasum =
-                    new CpuAdasum(place.near(), place.across(), place.kernels(), place.scratch());
-            place.across().begin(SEED);
-            adasum.run(SEED, bundle, scale);
+            backend.adasum(SEED, bundle, scale);
             return tensors;
         }
 
@@ -114,7 +113,7 @@ class AdasumTest {
 
     /// Runs all cases one after the other in one world, and holds every rank's results against what the
     /// definition gives and against the bits of rank 0.
-    private static List<List<ByteBuffer>> check(BareWorld world, List<Case> cases) {
+    private static List<List<ByteBuffer>> check(Plan world, List<Case> cases) {
         List<List<ByteBuffer>> bits = run(world, cases);
         for (List<ByteBuffer> rank : bits) {
             assertThat(rank).isEqualTo(bits.getFirst());
@@ -129,13 +128,20 @@ class AdasumTest {
     }
 
     /// Each rank's tensors, of all cases, as buffers: these are equal if their bytes are.
-    private static List<List<ByteBuffer>> run(BareWorld world, List<Case> cases) {
-        return world.call(
-                place ->
-                        cases.stream()
-                                .flatMap(each -> each.run(place).stream())
-                                .map(MemorySegment::asByteBuffer)
-                                .toList());
+    private static List<List<ByteBuffer>> run(Plan plan, List<Case> cases) {
+        try (BackendWorld world = plan.open()) {
+            return world.call(
+                    (rank, backend) ->
+                            cases.stream()
+                                    .flatMap(each -> each.run(rank, backend).stream())
+                                    .map(MemorySegment::asByteBuffer)
+                                    .toList());
+        }
+    }
+
+    /// Neighbouring ranks share a host.
+    private static Plan world(Layout layout) {
+        return Plan.of(layout).placed(rank -> rank * layout.hosts() / layout.size());
     }
 
     private static void isClose(Case each, ByteBuffer bits, double[] expected) {
@@ -160,13 +166,13 @@ class AdasumTest {
                 cases.add(Case.random(layout.size(), type, size));
             }
         }
-        check(BareWorld.of(layout), cases);
+        check(world(layout), cases);
     }
 
     @FewLayouts
     void tensorsLargerThanAStageAreCombined(Layout layout) {
         check(
-                BareWorld.of(layout),
+                world(layout),
                 List.of(
                         Case.random(layout.size(), DataType.FLOAT64, 500_009),
                         Case.random(layout.size(), DataType.FLOAT32, 700_001, 3)));
@@ -180,7 +186,7 @@ class AdasumTest {
                         Case.random(size, DataType.FLOAT32, 5),
                         Case.random(size, DataType.FLOAT32, 10_007, 1, 30_011));
         for (int hosts : new int[] {1, Math.ceilDiv(size, 2), size}) {
-            check(BareWorld.of(new Layout(size, hosts, Transport.LOCAL)), cases);
+            check(world(new Layout(size, hosts, Transport.LOCAL)), cases);
         }
     }
 
@@ -188,7 +194,7 @@ class AdasumTest {
     void tensorsOfABundleAreCombinedEachByItself(Layout layout) {
         int[] many = IntStream.range(0, 100).map(i -> i * i % 61).toArray();
         check(
-                BareWorld.of(layout),
+                world(layout),
                 List.of(
                         Case.random(layout.size(), DataType.FLOAT32, 3, 0, 5, 1),
                         Case.random(layout.size(), DataType.FLOAT64, many),
@@ -249,7 +255,7 @@ class AdasumTest {
     }
 
     private static void assertEverywhere(Layout layout, Case each, double[] expected) {
-        for (List<ByteBuffer> rank : run(BareWorld.of(layout), List.of(each))) {
+        for (List<ByteBuffer> rank : run(world(layout), List.of(each))) {
             assertThat(
                             AdasumReference.doubles(
                                     each.dataType, MemorySegment.ofBuffer(rank.getFirst())))
@@ -268,7 +274,7 @@ class AdasumTest {
                                         new double[] {1, 2},
                                         new double[] {rank == 1 ? Float.POSITIVE_INFINITY : 1, 1}));
         for (List<ByteBuffer> rank :
-                run(BareWorld.of(new Layout(3, 1, Transport.LOCAL)), List.of(each))) {
+                run(world(new Layout(3, 1, Transport.LOCAL)), List.of(each))) {
             assertThat(
                             AdasumReference.doubles(
                                     DataType.FLOAT32, MemorySegment.ofBuffer(rank.get(0))))
@@ -288,7 +294,7 @@ class AdasumTest {
                 cases.add(Case.random(layout.size(), type, size).scaled(new Scale(0.5, -4)));
             }
         }
-        check(BareWorld.of(layout), cases);
+        check(world(layout), cases);
     }
 
     @ParameterizedTest(name = "{0} ranks")
@@ -299,9 +305,9 @@ class AdasumTest {
             cases.add(Case.random(size, type, 11, 500));
             cases.add(Case.random(size, type, 40_009, 17, 9_001));
         }
-        BareWorld one = BareWorld.of(new Layout(size, 1, Transport.LOCAL));
+        Plan one = world(new Layout(size, 1, Transport.LOCAL));
         List<List<ByteBuffer>> bits = check(one, cases);
-        List<BareWorld> others =
+        List<Plan> others =
                 List.of(
                         one,
                         one.placed(rank -> rank),
@@ -310,9 +316,9 @@ class AdasumTest {
                         one.calculating(_ -> Kernels.scalar()),
                         one.calculating(
                                 rank -> rank % 2 == 0 ? Kernels.scalar() : Kernels.vector()),
-                        BareWorld.of(new Layout(size, 2, Transport.SHM)),
-                        BareWorld.of(new Layout(size, 1, Transport.TCP)));
-        for (BareWorld other : others) {
+                        world(new Layout(size, 2, Transport.SHM)),
+                        world(new Layout(size, 1, Transport.TCP)));
+        for (Plan other : others) {
             assertThat(run(other, cases)).isEqualTo(bits);
         }
     }
@@ -326,11 +332,17 @@ class AdasumTest {
                     IntStream.range(0, layout.size())
                             .mapToObj(_ -> AdasumReference.segment(DataType.FLOAT32, before))
                             .toArray(MemorySegment[]::new);
-            assertThatThrownBy(
-                            () ->
-                                    BareWorld.of(layout)
-                                            .call(place -> disagree(place, tensors[place.rank()])))
-                    .isInstanceOf(StampMismatchException.class);
+            try (BackendWorld world = world(layout).open()) {
+                assertThatThrownBy(
+                                () ->
+                                        world.run(
+                                                (rank, backend) ->
+                                                        backend.adasum(
+                                                                rank == layout.size() - 1 ? 1 : 2,
+                                                                bundle(tensors[rank]),
+                                                                Scale.NONE)))
+                        .hasCauseInstanceOf(StampMismatchException.class);
+            }
             for (MemorySegment tensor : tensors) {
                 assertThat(AdasumReference.doubles(DataType.FLOAT32, tensor))
                         .containsExactly(before);
@@ -338,37 +350,25 @@ class AdasumTest {
         }
     }
 
-    private static boolean disagree(BareWorld.Place place, MemorySegment tensor) {
+    private static Bundle bundle(MemorySegment tensor) {
         Bundle bundle = new Bundle(DataType.FLOAT32, tensor.byteSize() / Float.BYTES);
         bundle.set(0, tensor, tensor);
-        long stamp = place.rank() == place.across().worldSize() - 1 ? 1 : 2;
-        place.across().begin(stamp);
-        new CpuAdasum(place.near(), place.across(), place.kernels(), place.scratch())
-                .run(stamp, bundle, Scale.NONE);
-        return true;
+        return bundle;
     }
 
     @Test
     void integersAreRefused() {
-        BareWorld.of(new Layout(1, 1, Transport.LOCAL))
-                .call(
-                        place -> {
-                            CpuAdasum adasum =
-                                    new CpuAdasum(
-                                            place.near(),
-                                            place.across(),
-                                            place.kernels(),
-                                            place.scratch());
-                            assertThatThrownBy(
-                                            () ->
-                                                    adasum.run(
-                                                            1,
-                                                            new Bundle(DataType.INT32, 1),
-                                                            Scale.NONE))
-                                    .isInstanceOf(IllegalArgumentException.class)
-                                    .hasMessageContaining("int32")
-                                    .hasMessageContaining("convert");
-                            return true;
-                        });
+        BackendWorld.run(
+                new Layout(1, 1, Transport.LOCAL),
+                (_, backend) ->
+                        assertThatThrownBy(
+                                        () ->
+                                                backend.adasum(
+                                                        1,
+                                                        new Bundle(DataType.INT32, 1),
+                                                        Scale.NONE))
+                                .isInstanceOf(IllegalArgumentException.class)
+                                .hasMessageContaining("int32")
+                                .hasMessageContaining("convert"));
     }
 }

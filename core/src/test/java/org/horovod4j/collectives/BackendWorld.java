@@ -3,28 +3,14 @@ package org.horovod4j.collectives;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.spi.Backend;
-import org.horovod4j.spi.Member;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.World.Transport;
-import org.horovod4j.transport.Channels;
 import org.horovod4j.transport.Clock;
-import org.horovod4j.transport.Links;
 import org.horovod4j.transport.Liveness;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Patience;
-import org.horovod4j.transport.SharedMemory;
-import org.horovod4j.transport.Topology;
 import org.horovod4j.transport.Wire;
-import org.horovod4j.transport.local.Exchange;
-import org.horovod4j.transport.local.LocalChannels;
-import org.horovod4j.transport.local.LocalDomain;
-import org.horovod4j.transport.shm.HostMemory;
-import org.horovod4j.transport.tcp.TcpChannels;
-import org.horovod4j.transport.tcp.TcpTuning;
-import org.horovod4j.trust.Secret;
 
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -32,43 +18,75 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.function.IntFunction;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
-/// The backends of all ranks of a [Layout], each on a thread of its own, with no runtime above them: a
-/// test calls them as the runtime would.
+/// The backends of all ranks, each on a thread of its own, with no runtime above them: a test calls
+/// them as the runtime would.
 final class BackendWorld implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-
-    private final Layout layout;
+    private final Site site;
     private final List<Backend> backends = new ArrayList<>();
     private final ExecutorService threads;
 
     /// How often each rank, while it waited, has asked whether to go on.
     private final AtomicLongArray questions;
 
-    private final List<Channels> channels = new ArrayList<>();
     private volatile boolean abandoned;
 
-    BackendWorld(Layout layout) {
-        this(layout, AllreduceChoice.AUTO);
-    }
-
-    BackendWorld(Layout layout, AllreduceChoice allreduce) {
-        this.layout = layout;
-        this.questions = new AtomicLongArray(layout.size());
-        this.threads = Executors.newFixedThreadPool(layout.size());
-        Site site = layout.transport() == Transport.LOCAL ? local() : mapped();
-        boolean crowded = layout.size() > Runtime.getRuntime().availableProcessors();
-        for (int rank = 0; rank < layout.size(); rank++) {
-            Patience patience = new Patience(liveness(rank), Clock.SYSTEM, crowded);
-            AllreduceSelector selector = new AllreduceSelector(CostModel.DEFAULT, allreduce);
-            Topology topology = Topology.of(rank, site.members);
-            Wire wire = new Wire(site.links.get(rank), patience);
+    private BackendWorld(Plan plan) {
+        this.questions = new AtomicLongArray(plan.size);
+        this.threads = Executors.newFixedThreadPool(plan.size);
+        this.site = new Site(plan.size, plan.transport, plan.hosts);
+        boolean crowded = plan.size > Runtime.getRuntime().availableProcessors();
+        for (int rank = 0; rank < plan.size; rank++) {
+            Liveness liveness = liveness(rank);
+            Patience patience = new Patience(liveness, Clock.SYSTEM, crowded);
+            AllreduceSelector selector = new AllreduceSelector(CostModel.DEFAULT, plan.allreduce);
+            Wire wire = new Wire(site.links(rank, liveness), patience);
             backends.add(
                     new CpuBackend(
-                            new Neighbourhood(site.memories.get(rank), patience),
-                            new Across(topology, wire, selector),
-                            Kernels.best()));
+                            new Neighbourhood(site.memory(rank), patience),
+                            new Across(site.topology(rank), wire, selector),
+                            plan.kernels.apply(rank)));
+        }
+    }
+
+    /// A world to be opened, as often as one likes.
+    ///
+    /// @param hosts the number of each rank's host
+    /// @param kernels those of each rank
+    record Plan(
+            int size,
+            Transport transport,
+            IntUnaryOperator hosts,
+            IntFunction<Kernels> kernels,
+            AllreduceChoice allreduce) {
+
+        /// Hosts take turns, so that the ranks of one do not follow each other.
+        static Plan of(Layout layout) {
+            return new Plan(
+                    layout.size(),
+                    layout.transport(),
+                    rank -> rank % layout.hosts(),
+                    _ -> Kernels.best(),
+                    AllreduceChoice.AUTO);
+        }
+
+        Plan placed(IntUnaryOperator hostOfRank) {
+            return new Plan(size, transport, hostOfRank, kernels, allreduce);
+        }
+
+        Plan calculating(IntFunction<Kernels> kernelsOfRank) {
+            return new Plan(size, transport, hosts, kernelsOfRank, allreduce);
+        }
+
+        Plan choosing(AllreduceChoice choice) {
+            return new Plan(size, transport, hosts, kernels, choice);
+        }
+
+        BackendWorld open() {
+            return new BackendWorld(this);
         }
     }
 
@@ -90,13 +108,13 @@ final class BackendWorld implements AutoCloseable {
     }
 
     static void run(Layout layout, Body body) {
-        try (BackendWorld world = new BackendWorld(layout)) {
+        try (BackendWorld world = Plan.of(layout).open()) {
             world.run(body);
         }
     }
 
     int size() {
-        return layout.size();
+        return backends.size();
     }
 
     /// Runs `body` on each rank and returns when all have ended. Those that are left waiting by one that
@@ -169,7 +187,7 @@ final class BackendWorld implements AutoCloseable {
     public void close() {
         threads.close();
         backends.forEach(Backend::close);
-        channels.forEach(Channels::close);
+        site.close();
     }
 
     private Liveness liveness(int rank) {
@@ -179,72 +197,5 @@ final class BackendWorld implements AutoCloseable {
                 throw new AbandonedException();
             }
         };
-    }
-
-    private record Site(List<Member> members, List<SharedMemory> memories, List<Links> links) {}
-
-    private Site local() {
-        List<Member> members = new ArrayList<>();
-        List<LocalDomain> domains =
-                IntStream.range(0, layout.hosts())
-                        .mapToObj(host -> new LocalDomain(ranksOf(host)))
-                        .toList();
-        Exchange exchange = new Exchange();
-        List<SharedMemory> memories = new ArrayList<>();
-        List<Links> links = new ArrayList<>();
-        for (int rank = 0; rank < size(); rank++) {
-            members.add(new Member(rank, host(rank), host(rank), 0, "", List.of()));
-            memories.add(domains.get(rank % layout.hosts()).memory(rank));
-            links.add(new LocalChannels(exchange, rank).open(0, liveness(rank)));
-        }
-        return new Site(members, memories, links);
-    }
-
-    private Site mapped() {
-        boolean shares = layout.transport() == Transport.SHM;
-        Secret secret = Secret.random();
-        List<Member> members = new ArrayList<>();
-        List<HostMemory> files = new ArrayList<>();
-        List<TcpChannels> sockets = new ArrayList<>();
-        for (int rank = 0; rank < size(); rank++) {
-            TcpChannels links = TcpChannels.listen(secret, rank, PATIENCE, TcpTuning.DEFAULT);
-            sockets.add(links);
-            String address = "";
-            if (shares) {
-                files.add(HostMemory.open(Path.of("/dev/shm")));
-                address = files.getLast().address();
-            }
-            String domain = shares ? host(rank) : "";
-            long pid = ProcessHandle.current().pid();
-            members.add(new Member(rank, host(rank), domain, pid, address, links.addresses()));
-        }
-        List<SharedMemory> memories = new ArrayList<>();
-        List<Links> links = new ArrayList<>();
-        for (int rank = 0; rank < size(); rank++) {
-            sockets.get(rank).meet(members, 0);
-            links.add(sockets.get(rank).open(0, liveness(rank)));
-            if (shares) {
-                String own = host(rank);
-                files.get(rank)
-                        .meet(members.stream().filter(m -> m.domain().equals(own)).toList(), rank);
-                memories.add(files.get(rank));
-            } else {
-                memories.add(new LocalDomain(List.of(rank)).memory(rank));
-            }
-        }
-        channels.addAll(sockets);
-        return new Site(members, memories, links);
-    }
-
-    /// Hosts take turns, so that the ranks of one do not follow each other.
-    private String host(int rank) {
-        return "host" + rank % layout.hosts();
-    }
-
-    private List<Integer> ranksOf(int host) {
-        return IntStream.range(0, size())
-                .filter(rank -> rank % layout.hosts() == host)
-                .boxed()
-                .toList();
     }
 }

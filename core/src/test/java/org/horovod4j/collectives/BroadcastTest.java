@@ -21,49 +21,61 @@ import java.util.ArrayList;
 import java.util.List;
 
 class BroadcastTest {
-    private static void check(Communicator communicator, DataType type, Shape shape, int rootRank) {
-        List<Tensor> inputs =
-                Samples.forRanks(communicator.size(), type, shape, ReduceOp.SUM, rootRank);
-        Tensor tensor = Samples.copy(inputs.get(communicator.rank()));
-        Tensor result = communicator.broadcast("tensor", tensor, rootRank);
-        assertThat(result).isSameAs(tensor);
-        assertThat(tensor).hasTheBitsOf(inputs.get(rootRank));
+    private static final long SEED = 20_26;
+
+    /// What all ranks bring, made once and read by all of them; each should get the root's.
+    private record Case(List<Tensor> inputs, int rootRank) {
+        static Case of(Layout layout, DataType type, Shape shape, int rootRank) {
+            return new Case(
+                    Samples.forRanks(layout.size(), type, shape, ReduceOp.SUM, SEED + rootRank),
+                    rootRank);
+        }
+
+        void check(Communicator communicator) {
+            Tensor tensor = Samples.copy(inputs.get(communicator.rank()));
+            Tensor result = communicator.broadcast("tensor", tensor, rootRank);
+            assertThat(result).isSameAs(tensor);
+            assertThat(tensor).hasTheBitsOf(inputs.get(rootRank));
+        }
+    }
+
+    private static void checkAll(Layout layout, List<Case> cases) {
+        layout.world().run(comm -> cases.forEach(each -> each.check(comm)));
     }
 
     @EveryLayout
     void everyRankEndsWithTheTensorOfTheRootWhicheverItIs(Layout layout) {
-        layout.world()
-                .run(
-                        comm -> {
-                            for (int root = 0; root < comm.size(); root++) {
-                                for (DataType type : DataType.values()) {
-                                    check(comm, type, Shape.of(7, 3), root);
-                                }
-                            }
-                        });
+        List<Case> cases = new ArrayList<>();
+        for (int root = 0; root < layout.size(); root++) {
+            for (DataType type : DataType.values()) {
+                cases.add(Case.of(layout, type, Shape.of(7, 3), root));
+            }
+        }
+        checkAll(layout, cases);
     }
 
     @EveryLayout
     void anyNumberOfElementsIsBroadcast(Layout layout) {
-        layout.world()
-                .run(
-                        comm -> {
-                            check(comm, DataType.FLOAT64, Shape.SCALAR, comm.size() - 1);
-                            for (long count : new long[] {0, 1, 4_096, 4_099, 10_007, 131_073}) {
-                                check(comm, DataType.FLOAT32, Shape.of(count), 0);
-                                check(comm, DataType.FLOAT32, Shape.of(count), comm.size() / 2);
-                            }
-                        });
+        List<Case> cases = new ArrayList<>();
+        cases.add(Case.of(layout, DataType.FLOAT64, Shape.SCALAR, layout.size() - 1));
+        for (long count : new long[] {0, 1, 4_096, 4_099, 10_007, 131_073}) {
+            cases.add(Case.of(layout, DataType.FLOAT32, Shape.of(count), 0));
+            cases.add(Case.of(layout, DataType.FLOAT32, Shape.of(count), layout.size() / 2));
+        }
+        checkAll(layout, cases);
     }
 
     @FewLayouts
     void largeTensorsAreBroadcast(Layout layout) {
-        layout.world()
-                .run(
-                        comm -> {
-                            check(comm, DataType.FLOAT32, Shape.of(1_000_003), 0);
-                            check(comm, DataType.UINT8, Shape.of(3_000_017), comm.size() - 1);
-                        });
+        checkAll(
+                layout,
+                List.of(
+                        Case.of(layout, DataType.FLOAT32, Shape.of(1_000_003), 0),
+                        Case.of(
+                                layout,
+                                DataType.UINT8,
+                                Shape.of(3_000_017),
+                                layout.size() - 1)));
     }
 
     @FewLayouts

@@ -7,6 +7,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.collectives.BackendWorld.Plan;
 import org.horovod4j.collectives.FusedTensors.Memory;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Bundle;
@@ -129,7 +130,7 @@ class CommonMemoryTest {
     @MethodSource("oneHost")
     void severalBundlesAreRememberedAndAllForgottenByAReset(Layout layout) {
         FusedTensors tensors = tensors(layout);
-        try (BackendWorld world = new BackendWorld(layout)) {
+        try (BackendWorld world = Plan.of(layout).open()) {
             List<List<Steps>> ranks =
                     world.call(
                             (rank, backend) -> {

@@ -8,6 +8,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.collectives.BackendWorld.Plan;
 import org.horovod4j.collectives.FusedTensors.Memory;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.spi.Backend;
@@ -24,7 +25,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -181,7 +181,7 @@ class FusionTest {
                 new Layout(3, 1, Transport.LOCAL),
                 (rank, backend) -> {
                     tensors.allreduce(1, rank, backend, Memory.HEAP);
-                    backend.tune(new Tuning(0, Duration.ZERO, roundBytes, 0, 0));
+                    backend.tune(Tuning.DEFAULT.withRoundBytes(roundBytes));
                     tensors.allreduce(2, rank, backend, Memory.HEAP);
                     tensors.allreduce(3, rank, backend, Memory.SHARED);
                 });
@@ -197,13 +197,14 @@ class FusionTest {
                         new Layout(4, 4, Transport.LOCAL),
                         new Layout(7, 3, Transport.LOCAL),
                         new Layout(10, 5, Transport.LOCAL))) {
-            try (BackendWorld world = new BackendWorld(layout, choice)) {
+            try (BackendWorld world = Plan.of(layout).choosing(choice).open()) {
                 world.run(FusionTest::comparesFusedWithSingle);
                 world.run(
                         (rank, backend) -> {
-                            Tuning tuning =
-                                    new Tuning(0, Duration.ZERO, Tuning.MIN_ROUND_BYTES, 90_000, 0);
-                            backend.tune(tuning);
+                            backend.tune(
+                                    Tuning.DEFAULT
+                                            .withRoundBytes(Tuning.MIN_ROUND_BYTES)
+                                            .withRingBytes(90_000));
                             comparesFusedWithSingle(rank, backend);
                         });
             }
@@ -259,7 +260,7 @@ class FusionTest {
     }
 
     private static long fusesFreely(Layout layout, AllreduceChoice choice) {
-        try (BackendWorld world = new BackendWorld(layout, choice)) {
+        try (BackendWorld world = Plan.of(layout).choosing(choice).open()) {
             return world.call((_, backend) -> backend.fusesFreely()).getFirst();
         }
     }

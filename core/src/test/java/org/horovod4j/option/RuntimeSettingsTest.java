@@ -69,7 +69,7 @@ class RuntimeSettingsTest {
                         new RuntimeSettings(
                                 new Tuning(
                                         32 << 20, Duration.ofNanos(2_500_000), 65536, 1 << 20, 2),
-                                Set.of(Knob.values()),
+                                Set.of(KnobOption.values()),
                                 0,
                                 false,
                                 false,
@@ -89,7 +89,7 @@ class RuntimeSettingsTest {
         "HOROVOD_RING_BYTES, 0, RING_BYTES",
         "HOROVOD_TCP_STREAMS, 4, STREAMS"
     })
-    void aKnobThatIsSetIsFixedEvenAtItsDefault(String variable, String value, Knob knob) {
+    void aKnobThatIsSetIsFixedEvenAtItsDefault(String variable, String value, KnobOption knob) {
         assertThat(settings(Map.of(variable, value)).fixed()).containsExactly(knob);
     }
 

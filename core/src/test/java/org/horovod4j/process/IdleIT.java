@@ -17,7 +17,7 @@ import java.util.Map;
 /// What waiting costs.
 class IdleIT {
     private static final int LATE = 3;
-    private static final Duration SPAN = Duration.ofSeconds(8);
+    private static final Duration SPAN = Duration.ofSeconds(4);
 
     /// Of one core; the benchmark states what it really is, on a quiet machine.
     private static final double MOST = 0.25;

@@ -19,20 +19,6 @@ final class Processes {
                 .toList();
     }
 
-    /// Whether a thread of the process has a name that begins like this.
-    static boolean hasThread(long pid, String beginning) {
-        try (var tasks = Files.newDirectoryStream(Path.of("/proc", Long.toString(pid), "task"))) {
-            for (Path task : tasks) {
-                if (read(task.resolve("comm")).startsWith(beginning)) {
-                    return true;
-                }
-            }
-            return false;
-        } catch (IOException e) { // the process has ended, with all its threads
-            return false;
-        }
-    }
-
     static void signal(String name, long pid) throws IOException {
         succeed("kill", "-s", name, Long.toString(pid));
     }

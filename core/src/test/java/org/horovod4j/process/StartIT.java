@@ -7,6 +7,7 @@ import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.RepetitionInfo;
@@ -45,9 +46,10 @@ class StartIT {
     @ParameterizedTest(name = "rank {0}, server in {1}")
     @CsvSource({"0, LAUNCHER", "1, LAUNCHER", "1, RANK0"})
     void aRankIsKilledBeforeTheLastHasCome(int victim, RendezvousHost server) throws IOException {
-        try (Job job = JobPlan.of(SIZE, Worker.class).servedBy(server).prepare()) {
-            awaitJoined(job.start(0));
-            awaitJoined(job.start(1));
+        try (ServerLog log = ServerLog.open();
+                Job job = plan(server).prepare()) {
+            startAndSeat(job, 0, server, log);
+            startAndSeat(job, 1, server, log);
             job.rank(victim).kill();
             RankProcess survivor = job.othersThan(victim).getFirst();
             if (server == RendezvousHost.LAUNCHER) {
@@ -63,11 +65,11 @@ class StartIT {
 
     @Test
     void theRankThatServesIsKilledBeforeTheLastHasCome() throws IOException {
-        JobPlan plan = JobPlan.of(SIZE, Worker.class).servedBy(RendezvousHost.RANK0);
-        try (Job job = plan.prepare()) {
-            awaitJoined(job.start(0));
-            RankProcess survivor = job.start(1);
-            awaitJoined(survivor);
+        RendezvousHost server = RendezvousHost.RANK0;
+        try (ServerLog log = ServerLog.open();
+                Job job = plan(server).prepare()) {
+            startAndSeat(job, 0, server, log);
+            RankProcess survivor = startAndSeat(job, 1, server, log);
             job.rank(0).kill();
             job.awaitExits(job.othersThan(0), Losses.LIMIT);
             // Hosts are told when all have met; until then the address is all that is known.
@@ -135,11 +137,24 @@ class StartIT {
         }
     }
 
-    /// The thread that talks to the server is there as soon as the server has admitted the rank.
-    private static void awaitJoined(RankProcess rank) {
-        rank.awaitLine("begun");
-        await().atMost(Job.PATIENCE)
-                .until(() -> Processes.hasThread(rank.pid(), "hvd-rendezvous-"));
+    /// One whose server tells, in whichever process it is, who has come.
+    private static JobPlan plan(RendezvousHost server) {
+        return JobPlan.of(SIZE, Worker.class)
+                .servedBy(server)
+                .with(RuntimeOptions.LOG_LEVEL, "debug");
+    }
+
+    /// Starts a rank and waits for the server's word that it has come: the rank's own could be on its
+    /// way still when it is killed.
+    private static RankProcess startAndSeat(
+            Job job, int rank, RendezvousHost server, ServerLog log) throws IOException {
+        RankProcess started = job.start(rank);
+        String words = "rank %d of %d has come".formatted(rank, SIZE);
+        switch (server) {
+            case LAUNCHER -> log.awaitWords(words);
+            case RANK0 -> job.rank(0).awaitWords(words);
+        }
+        return started;
     }
 
     private static void assertOthersName(Job job, int victim) {

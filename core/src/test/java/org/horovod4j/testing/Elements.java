@@ -5,75 +5,109 @@ import org.horovod4j.Tensor;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 
-/// The elements of a tensor as numbers, one at a time: slow, but plain to see.
+/// The elements of a tensor as numbers, in a copy of its bytes.
+///
+/// The copy is a Java array because reading single elements of segments gets slow, tenfold and more,
+/// once a JVM has seen segments of every kind, as it has after a few tests.
 final class Elements {
-    private Elements() {}
+    private static final VarHandle SHORTS = view(short[].class);
+    private static final VarHandle INTS = view(int[].class);
+    private static final VarHandle LONGS = view(long[].class);
+    private static final VarHandle FLOATS = view(float[].class);
+    private static final VarHandle DOUBLES = view(double[].class);
+
+    private final Tensor tensor;
+    private final DataType type;
+    private final byte[] bytes;
+
+    private Elements(Tensor tensor, byte[] bytes) {
+        this.tensor = tensor;
+        this.type = tensor.dataType();
+        this.bytes = bytes;
+    }
+
+    private static VarHandle view(Class<?> arrayType) {
+        return MethodHandles.byteArrayViewVarHandle(arrayType, ByteOrder.nativeOrder());
+    }
+
+    /// The elements that `tensor` has now.
+    static Elements of(Tensor tensor) {
+        return new Elements(tensor, tensor.segment().toArray(ValueLayout.JAVA_BYTE));
+    }
+
+    /// Zeros, to become those of `tensor`.
+    static Elements zerosFor(Tensor tensor) {
+        return new Elements(tensor, new byte[Math.toIntExact(tensor.byteSize())]);
+    }
+
+    /// Gives the tensor these elements.
+    Tensor store() {
+        tensor.segment().copyFrom(MemorySegment.ofArray(bytes));
+        return tensor;
+    }
+
+    int count() {
+        return bytes.length / type.byteSize();
+    }
 
     /// The value of an integer or `bool` element.
-    static long integer(Tensor tensor, long index) {
-        MemorySegment memory = tensor.segment();
-        long at = index * tensor.dataType().byteSize();
-        return switch (tensor.dataType()) {
-            case UINT8 -> Byte.toUnsignedLong(memory.get(ValueLayout.JAVA_BYTE, at));
-            case INT8 -> memory.get(ValueLayout.JAVA_BYTE, at);
-            case BOOL -> memory.get(ValueLayout.JAVA_BYTE, at) == 0 ? 0 : 1;
-            case UINT16 -> Short.toUnsignedLong(memory.get(ValueLayout.JAVA_SHORT_UNALIGNED, at));
-            case INT16 -> memory.get(ValueLayout.JAVA_SHORT_UNALIGNED, at);
-            case INT32 -> memory.get(ValueLayout.JAVA_INT_UNALIGNED, at);
-            case INT64 -> memory.get(ValueLayout.JAVA_LONG_UNALIGNED, at);
+    long integer(int index) {
+        int at = index * type.byteSize();
+        return switch (type) {
+            case UINT8 -> Byte.toUnsignedLong(bytes[at]);
+            case INT8 -> bytes[at];
+            case BOOL -> bytes[at] == 0 ? 0 : 1;
+            case UINT16 -> Short.toUnsignedLong((short) SHORTS.get(bytes, at));
+            case INT16 -> (short) SHORTS.get(bytes, at);
+            case INT32 -> (int) INTS.get(bytes, at);
+            case INT64 -> (long) LONGS.get(bytes, at);
             case FLOAT16, BFLOAT16, FLOAT32, FLOAT64 ->
                     throw new IllegalArgumentException(tensor + " has no integers");
         };
     }
 
     /// The value of any element, as near as a `double` comes.
-    static double real(Tensor tensor, long index) {
-        MemorySegment memory = tensor.segment();
-        long at = index * tensor.dataType().byteSize();
-        return switch (tensor.dataType()) {
-            case FLOAT16 -> Float.float16ToFloat(memory.get(ValueLayout.JAVA_SHORT_UNALIGNED, at));
-            case BFLOAT16 ->
-                    Float.intBitsToFloat(memory.get(ValueLayout.JAVA_SHORT_UNALIGNED, at) << 16);
-            case FLOAT32 -> memory.get(ValueLayout.JAVA_FLOAT_UNALIGNED, at);
-            case FLOAT64 -> memory.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, at);
-            case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL -> integer(tensor, index);
+    double real(int index) {
+        int at = index * type.byteSize();
+        return switch (type) {
+            case FLOAT16 -> Float.float16ToFloat((short) SHORTS.get(bytes, at));
+            case BFLOAT16 -> Float.intBitsToFloat((short) SHORTS.get(bytes, at) << 16);
+            case FLOAT32 -> (float) FLOATS.get(bytes, at);
+            case FLOAT64 -> (double) DOUBLES.get(bytes, at);
+            case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL -> integer(index);
         };
     }
 
-    /// Stores the low bits of `value`, as integers wrap around.
-    static void set(Tensor tensor, long index, long value) {
-        MemorySegment memory = tensor.segment();
-        long at = index * tensor.dataType().byteSize();
-        switch (tensor.dataType()) {
-            case UINT8, INT8, BOOL -> memory.set(ValueLayout.JAVA_BYTE, at, (byte) value);
-            case UINT16, INT16 -> memory.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, (short) value);
-            case INT32 -> memory.set(ValueLayout.JAVA_INT_UNALIGNED, at, (int) value);
-            case INT64 -> memory.set(ValueLayout.JAVA_LONG_UNALIGNED, at, value);
-            case FLOAT16, BFLOAT16, FLOAT32, FLOAT64 -> set(tensor, index, (double) value);
+    /// Keeps the low bits of `value`, as integers wrap around.
+    void set(int index, long value) {
+        int at = index * type.byteSize();
+        switch (type) {
+            case UINT8, INT8, BOOL -> bytes[at] = (byte) value;
+            case UINT16, INT16 -> SHORTS.set(bytes, at, (short) value);
+            case INT32 -> INTS.set(bytes, at, (int) value);
+            case INT64 -> LONGS.set(bytes, at, value);
+            case FLOAT16, BFLOAT16, FLOAT32, FLOAT64 -> set(index, (double) value);
         }
     }
 
-    /// Stores `value`, rounded to the nearest that the type has.
-    static void set(Tensor tensor, long index, double value) {
-        MemorySegment memory = tensor.segment();
-        long at = index * tensor.dataType().byteSize();
-        switch (tensor.dataType()) {
-            case FLOAT16 ->
-                    memory.set(
-                            ValueLayout.JAVA_SHORT_UNALIGNED,
-                            at,
-                            Float.floatToFloat16((float) value));
-            case BFLOAT16 ->
-                    memory.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, bfloat16((float) value));
-            case FLOAT32 -> memory.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) value);
-            case FLOAT64 -> memory.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, value);
+    /// Keeps `value`, rounded to the nearest that the type has.
+    void set(int index, double value) {
+        int at = index * type.byteSize();
+        switch (type) {
+            case FLOAT16 -> SHORTS.set(bytes, at, Float.floatToFloat16((float) value));
+            case BFLOAT16 -> SHORTS.set(bytes, at, bfloat16((float) value));
+            case FLOAT32 -> FLOATS.set(bytes, at, (float) value);
+            case FLOAT64 -> DOUBLES.set(bytes, at, value);
             case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL ->
                     throw new IllegalArgumentException(tensor + " holds integers");
         }
     }
 
-    /// The upper half of a float's bits, rounded to even; callers have no NaN.
+    /// The upper half of a float's bits, rounded to even; of NaN, callers have the usual one alone.
     private static short bfloat16(float value) {
         int bits = Float.floatToRawIntBits(value);
         int roundUp = 0x7fff + (bits >>> 16 & 1);

@@ -16,21 +16,22 @@ public final class Reference {
 
     public static Tensor allreduce(List<Tensor> inputs, ReduceOp op, Scale scale) {
         Tensor first = inputs.getFirst();
-        Tensor output = Tensor.zeros(first.dataType(), first.shape());
-        for (long i = 0; i < first.elementCount(); i++) {
+        List<Elements> ranks = inputs.stream().map(Elements::of).toList();
+        Elements output = Elements.zerosFor(Tensor.zeros(first.dataType(), first.shape()));
+        for (int i = 0; i < output.count(); i++) {
             if (first.dataType().isFloatingPoint()) {
-                Elements.set(output, i, real(inputs, i, op, scale));
+                output.set(i, real(ranks, i, op, scale));
             } else {
-                Elements.set(output, i, integer(inputs, i, op, scale));
+                output.set(i, integer(first.dataType(), ranks, i, op, scale));
             }
         }
-        return output;
+        return output.store();
     }
 
-    private static double real(List<Tensor> inputs, long index, ReduceOp op, Scale scale) {
-        double result = Elements.real(inputs.getFirst(), index) * scale.prescale();
-        for (Tensor input : inputs.subList(1, inputs.size())) {
-            double value = Elements.real(input, index) * scale.prescale();
+    private static double real(List<Elements> ranks, int index, ReduceOp op, Scale scale) {
+        double result = ranks.getFirst().real(index) * scale.prescale();
+        for (int rank = 1; rank < ranks.size(); rank++) {
+            double value = ranks.get(rank).real(index) * scale.prescale();
             result =
                     switch (op) {
                         case SUM, AVERAGE -> result + value;
@@ -40,14 +41,14 @@ public final class Reference {
                         case ADASUM -> throw new IllegalArgumentException("not element by element");
                     };
         }
-        return (op == ReduceOp.AVERAGE ? result / inputs.size() : result) * scale.postscale();
+        return (op == ReduceOp.AVERAGE ? result / ranks.size() : result) * scale.postscale();
     }
 
-    private static long integer(List<Tensor> inputs, long index, ReduceOp op, Scale scale) {
-        DataType type = inputs.getFirst().dataType();
-        long result = scaled(type, Elements.integer(inputs.getFirst(), index), scale.prescale());
-        for (Tensor input : inputs.subList(1, inputs.size())) {
-            long value = scaled(type, Elements.integer(input, index), scale.prescale());
+    private static long integer(
+            DataType type, List<Elements> ranks, int index, ReduceOp op, Scale scale) {
+        long result = scaled(type, ranks.getFirst().integer(index), scale.prescale());
+        for (int rank = 1; rank < ranks.size(); rank++) {
+            long value = scaled(type, ranks.get(rank).integer(index), scale.prescale());
             result =
                     switch (op) {
                         case SUM, AVERAGE -> result + value;
@@ -60,7 +61,7 @@ public final class Reference {
         long wrapped = wrapped(type, result);
         return scaled(
                 type,
-                op == ReduceOp.AVERAGE ? wrapped / inputs.size() : wrapped,
+                op == ReduceOp.AVERAGE ? wrapped / ranks.size() : wrapped,
                 scale.postscale());
     }
 

@@ -31,19 +31,18 @@ public final class Samples {
     }
 
     public static Tensor of(DataType dataType, Shape shape, ReduceOp op, long seed) {
-        Tensor tensor = Tensor.zeros(dataType, shape);
+        Elements elements = Elements.zerosFor(Tensor.zeros(dataType, shape));
         SplittableRandom random = new SplittableRandom(seed);
-        for (long i = 0; i < tensor.elementCount(); i++) {
+        for (int i = 0; i < elements.count(); i++) {
             if (dataType.isFloatingPoint()) {
-                Elements.set(tensor, i, op == ReduceOp.PRODUCT ? factor(random) : addend(random));
+                elements.set(i, op == ReduceOp.PRODUCT ? factor(random) : addend(random));
             } else if (dataType == DataType.BOOL) {
-                Elements.set(tensor, i, random.nextInt(4) == 0 ? 0L : 1L);
+                elements.set(i, random.nextInt(4) == 0 ? 0L : 1L);
             } else {
-                Elements.set(
-                        tensor, i, random.nextBoolean() ? random.nextInt(9) : random.nextLong());
+                elements.set(i, random.nextBoolean() ? random.nextInt(9) : random.nextLong());
             }
         }
-        return tensor;
+        return elements.store();
     }
 
     /// Quarters, few enough that 128 of them add up exactly even in `bfloat16`.
@@ -59,20 +58,22 @@ public final class Samples {
     /// A tensor of any bits at all: floats of every magnitude, infinities and NaN.
     public static Tensor anyBits(DataType dataType, Shape shape, long seed) {
         Tensor tensor = Tensor.zeros(dataType, shape);
-        byte[] bits = new byte[Math.toIntExact(tensor.byteSize())];
-        new SplittableRandom(seed).nextBytes(bits);
-        tensor.segment().copyFrom(MemorySegment.ofArray(bits));
+        long longs = tensor.byteSize() / Long.BYTES + 1;
+        long[] bits = new SplittableRandom(seed).longs(longs).toArray();
+        MemorySegment.copy(
+                MemorySegment.ofArray(bits), 0, tensor.segment(), 0, tensor.byteSize());
         return tensor;
     }
 
     /// Overwrites each NaN of a tensor of floats with the same one.
     public static Tensor withOneNaN(Tensor tensor) {
-        for (long i = 0; i < tensor.elementCount(); i++) {
-            if (Double.isNaN(Elements.real(tensor, i))) {
-                Elements.set(tensor, i, Double.NaN);
+        Elements elements = Elements.of(tensor);
+        for (int i = 0; i < elements.count(); i++) {
+            if (Double.isNaN(elements.real(i))) {
+                elements.set(i, Double.NaN);
             }
         }
-        return tensor;
+        return elements.store();
     }
 
     /// A tensor with equal elements in native memory.

@@ -18,7 +18,7 @@ public final class TensorAssert extends AbstractAssert<TensorAssert, Tensor> {
         isLike(expected);
         long difference = actual.segment().mismatch(expected.segment());
         if (difference >= 0) {
-            fail(expected, difference / actual.dataType().byteSize());
+            fail(expected, Math.toIntExact(difference / actual.dataType().byteSize()));
         }
         return this;
     }
@@ -26,8 +26,10 @@ public final class TensorAssert extends AbstractAssert<TensorAssert, Tensor> {
     /// Type and shape are those of `expected`, elements differ from it by at most `tolerance`.
     public TensorAssert isWithin(double tolerance, Tensor expected) {
         isLike(expected);
-        for (long i = 0; i < actual.elementCount(); i++) {
-            double distance = Elements.real(actual, i) - Elements.real(expected, i);
+        Elements found = Elements.of(actual);
+        Elements wanted = Elements.of(expected);
+        for (int i = 0; i < found.count(); i++) {
+            double distance = found.real(i) - wanted.real(i);
             if (!(Math.abs(distance) <= tolerance)) {
                 fail(expected, i);
             }
@@ -41,9 +43,12 @@ public final class TensorAssert extends AbstractAssert<TensorAssert, Tensor> {
         }
     }
 
-    private void fail(Tensor expected, long element) {
+    private void fail(Tensor expected, int element) {
         failWithMessage(
                 "expected element %d of %s to be %s but it was %s",
-                element, actual, Elements.real(expected, element), Elements.real(actual, element));
+                element,
+                actual,
+                Elements.of(expected).real(element),
+                Elements.of(actual).real(element));
     }
 }

@@ -1,13 +1,13 @@
 package org.horovod4j.benchmarks.runtime;
 
-import org.horovod4j.benchmarks.report.Machine;
+import org.horovod4j.benchmarks.report.Publication;
 import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.benchmarks.report.Spread;
 import org.horovod4j.benchmarks.report.Table;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 
 /// Turns the lines of all variants and rounds into a report: prints it, and writes it as Markdown.
 /// Arguments: RESULTS MARKDOWN.
@@ -15,16 +15,13 @@ public final class RuntimeReport {
     private RuntimeReport() {}
 
     public static void main(String[] arguments) throws IOException {
-        if (arguments.length != 2) {
-            throw new IllegalArgumentException(
-                    "arguments are RESULTS MARKDOWN, found " + List.of(arguments));
-        }
-        String report = render(Result.readAll(Path.of(arguments[0])), Machine.describe());
-        System.out.println(report);
-        Files.writeString(Path.of(arguments[1]), report);
+        Spread question = SilentTimeline.time();
+        Publication.publish(
+                (results, machine) -> render(results, machine, question), arguments);
     }
 
-    static String render(List<Result> results, String machine) {
+    /// @param question what it takes, in nanoseconds, to ask a timeline that is off whether it is on
+    static String render(List<Result> results, String machine, Spread question) {
         Trials trials = new Trials(results);
         return """
         # A training step through the runtime
@@ -35,15 +32,16 @@ public final class RuntimeReport {
         - `openmpi ÷ this`: above 1, this row was faster than Open MPI on one flat buffer.
         - `÷ flat`: what the runtime makes of the raw collective, which is one allreduce of one \
         tensor of the same bytes in the same memory. The aim for ResNet-50 is at most 1.15.
-        - `÷ plain`: what the setting after the plus costs.
+        - `÷ plain`: what the setting after the plus costs; for `autotune`, 1 or less is what it is for.
         - `÷ np %d`: what more processes on the same cores cost.
 
-        %s%s"""
+        %s%s%s"""
                 .formatted(
                         machine,
                         trials.fewestProcesses(),
                         StepTable.of(trials).toMarkdown(),
-                        OverlapTable.of(trials).map(RuntimeReport::overlap).orElse(""));
+                        OverlapTable.of(trials).map(RuntimeReport::overlap).orElse(""),
+                        silentTimeline(question));
     }
 
     private static String overlap(Table table) {
@@ -57,5 +55,19 @@ public final class RuntimeReport {
 
         %s"""
                 .formatted(table.toMarkdown());
+    }
+
+    private static String silentTimeline(Spread question) {
+        return """
+
+        ## A timeline that is off
+
+        Every step above has it. Twice for each operation, at most, the runtime asks whether it is on, \
+        which takes %s ns (measured alone, in one thread).
+
+        %s"""
+                .formatted(
+                        String.format(Locale.ROOT, "%.2f", question.median()),
+                        SilentTimeline.table(question).toMarkdown());
     }
 }

@@ -2,10 +2,11 @@
 /// beyond the bytes.
 ///
 /// Start with [RuntimeBenchmark] (what one rank does), then [Gradients] (a step), [StepTimer] (how
-/// it is timed) and [RuntimeReport] (how the rounds of all variants become one table). `runtime.sh`
-/// starts them all.
+/// it is timed) and [RuntimeReport] (how the rounds of all variants become one table). [TuningRun] comes
+/// before steps that are tuned. `runtime.sh` starts them all.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.report`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.report`,
+///   `org.horovod4j.runtime.timeline` (by [SilentTimeline] alone).
 /// - Used by: `runtime.sh`.
 /// - Invariant: a peer is timed as we are; `steps_mpi.c` is the twin of [StepTimer].
 @NullMarked

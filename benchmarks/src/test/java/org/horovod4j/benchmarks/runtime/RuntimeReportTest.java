@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.benchmarks.report.Spread;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -11,6 +12,9 @@ import java.util.Locale;
 import java.util.stream.Stream;
 
 class RuntimeReportTest {
+    /// Half a nanosecond.
+    private static final Spread QUESTION = new Spread(0.5, 0.5, 0.5);
+
     @Test
     void dividesEachVariantByWhatItIsMeasuredBy() {
         assertThat(
@@ -91,15 +95,28 @@ class RuntimeReportTest {
     void leavesOverlapOutWhereItWasNotMeasured() {
         assertThat(
                         RuntimeReport.render(
-                                List.of(Result.parse("flat-native@shm,2,4,1,1,1")), "a machine"))
+                                List.of(Result.parse("flat-native@shm,2,4,1,1,1")),
+                                "a machine",
+                                QUESTION))
                 .contains("a machine", "one tensor of 4 B")
                 .doesNotContain("hidden");
     }
 
     @Test
+    void saysWhatATimelineCostsThatIsOff() {
+        assertThat(
+                        RuntimeReport.render(
+                                List.of(Result.parse("flat-native@shm,2,4,1,1,1")), "", QUESTION))
+                .contains("takes 0.50 ns")
+                .containsPattern("161 tensors, 97.5 MiB \\| +322 \\| 0.16 µs")
+                .containsPattern("1000 tensors of 1 KiB \\| +2000 \\| 1.00 µs");
+        assertThat(SilentTimeline.time().median()).isPositive();
+    }
+
+    @Test
     void needsResults() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> RuntimeReport.render(List.of(), ""))
+                .isThrownBy(() -> RuntimeReport.render(List.of(), "", QUESTION))
                 .withMessageContaining("no results");
     }
 
@@ -113,7 +130,9 @@ class RuntimeReportTest {
 
     /// The rows of all tables, without rules and padding.
     private static List<String> rows(String... lines) {
-        return RuntimeReport.render(Stream.of(lines).map(Result::parse).toList(), "")
+        String report =
+                RuntimeReport.render(Stream.of(lines).map(Result::parse).toList(), "", QUESTION);
+        return report.substring(0, report.indexOf("## A timeline that is off"))
                 .lines()
                 .filter(line -> line.startsWith("| "))
                 .map(line -> line.substring(1, line.length() - 1).strip())

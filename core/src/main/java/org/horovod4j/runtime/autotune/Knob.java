@@ -1,5 +1,6 @@
 package org.horovod4j.runtime.autotune;
 
+import org.horovod4j.option.KnobOption;
 import org.horovod4j.spi.Tuning;
 
 import java.math.BigDecimal;
@@ -13,7 +14,7 @@ import java.util.stream.LongStream;
 /// magnitude, and people like round numbers. For most knobs 0 is special ("at once", "choose for me");
 /// it stands on the ladder where the value stands that it acts like.
 public enum Knob {
-    FUSION_THRESHOLD("HOROVOD_FUSION_THRESHOLD", 64 * Knob.KIB, 256 * Knob.MIB, 32 * Knob.KIB) {
+    FUSION_THRESHOLD(KnobOption.FUSION_THRESHOLD, 64 * Knob.KIB, 256 * Knob.MIB, 32 * Knob.KIB) {
         @Override
         long read(Tuning tuning) {
             return tuning.fusionThreshold();
@@ -21,17 +22,12 @@ public enum Knob {
 
         @Override
         Tuning turn(Tuning tuning, long value) {
-            return new Tuning(
-                    value,
-                    tuning.cycleTime(),
-                    tuning.roundBytes(),
-                    tuning.ringBytes(),
-                    tuning.streams());
+            return tuning.withFusionThreshold(value);
         }
     },
 
     /// In nanoseconds. What is shorter than some 25 microseconds nobody can tell from 0.
-    CYCLE_TIME("HOROVOD_CYCLE_TIME", 25_000, 6_400_000, 25_000) {
+    CYCLE_TIME(KnobOption.CYCLE_TIME, 25_000, 6_400_000, 25_000) {
         @Override
         long read(Tuning tuning) {
             return tuning.cycleTime().toNanos();
@@ -39,12 +35,7 @@ public enum Knob {
 
         @Override
         Tuning turn(Tuning tuning, long value) {
-            return new Tuning(
-                    tuning.fusionThreshold(),
-                    Duration.ofNanos(value),
-                    tuning.roundBytes(),
-                    tuning.ringBytes(),
-                    tuning.streams());
+            return tuning.withCycleTime(Duration.ofNanos(value));
         }
 
         @Override
@@ -69,7 +60,7 @@ public enum Knob {
     },
 
     ROUND_BYTES(
-            "HOROVOD_ROUND_BYTES",
+            KnobOption.ROUND_BYTES,
             Tuning.MIN_ROUND_BYTES,
             Tuning.MAX_ROUND_BYTES,
             Tuning.MIN_ROUND_BYTES / 2) {
@@ -80,17 +71,12 @@ public enum Knob {
 
         @Override
         Tuning turn(Tuning tuning, long value) {
-            return new Tuning(
-                    tuning.fusionThreshold(),
-                    tuning.cycleTime(),
-                    value,
-                    tuning.ringBytes(),
-                    tuning.streams());
+            return tuning.withRoundBytes(value);
         }
     },
 
     /// The cost model, which 0 asks, switches to the ring near half a mebibyte with a few hosts.
-    RING_BYTES("HOROVOD_RING_BYTES", 16 * Knob.KIB, 64 * Knob.MIB, 512 * Knob.KIB) {
+    RING_BYTES(KnobOption.RING_BYTES, 16 * Knob.KIB, 64 * Knob.MIB, 512 * Knob.KIB) {
         @Override
         long read(Tuning tuning) {
             return tuning.ringBytes();
@@ -98,12 +84,7 @@ public enum Knob {
 
         @Override
         Tuning turn(Tuning tuning, long value) {
-            return new Tuning(
-                    tuning.fusionThreshold(),
-                    tuning.cycleTime(),
-                    tuning.roundBytes(),
-                    value,
-                    tuning.streams());
+            return tuning.withRingBytes(value);
         }
 
         @Override
@@ -113,7 +94,7 @@ public enum Knob {
     },
 
     /// The transport, which 0 asks, opens four.
-    STREAMS("HOROVOD_TCP_STREAMS", 1, 16, 4) {
+    STREAMS(KnobOption.STREAMS, 1, 16, 4) {
         @Override
         long read(Tuning tuning) {
             return tuning.streams();
@@ -121,12 +102,7 @@ public enum Knob {
 
         @Override
         Tuning turn(Tuning tuning, long value) {
-            return new Tuning(
-                    tuning.fusionThreshold(),
-                    tuning.cycleTime(),
-                    tuning.roundBytes(),
-                    tuning.ringBytes(),
-                    Math.toIntExact(value));
+            return tuning.withStreams(Math.toIntExact(value));
         }
 
         @Override
@@ -144,16 +120,27 @@ public enum Knob {
     private static final long MIB = 1024 * KIB;
     private static final int NANO_DIGITS = 6;
 
-    private final String variable;
+    private final KnobOption option;
     private final long least;
     private final long most;
     private final long zeroActsLike;
 
-    Knob(String variable, long least, long most, long zeroActsLike) {
-        this.variable = variable;
+    Knob(KnobOption option, long least, long most, long zeroActsLike) {
+        this.option = option;
         this.least = least;
         this.most = most;
         this.zeroActsLike = zeroActsLike;
+    }
+
+    /// The knob that `option` sets.
+    public static Knob of(KnobOption option) {
+        return switch (option) {
+            case FUSION_THRESHOLD -> FUSION_THRESHOLD;
+            case CYCLE_TIME -> CYCLE_TIME;
+            case ROUND_BYTES -> ROUND_BYTES;
+            case RING_BYTES -> RING_BYTES;
+            case STREAMS -> STREAMS;
+        };
     }
 
     abstract long read(Tuning tuning);
@@ -172,9 +159,9 @@ public enum Knob {
         return Math.log((double) (value == 0 ? zeroActsLike : value));
     }
 
-    /// The option that fixes this knob.
-    public String variable() {
-        return variable;
+    /// What the option that fixes this knob is called in the environment.
+    String variable() {
+        return option.variable();
     }
 
     /// The header of its column in the log.

@@ -29,6 +29,7 @@ public final class HostMemory implements SharedMemory {
 
     private final Arena arena;
     private final Path folder;
+    private final Descriptors descriptors;
     private final SharedFile own;
 
     /// What [#allocate] has made, by address.
@@ -44,9 +45,10 @@ public final class HostMemory implements SharedMemory {
     private List<MemorySegment> regions = List.of();
     private int index;
 
-    private HostMemory(Arena arena, Path folder, SharedFile own) {
+    private HostMemory(Arena arena, Path folder, Descriptors descriptors, SharedFile own) {
         this.arena = arena;
         this.folder = folder;
+        this.descriptors = descriptors;
         this.own = own;
     }
 
@@ -80,7 +82,9 @@ public final class HostMemory implements SharedMemory {
     private static HostMemory create(Path folder) throws IOException {
         Arena arena = Arena.ofShared();
         try {
-            return new HostMemory(arena, folder, SharedFile.create(folder, Region.BYTES, arena));
+            Descriptors descriptors = Descriptors.ofThisProcess();
+            SharedFile own = SharedFile.create(folder, Region.BYTES, arena, descriptors);
+            return new HostMemory(arena, folder, descriptors, own);
         } catch (IOException e) {
             arena.close();
             throw e;
@@ -134,7 +138,7 @@ public final class HostMemory implements SharedMemory {
     @Override
     public synchronized MemorySegment allocate(long byteSize) {
         try {
-            SharedFile file = SharedFile.create(folder, Math.max(byteSize, 1), arena);
+            SharedFile file = SharedFile.create(folder, Math.max(byteSize, 1), arena, descriptors);
             long address = file.memory().address();
             blocks.put(address, file);
             lowest = Math.min(lowest, address);

@@ -10,9 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
@@ -26,7 +24,6 @@ import java.util.concurrent.ThreadLocalRandom;
 /// the descriptor of its maker, `/proc/<pid>/fd/<n>`: when the last process ends, in whatever way, the
 /// memory is gone. Elsewhere the name stays until [#unlink].
 final class SharedFile implements AutoCloseable {
-    private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
     private static final FileAttribute<?> OWNER_ONLY =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
     private static final String PREFIX = "horovod4j-";
@@ -53,15 +50,17 @@ final class SharedFile implements AutoCloseable {
 
     /// Makes a file of `byteSize` zeros in `folder`, mapped for the life of `arena`.
     ///
+    /// @param descriptors where to find its number; the same for all files of one maker saves time
     /// @throws IOException when the folder cannot be written or has no room: pages are taken now, so
     ///     that no later access to them can fail
-    static SharedFile create(Path folder, long byteSize, Arena arena) throws IOException {
+    static SharedFile create(
+            Path folder, long byteSize, Arena arena, Descriptors descriptors) throws IOException {
         long number = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
         Path name = named(folder.toRealPath(), number);
-        boolean nameless = Files.isDirectory(DESCRIPTORS);
+        boolean nameless = descriptors.areListed();
         FileChannel channel = open(name, nameless ? NAMELESS : NAMED);
         try {
-            Path path = nameless ? descriptor(name) : name;
+            Path path = nameless ? opened(descriptors, name) : name;
             reserve(channel, byteSize);
             MemorySegment memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, byteSize, arena);
             return new SharedFile(path, name, channel, memory);
@@ -128,29 +127,10 @@ final class SharedFile implements AutoCloseable {
         unlink();
     }
 
-    private static Path descriptor(Path name) throws IOException {
-        Path deleted = Path.of(name + " (deleted)"); // as the kernel shows it
-        try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(DESCRIPTORS)) {
-            for (Path descriptor : descriptors) {
-                if (pointsTo(descriptor, deleted)) {
-                    return Path.of(
-                            "/proc",
-                            Long.toString(ProcessHandle.current().pid()),
-                            "fd",
-                            descriptor.getFileName().toString());
-                }
-            }
-        }
-        throw new NoSuchFileException(
-                name.toString(), null, "it has no descriptor in " + DESCRIPTORS);
-    }
-
-    private static boolean pointsTo(Path descriptor, Path target) throws IOException {
-        try {
-            return Files.readSymbolicLink(descriptor).equals(target);
-        } catch (NoSuchFileException e) {
-            return false; // another thread closed this descriptor in the meantime
-        }
+    private static Path opened(Descriptors descriptors, Path name) throws IOException {
+        int number = descriptors.find(Path.of(name + " (deleted)")); // as the kernel shows it
+        String process = Long.toString(ProcessHandle.current().pid());
+        return Path.of("/proc", process, "fd", Integer.toString(number));
     }
 
     private static void reserve(FileChannel channel, long byteSize) throws IOException {

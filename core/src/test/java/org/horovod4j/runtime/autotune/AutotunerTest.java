@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.LongFunction;
@@ -31,43 +32,51 @@ class AutotunerTest {
     private static final Space TWO_HOSTS = Space.of(8, 2, Set.of());
     private static final int SEEDS = 100;
 
+    /// How many of these may fall short: each comes from noisy samples.
+    private static final int MISSES = 5;
+
     private final List<String> lines = new ArrayList<>();
 
     @TempDir private Path folder;
 
     @Test
     void aHillIsClimbedWhereverItsTopIs() {
-        assertNearlyBest(95, 0.95, seed -> hill(ONE_HOST, seed));
+        assertNearlyBest(0.95, seed -> hill(ONE_HOST, seed));
     }
 
     @Test
     void aHillOverAllKnobsIsClimbedToo() {
-        assertNearlyBest(95, 0.9, seed -> hill(TWO_HOSTS, seed));
+        assertNearlyBest(0.9, seed -> hill(TWO_HOSTS, seed));
     }
 
     /// A neighbouring size of rounds, 7 % slower, is hard to tell from the best: less is asked here.
     @Test
     void aJobIsTunedDespiteSteepSlopes() {
-        assertNearlyBest(95, 0.9, seed -> Surface.job(ONE_HOST, new SplittableRandom(seed)));
+        assertNearlyBest(0.9, seed -> Surface.job(ONE_HOST, new SplittableRandom(seed)));
     }
 
-    /// How many of all seeds end with at least the share `least` of what is possible, and that none is slower than
+    /// Nearly all seeds end with at least the share `least` of what is possible, and none is slower than
     /// the defaults.
-    private void assertNearlyBest(int seeds, double least, LongFunction<Surface> surfaces) {
-        List<String> misses = new ArrayList<>();
-        for (long seed = 0; seed < SEEDS; seed++) {
-            Surface surface = surfaces.apply(seed);
-            Autotuner autotuner = tuned(surface, seed);
-            double reached = surface.at(autotuner.best());
-            assertThat(reached)
-                    .as("seed %d: %s", seed, autotuner.best())
-                    .isGreaterThanOrEqualTo(surface.at(DEFAULTS));
-            double share = reached / surface.highest();
-            if (share < least) {
-                misses.add("seed %d: %.3f".formatted(seed, share));
-            }
-        }
-        assertThat(misses).hasSizeLessThanOrEqualTo(SEEDS - seeds);
+    private static void assertNearlyBest(double least, LongFunction<Surface> surfaces) {
+        List<String> misses =
+                LongStream.range(0, SEEDS)
+                        .parallel()
+                        .mapToObj(seed -> miss(seed, least, surfaces.apply(seed)))
+                        .flatMap(Optional::stream)
+                        .toList();
+        assertThat(misses).hasSizeLessThanOrEqualTo(MISSES);
+    }
+
+    private static Optional<String> miss(long seed, double least, Surface surface) {
+        Tuning best = tuned(surface, seed).best();
+        double reached = surface.at(best);
+        assertThat(reached)
+                .as("seed %d: %s", seed, best)
+                .isGreaterThanOrEqualTo(surface.at(DEFAULTS));
+        double share = reached / surface.highest();
+        return share < least
+                ? Optional.of("seed %d: %.3f".formatted(seed, share))
+                : Optional.empty();
     }
 
     @Test
@@ -81,12 +90,13 @@ class AutotunerTest {
         assertDefaultsStay(seed -> Surface.hill(ONE_HOST, top, new SplittableRandom(seed)));
     }
 
-    private void assertDefaultsStay(LongFunction<Surface> surfaces) {
+    private static void assertDefaultsStay(LongFunction<Surface> surfaces) {
         long kept =
                 LongStream.range(0, SEEDS)
+                        .parallel()
                         .filter(seed -> tuned(surfaces.apply(seed), seed).best().equals(DEFAULTS))
                         .count();
-        assertThat(kept).isGreaterThanOrEqualTo(95);
+        assertThat(kept).isGreaterThanOrEqualTo(SEEDS - MISSES);
     }
 
     @Test
@@ -281,9 +291,9 @@ class AutotunerTest {
                 .hasMessageContaining("HOROVOD_AUTOTUNE_FILE");
     }
 
-    private Autotuner tuned(Surface surface, long seed) {
+    private static Autotuner tuned(Surface surface, long seed) {
         Autotuner autotuner =
-                new Autotuner(settings(null, null), DEFAULTS, surface.space(), lines::add, seed);
+                new Autotuner(settings(null, null), DEFAULTS, surface.space(), _ -> {}, seed);
         surface.train(autotuner, new SplittableRandom(seed), new ArrayList<>());
         return autotuner;
     }

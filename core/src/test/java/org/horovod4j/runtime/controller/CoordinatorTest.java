@@ -432,7 +432,7 @@ class CoordinatorTest {
     @Test
     void anotherTuningIsToldBeforeAnythingElse() {
         submit(0, sums("a"));
-        Tuning other = new Tuning(0, Tuning.DEFAULT.cycleTime(), Tuning.DEFAULT.roundBytes(), 0, 0);
+        Tuning other = Tuning.DEFAULT.withFusionThreshold(0);
         coordinator.retune(other);
         assertThat(coordinator.decisions())
                 .containsExactly(new ToRanks.Tune(other), new ToRanks.Unlocked(false));

@@ -15,6 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.IntStream;
 
 class HostMemoryTest {
     @TempDir private Path folder;
@@ -71,6 +72,22 @@ class HostMemoryTest {
             assertThat(found.byteSize()).isEqualTo(10);
             assertThat(found.get(ValueLayout.JAVA_BYTE, 9)).isEqualTo((byte) 9);
             assertThat(folder).isEmptyDirectory();
+        }
+    }
+
+    @Test
+    void thousandsOfBlocksAreAllFound() {
+        int count = 3_000;
+        try (Pair pair = Pair.in(folder)) {
+            List<MemorySegment> blocks =
+                    IntStream.range(0, count).mapToObj(i -> pair.first.allocate(8)).toList();
+            for (int i = 0; i < count; i++) {
+                blocks.get(i).set(ValueLayout.JAVA_INT, 0, i);
+            }
+            for (int i = 0; i < count; i++) {
+                MemorySegment found = pair.second.find(0, locate(pair.first, blocks.get(i)));
+                assertThat(found.get(ValueLayout.JAVA_INT, 0)).isEqualTo(i);
+            }
         }
     }
 

@@ -18,13 +18,15 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 
 class SharedFileTest {
+    private final Descriptors descriptors = Descriptors.ofThisProcess();
+
     @TempDir private Path folder;
 
     @Test
     @EnabledOnOs(OS.LINUX)
     void hasNoNameInItsFolderAndIsForItsOwnerAlone() throws IOException {
         try (Arena arena = Arena.ofShared();
-                SharedFile file = SharedFile.create(folder, 100, arena)) {
+                SharedFile file = SharedFile.create(folder, 100, arena, descriptors)) {
             assertThat(folder).isEmptyDirectory();
             assertThat(file.path()).startsWithRaw(Path.of("/proc"));
             assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file.path())))
@@ -35,7 +37,7 @@ class SharedFileTest {
     @Test
     void beginsWithZerosAndIsTheSameMemoryForAll() throws IOException {
         try (Arena arena = Arena.ofShared();
-                SharedFile file = SharedFile.create(folder, 5_000, arena)) {
+                SharedFile file = SharedFile.create(folder, 5_000, arena, descriptors)) {
             assertThat(file.memory().toArray(ValueLayout.JAVA_BYTE)).isEqualTo(new byte[5_000]);
             MemorySegment seen = SharedFile.map(file.path(), 5_000, arena);
             file.memory().set(ValueLayout.JAVA_BYTE, 4_999, (byte) 3);
@@ -46,8 +48,8 @@ class SharedFileTest {
     @Test
     void filesOfOneProcessFindEachOtherByNumber() throws IOException {
         try (Arena arena = Arena.ofShared();
-                SharedFile first = SharedFile.create(folder, 10, arena);
-                SharedFile second = SharedFile.create(folder, 20, arena)) {
+                SharedFile first = SharedFile.create(folder, 10, arena, descriptors);
+                SharedFile second = SharedFile.create(folder, 20, arena, descriptors)) {
             assertThat(SharedFile.sibling(first.path(), second.number())).isEqualTo(second.path());
             assertThat(SharedFile.sibling(second.path(), second.number())).isEqualTo(second.path());
         }
@@ -63,7 +65,7 @@ class SharedFileTest {
     void nothingIsLeftWhenItIsClosed() throws IOException {
         Path path;
         try (Arena arena = Arena.ofShared();
-                SharedFile file = SharedFile.create(folder, 10, arena)) {
+                SharedFile file = SharedFile.create(folder, 10, arena, descriptors)) {
             path = file.path();
         }
         assertThat(folder).isEmptyDirectory();
@@ -74,7 +76,7 @@ class SharedFileTest {
     @Test
     void aFileThatIsTooShortIsNotMapped() throws IOException {
         try (Arena arena = Arena.ofShared();
-                SharedFile file = SharedFile.create(folder, 10, arena)) {
+                SharedFile file = SharedFile.create(folder, 10, arena, descriptors)) {
             assertThatThrownBy(() -> SharedFile.map(file.path(), 11, arena))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("10 bytes instead of 11");
@@ -84,7 +86,7 @@ class SharedFileTest {
     @Test
     void aFolderThatIsNotThereIsAnError() {
         try (Arena arena = Arena.ofShared()) {
-            assertThatThrownBy(() -> SharedFile.create(folder.resolve("none"), 10, arena))
+            assertThatThrownBy(() -> SharedFile.create(folder.resolve("none"), 10, arena, descriptors))
                     .isInstanceOf(NoSuchFileException.class);
         }
     }

@@ -1,0 +1,65 @@
+package org.horovod4j.benchmarks.runtime;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+
+/// Makes steps until the autotuner has saved its result, for [RuntimeBenchmark] to start with: a search
+/// takes hundreds of steps, and none of them shows what comes after it.
+///
+/// Arguments: VARIANT WORKLOAD FILE, that is the [Variant], the [Workload], and the file that
+/// `HOROVOD_AUTOTUNE_FILE` names.
+public final class TuningRun {
+    private static final int ARGUMENTS = 3;
+
+    /// Several samples of the autotuner: it hears nothing of the steps in which ranks agree to go on.
+    private static final int BLOCK_STEPS = 100;
+
+    /// Some ten times what a search takes.
+    private static final int STEPS_MAX = 5_000;
+
+    private TuningRun() {}
+
+    public static void main(String[] arguments) {
+        if (arguments.length != ARGUMENTS) {
+            throw new IllegalArgumentException(
+                    "arguments are VARIANT WORKLOAD FILE, found " + List.of(arguments));
+        }
+        Variant variant = Variant.parse(arguments[0]);
+        Workload workload = Workload.valueOf(arguments[1].toUpperCase(Locale.ROOT));
+        Path file = Path.of(arguments[2]);
+
+        Hvd.init();
+        try {
+            Communicator comm = Hvd.communicator();
+            Gradients gradients =
+                    Gradients.allocate(comm, variant.placement(), workload.parameters());
+            int steps = 0;
+            while (!isSaved(comm, file)) {
+                if (steps >= STEPS_MAX) {
+                    throw new IllegalStateException(
+                            "after %d steps the autotuner has saved nothing to %s"
+                                    .formatted(steps, file));
+                }
+                for (int i = 0; i < BLOCK_STEPS; i++) {
+                    gradients.sumAsynchronously(() -> {});
+                }
+                steps += BLOCK_STEPS;
+            }
+        } finally {
+            Hvd.shutdown();
+        }
+    }
+
+    /// The same on all ranks, which may see the file one after the other.
+    private static boolean isSaved(Communicator comm, Path file) {
+        double[] saved = {Files.exists(file) ? 1 : 0};
+        comm.allreduce("saved", saved, ReduceOp.MIN);
+        return saved[0] == 1;
+    }
+}

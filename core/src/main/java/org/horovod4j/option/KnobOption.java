@@ -1,0 +1,32 @@
+package org.horovod4j.option;
+
+import java.util.Arrays;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/// The options that set a part of [org.horovod4j.spi.Tuning]: one that the user has set, the autotuner
+/// leaves alone.
+public enum KnobOption {
+    FUSION_THRESHOLD(RuntimeOptions.FUSION_THRESHOLD),
+    CYCLE_TIME(RuntimeOptions.CYCLE_TIME),
+    ROUND_BYTES(RuntimeOptions.ROUND_BYTES),
+    RING_BYTES(RuntimeOptions.RING_BYTES),
+    STREAMS(Options.TCP_STREAMS);
+
+    private final Option<?> option;
+
+    KnobOption(Option<?> option) {
+        this.option = option;
+    }
+
+    /// Those that the user has set.
+    static Set<KnobOption> setIn(Environment environment) {
+        return Arrays.stream(values())
+                .filter(knob -> environment.isSet(knob.option))
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    public String variable() {
+        return option.variable();
+    }
+}

@@ -1,0 +1,35 @@
+package org.horovod4j.runtime.autotune;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.option.KnobOption;
+import org.horovod4j.spi.Tuning;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.util.Arrays;
+
+class KnobTest {
+    @Test
+    void everyKnobIsThatOfOneOption() {
+        assertThat(Arrays.stream(KnobOption.values()).map(Knob::of))
+                .containsExactlyInAnyOrder(Knob.values());
+        assertThat(KnobOption.values())
+                .allSatisfy(
+                        option ->
+                                assertThat(Knob.of(option).variable())
+                                        .isEqualTo(option.variable()));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Knob.class)
+    void toTurnAKnobChangesNoOther(Knob knob) {
+        long value = knob.ladder().filter(each -> each != knob.read(Tuning.DEFAULT)).max().orElseThrow();
+        Tuning turned = knob.turn(Tuning.DEFAULT, value);
+        for (Knob each : Knob.values()) {
+            assertThat(each.read(turned)).isEqualTo(each == knob ? value : each.read(Tuning.DEFAULT));
+        }
+        assertThat(knob.turn(turned, knob.read(Tuning.DEFAULT))).isEqualTo(Tuning.DEFAULT);
+    }
+}
