@@ -16,6 +16,7 @@ import org.horovod4j.runtime.dispatch.Dispatcher;
 import org.horovod4j.runtime.queue.Entry;
 import org.horovod4j.runtime.stall.RankReport.OfSet;
 import org.horovod4j.runtime.stall.RankReport.Pending;
+import org.horovod4j.runtime.stall.RankReport.Progress;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Member;
@@ -33,6 +34,8 @@ import java.util.List;
 /// One process set on one of its ranks: a small world of its own, with its own memory, links, thread and
 /// numbers, so that nothing in it waits for another.
 final class SetRuntime {
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
     private final SetState state;
     private final Backend backend;
     private final CycleAgent agent;
@@ -147,14 +150,23 @@ final class SetRuntime {
         List<Pending> pending =
                 agent.pending().stream()
                         .sorted(Comparator.comparingLong(Entry::serial))
-                        .map(
-                                entry ->
-                                        new Pending(
-                                                entry.request().name(),
-                                                entry.toString(),
-                                                (now - entry.sinceNanos()) / 1_000_000))
+                        .map(entry -> pending(entry, now))
                         .toList();
-        return OfSet.of(set.id(), set.ranks(), agent.describe(), agent.isJoining(), pending);
+        Entry<Integer> joining = agent.joining();
+        return OfSet.of(
+                set.id(),
+                set.ranks(),
+                agent.describe(),
+                new Progress(state.completed(), state.idleNanos() / NANOS_PER_MILLI),
+                joining == null ? null : pending(joining, now),
+                pending);
+    }
+
+    private static Pending pending(Entry<?> entry, long now) {
+        return new Pending(
+                entry.request().name(),
+                entry.toString(),
+                (now - entry.sinceNanos()) / NANOS_PER_MILLI);
     }
 
     /// Lets all that is in flight fail, and returns when nothing runs any more.

@@ -167,9 +167,9 @@ public final class CycleAgent implements Entry.Owner {
         return queue.pending();
     }
 
-    /// Whether this rank has joined, and others have not.
-    public boolean isJoining() {
-        return queue.joining() != null;
+    /// The join that this rank waits in, or null when it has not joined.
+    public @Nullable Entry<Integer> joining() {
+        return queue.joining();
     }
 
     @Override
