@@ -17,6 +17,7 @@ import org.horovod4j.runtime.queue.Entry;
 import org.horovod4j.runtime.stall.RankReport.OfSet;
 import org.horovod4j.runtime.stall.RankReport.Pending;
 import org.horovod4j.runtime.stall.RankReport.Progress;
+import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Member;
@@ -78,8 +79,10 @@ final class SetRuntime {
         }
         state.complete(0);
         AllreduceSelector selector = new AllreduceSelector(costs, parts.allreduce());
+        ActivityLog activities = new ActivityLog(common.recorder());
         Backend backend =
-                new CpuBackend(near, new Across(topology, wire, selector), parts.kernels());
+                new CpuBackend(
+                        near, new Across(topology, wire, selector), parts.kernels(), activities);
         backend.tune(parts.settings().tuning());
         Coordinator coordinator =
                 rank == 0
@@ -87,7 +90,7 @@ final class SetRuntime {
                                 set.ranks(),
                                 rules(parts, backend),
                                 parts.settings().tuning(),
-                                reports(common.recorder()))
+                                reports(common.recorder(), set.id()))
                         : null;
         CycleAgent agent =
                 new CycleAgent(
@@ -105,6 +108,7 @@ final class SetRuntime {
                                 crowded,
                                 parts.settings().tuning(),
                                 common.recorder(),
+                                activities,
                                 parts.clock()),
                         common.tuner().watching(set, coordinator),
                         failure -> common.failures().explain(failure, set.ranks()));
@@ -124,10 +128,10 @@ final class SetRuntime {
                 backend::fusesFreely);
     }
 
-    private static Coordinator.Watcher reports(Recorder recorder) {
+    private static Coordinator.Watcher reports(Recorder recorder, int processSet) {
         return (tensor, from) -> {
             if (recorder.isOn()) {
-                recorder.reported(tensor, from);
+                recorder.reported(processSet, tensor, from);
             }
         };
     }

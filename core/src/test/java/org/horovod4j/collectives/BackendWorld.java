@@ -2,6 +2,7 @@ package org.horovod4j.collectives;
 
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.spi.Activities;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Member;
 import org.horovod4j.testing.Layout;
@@ -68,7 +69,8 @@ final class BackendWorld implements AutoCloseable {
                     new CpuBackend(
                             new Neighbourhood(site.memories.get(rank), patience),
                             new Across(topology, wire, selector),
-                            Kernels.best()));
+                            Kernels.best(),
+                            Activities.NONE));
         }
     }
 

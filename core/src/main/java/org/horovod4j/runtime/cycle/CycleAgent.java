@@ -44,6 +44,7 @@ public final class CycleAgent implements Entry.Owner {
     private final Conversation conversation;
     private final SetState state;
     private final Patience patience;
+    private final int processSet;
     private final Recorder recorder;
     private final Clock clock;
     private final Function<Throwable, HorovodException> explain;
@@ -68,6 +69,7 @@ public final class CycleAgent implements Entry.Owner {
             StepWatcher steps,
             Function<Throwable, HorovodException> explain) {
         this.state = parts.state();
+        this.processSet = parts.processSet();
         this.recorder = parts.recorder();
         this.clock = parts.clock();
         this.patience =
@@ -141,14 +143,14 @@ public final class CycleAgent implements Entry.Owner {
 
     private <T> Entry<T> entry(Request request, Operation<T> operation) {
         if (recorder.isOn()) {
-            recorder.submitted(request.name(), request.kind().name());
+            recorder.submitted(processSet, request.name(), request.kind().name());
         }
         return new Entry<>(request, operation, this);
     }
 
     private RuntimeException refused(Request request, RuntimeException reason) {
         if (recorder.isOn()) {
-            recorder.failed(request.name(), String.valueOf(reason.getMessage()));
+            recorder.failed(processSet, request.name(), String.valueOf(reason.getMessage()));
         }
         return reason;
     }
