@@ -30,7 +30,7 @@ public final class Sequel<S, T> implements Handle<T> {
     /// `first` is: a thread that wants the result anyway, rather than one that other operations
     /// wait for.
     public static <S, T> Handle<T> of(Handle<S> first, Function<? super S, ? extends T> finish) {
-        return new Sequel<>(first, result -> new Done<T>(finish.apply(result)));
+        return new Sequel<>(first, result -> done(finish.apply(result)));
     }
 
     /// The operation that `next` submits when `first` is done.
@@ -43,6 +43,11 @@ public final class Sequel<S, T> implements Handle<T> {
         Sequel<S, T> sequel = new Sequel<>(first, next);
         Thread.ofVirtual().name("hvd-sequel").start(sequel::follow);
         return sequel;
+    }
+
+    /// What is done already, for a chain that may need no further operation.
+    public static <T> Handle<T> done(T result) {
+        return new Done<>(result);
     }
 
     /// Whether both parts are done, with all that they write. May do the work that follows the first.

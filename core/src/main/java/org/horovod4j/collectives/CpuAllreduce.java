@@ -5,6 +5,8 @@ import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
 import org.horovod4j.collectives.algorithm.Operands;
 import org.horovod4j.collectives.algorithm.Reduction;
 import org.horovod4j.collectives.algorithm.StagedAllreduce;
+import org.horovod4j.spi.Activities;
+import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.Bundle;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Neighbourhood;
@@ -41,19 +43,26 @@ final class CpuAllreduce {
     private final Across across;
     private final CpuBarrier barrier;
     private final Scratch scratch;
+    private final Activities activities;
     private final OneRoundAllreduce oneRound;
     private final StagedAllreduce staged;
     private final InPlaceAllreduce inPlace;
     private final CommonMemory common;
 
-    CpuAllreduce(Neighbourhood near, Across across, CpuBarrier barrier, Scratch scratch) {
+    CpuAllreduce(
+            Neighbourhood near,
+            Across across,
+            CpuBarrier barrier,
+            Scratch scratch,
+            Activities activities) {
         this.near = near;
         this.across = across;
         this.barrier = barrier;
         this.scratch = scratch;
-        this.oneRound = new OneRoundAllreduce(near, scratch.notice());
-        this.staged = new StagedAllreduce(near);
-        this.inPlace = new InPlaceAllreduce(near);
+        this.activities = activities;
+        this.oneRound = new OneRoundAllreduce(near, scratch.notice(), activities);
+        this.staged = new StagedAllreduce(near, activities);
+        this.inPlace = new InPlaceAllreduce(near, activities);
         this.common = new CommonMemory(near);
     }
 
@@ -69,9 +78,15 @@ final class CpuAllreduce {
         } else if (across.isEverybody()) {
             overLinks(reduction, bundle);
         } else {
-            near.meet(stamp);
+            meet(stamp);
             stage(stamp, reduction, bundle);
         }
+    }
+
+    private void meet(long stamp) {
+        long since = activities.begin();
+        near.meet(stamp);
+        activities.end(Activity.WAIT_FOR_DATA, since);
     }
 
     /// Reduces through the stages, with the other hosts if there are any, after a meeting.
@@ -114,7 +129,7 @@ final class CpuAllreduce {
 
     private void large(long stamp, Reduction reduction, Bundle bundle) {
         common.post(bundle);
-        near.meet(stamp);
+        meet(stamp);
         MemorySegment @Nullable [][] tensors = common.find(bundle);
         if (tensors == null) {
             stage(stamp, reduction, bundle);
@@ -161,7 +176,9 @@ final class CpuAllreduce {
         for (long start = 0; start < bundle.elementCount(); start += pieceElements) {
             long elements = Math.min(pieceElements, bundle.elementCount() - start);
             reduction.prepare(output, start * byteSize, elements);
+            long since = activities.begin();
             reduce.accept(reduction.operands(output, start * byteSize, elements));
+            activities.end(Activity.TCP_ALLREDUCE, since);
         }
     }
 
@@ -173,11 +190,20 @@ final class CpuAllreduce {
         MemorySegment memory = scratch.piece(Math.min(bundle.byteSize(), pieceBytes()));
         for (long start = 0; start == 0 || start < count; start += pieceElements) {
             long elements = Math.min(pieceElements, count - start);
+            long since = activities.begin();
             bundle.pack(start, elements, memory, 0);
             reduction.prepare(memory, 0, elements);
+            since = activities.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
             reduce.accept(reduction.operands(memory, 0, elements));
+            since = activities.end(reducing(), since);
             bundle.unpack(memory, 0, start, elements);
+            activities.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
         }
+    }
+
+    /// What a rank that shares memory with nobody does with a copy: alone, or with others.
+    private Activity reducing() {
+        return across.isEmpty() ? Activity.SHM_ALLREDUCE : Activity.TCP_ALLREDUCE;
     }
 
     /// Long enough for every step of a ring, short enough for a copy to stay in a cache.

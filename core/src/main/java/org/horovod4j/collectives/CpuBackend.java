@@ -8,6 +8,7 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.Reduction;
 import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.spi.Activities;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Bundle;
 import org.horovod4j.spi.Tuning;
@@ -31,13 +32,15 @@ public final class CpuBackend implements Backend {
     private final CpuAlltoall alltoall;
     private final CpuBarrier barrier;
 
-    public CpuBackend(Neighbourhood near, Across across, Kernels kernels) {
+    /// @param activities is told what an allreduce or reducescatter spends its time on
+    public CpuBackend(
+            Neighbourhood near, Across across, Kernels kernels, Activities activities) {
         this.near = near;
         this.across = across;
         this.kernels = kernels;
         this.scratch = new Scratch(arena);
         this.barrier = new CpuBarrier(near, across);
-        this.allreduce = new CpuAllreduce(near, across, barrier, scratch);
+        this.allreduce = new CpuAllreduce(near, across, barrier, scratch, activities);
         this.reducescatter = new CpuReducescatter(near, allreduce);
         this.adasum = new CpuAdasum(near, across, kernels, scratch);
         this.allgather = new CpuAllgather(near, across);

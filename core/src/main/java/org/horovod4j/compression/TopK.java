@@ -6,6 +6,7 @@ import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Sequel;
 import org.horovod4j.Tensor;
+import org.horovod4j.sparse.Divisor;
 import org.horovod4j.sparse.Terms;
 
 import java.util.List;
@@ -101,18 +102,26 @@ public final class TopK implements Compressor {
                                 Tensor.of(sent),
                                 pick(corrected, sent).tensor()));
         return feedback.follow(
-                Sequel.of(
+                Sequel.chain(
                         gather,
                         gathered -> {
-                            long _ = terms.agree(name, gathered.get(0));
-                            int[] positions = gathered.get(1).toIntArray();
-                            sum(positions, new Reals(gathered.get(2)), new Reals(tensor));
-                            if (op == ReduceOp.AVERAGE) {
-                                divide(new Reals(tensor), communicator.size());
-                            }
-                            feedback.keep(corrected, sent);
-                            return tensor;
+                            int ranks = terms.agree(name, gathered.get(0)).ranks();
+                            return Sequel.of(
+                                    Divisor.of(communicator, name, op, ranks),
+                                    divisor -> {
+                                        add(gathered, divisor, new Reals(tensor));
+                                        feedback.keep(corrected, sent);
+                                        return tensor;
+                                    });
                         }));
+    }
+
+    /// Puts the sum of what all ranks sent, divided, in the place of `target`.
+    private static void add(List<Tensor> gathered, int divisor, Reals target) {
+        sum(gathered.get(1).toIntArray(), new Reals(gathered.get(2)), target);
+        if (divisor > 1) {
+            divide(target, divisor);
+        }
     }
 
     private static void checkReducible(String name, Tensor tensor, ReduceOp op) {

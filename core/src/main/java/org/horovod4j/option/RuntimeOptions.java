@@ -115,6 +115,15 @@ public final class RuntimeOptions {
                                     + " ever. Ignored, with a warning, when less than the time until the"
                                     + " warning.");
 
+    public static final Option<StateSignal> STATE_SIGNAL =
+            Option.choice("state-signal", StateSignal.class)
+                    .environment("HOROVOD_STATE_SIGNAL")
+                    .byDefault(StateSignal.URG)
+                    .in(OptionGroup.STALLS)
+                    .help(
+                            "The signal that makes a process write to its log what all ranks are doing:"
+                                    + " `kill -URG <pid>`; `none` leaves all signals alone.");
+
     public static final Option<Path> TIMELINE =
             Option.path("timeline-filename")
                     .environment("HOROVOD_TIMELINE")
@@ -232,6 +241,7 @@ public final class RuntimeOptions {
                     STALL_CHECK_DISABLE,
                     STALL_CHECK_TIME,
                     STALL_SHUTDOWN_TIME,
+                    STATE_SIGNAL,
                     TIMELINE,
                     TIMELINE_MARK_CYCLES,
                     TIMELINE_ALL_RANKS,

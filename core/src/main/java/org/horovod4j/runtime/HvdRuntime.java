@@ -7,6 +7,7 @@ import org.horovod4j.option.Environment;
 import org.horovod4j.option.KernelChoice;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.Rendezvous;
+import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
@@ -46,6 +47,7 @@ public final class HvdRuntime implements AutoCloseable {
 
     private final WorkerSettings settings;
     private final Kernels kernels;
+    private final StateOnSignal stateOnSignal;
     private volatile @Nullable RendezvousServer server;
     private int generation;
 
@@ -56,6 +58,7 @@ public final class HvdRuntime implements AutoCloseable {
         Log.configure(RuntimeSettings.log(options), options.find(Options.RANK).orElse(null));
         options.warnings().forEach(warning -> LOG.log(Level.WARNING, warning));
         this.settings = WorkerSettings.from(options);
+        this.stateOnSignal = new StateOnSignal(options.get(RuntimeOptions.STATE_SIGNAL));
         this.kernels =
                 settings.kernels() == KernelChoice.SCALAR ? Kernels.scalar() : Kernels.best();
     }
@@ -64,6 +67,7 @@ public final class HvdRuntime implements AutoCloseable {
     public Rank start() {
         Rendezvous rendezvous = settings.rendezvous();
         Rank rank = rendezvous == null ? alone() : together(rendezvous);
+        stateOnSignal.tellOf(rank);
         LOG.log(
                 Level.DEBUG,
                 () ->

@@ -7,7 +7,9 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.runtime.stall.RankReport;
+import org.horovod4j.runtime.stall.RankReport.Changes;
 import org.horovod4j.runtime.stall.RankReport.OfSet;
+import org.horovod4j.runtime.stall.RankReport.Pending;
 import org.horovod4j.spi.Member;
 import org.horovod4j.transport.SharedMemory;
 import org.jspecify.annotations.Nullable;
@@ -32,8 +34,23 @@ final class ProcessSets {
 
     private final TreeMap<Integer, Registered> sets = new TreeMap<>();
     private int channels;
-    private long changes;
+    private volatile Change change = new Change(0, null, 0);
     private @Nullable HorovodException closed;
+
+    /// The last change that this rank has come to.
+    ///
+    /// @param number counts changes from 1 on, the same on all ranks
+    /// @param what in words, until it is over; then null
+    private record Change(long number, @Nullable String what, long sinceNanos) {
+        Change over() {
+            return new Change(number, null, sinceNanos);
+        }
+
+        Changes report() {
+            long millis = (System.nanoTime() - sinceNanos) / 1_000_000;
+            return new Changes(number, what == null ? null : new Pending("", what, millis));
+        }
+    }
 
     /// Makes the communicator of a process set.
     interface Wiring {
@@ -81,7 +98,7 @@ final class ProcessSets {
                 said.add(runtime.report(set));
             }
         }
-        return new RankReport(System.nanoTime(), said);
+        return new RankReport(System.nanoTime(), said, change.report());
     }
 
     /// Makes process sets, the same on every rank, in one go.
@@ -91,19 +108,23 @@ final class ProcessSets {
     /// @throws IllegalArgumentException on every rank, when a set is not possible
     List<ProcessSet> add(List<List<Integer>> wanted) {
         synchronized (changing) {
-            // A set is a set, in whatever order a rank names its members.
-            agree(
-                    "making process sets",
-                    wanted.stream().map(ranks -> ranks.stream().sorted().toList()).toList());
-            List<List<Integer>> sorted = new ArrayList<>();
-            for (List<Integer> ranks : wanted) {
-                sorted.add(checked(ranks, sorted));
+            try {
+                // A set is a set, in whatever order a rank names its members.
+                agree(
+                        "making process sets",
+                        wanted.stream().map(ranks -> ranks.stream().sorted().toList()).toList());
+                List<List<Integer>> sorted = new ArrayList<>();
+                for (List<Integer> ranks : wanted) {
+                    sorted.add(checked(ranks, sorted));
+                }
+                List<ProcessSet> made = new ArrayList<>();
+                for (List<Integer> ranks : sorted) {
+                    made.add(make(ranks));
+                }
+                return made;
+            } finally {
+                change = change.over();
             }
-            List<ProcessSet> made = new ArrayList<>();
-            for (List<Integer> ranks : sorted) {
-                made.add(make(ranks));
-            }
-            return made;
         }
     }
 
@@ -112,29 +133,36 @@ final class ProcessSets {
     /// @return false, on every rank, for the set of all ranks and for one that is not there
     boolean remove(ProcessSet set) {
         synchronized (changing) {
-            agree("removing a process set", List.of(List.of(set.id())));
-            Registered known = removable(set);
-            if (known == null) {
-                return false;
-            }
-            SetRuntime runtime = known.runtime;
-            known.runtime = null;
-            if (runtime != null) {
-                runtime.stop(
-                        new ShutDownException(
-                                "process set %d of ranks %s was removed"
-                                        .formatted(set.id(), set.ranks())));
-                parts.state().forget(set.id(), runtime.state());
-            }
             try {
-                // Nobody may free memory that another rank still reads.
-                parts.control().gather(topic("removed"), new byte[0]);
-            } finally {
-                if (runtime != null) {
-                    runtime.close();
+                agree("removing a process set", List.of(List.of(set.id())));
+                Registered known = removable(set);
+                if (known != null) {
+                    end(known);
                 }
+                return known != null;
+            } finally {
+                change = change.over();
             }
-            return true;
+        }
+    }
+
+    private void end(Registered set) {
+        SetRuntime runtime = set.runtime;
+        set.runtime = null;
+        if (runtime != null) {
+            runtime.stop(
+                    new ShutDownException(
+                            "process set %d of ranks %s was removed"
+                                    .formatted(set.id(), set.ranks())));
+            parts.state().forget(set.id(), runtime.state());
+        }
+        try {
+            // Nobody may free memory that another rank still reads.
+            gather(topic("removed"), new byte[0]);
+        } finally {
+            if (runtime != null) {
+                runtime.close();
+            }
         }
     }
 
@@ -159,19 +187,15 @@ final class ProcessSets {
 
     /// Makes sure that all ranks want the same change.
     private void agree(String what, List<List<Integer>> mine) {
-        HorovodException reason;
-        synchronized (this) {
-            reason = closed;
-        }
+        HorovodException reason = closed();
         if (reason != null) {
             throw reason;
         }
-        changes++;
+        change =
+                new Change(
+                        change.number + 1, "%s %s".formatted(what, mine), System.nanoTime());
         List<String> said =
-                parts
-                        .control()
-                        .gather(topic("change"), new ObjectCodec().encode(List.of(what, mine)))
-                        .stream()
+                gather(topic("change"), new ObjectCodec().encode(List.of(what, mine))).stream()
                         .map(bytes -> String.valueOf(new ObjectCodec().decode(bytes)))
                         .toList();
         if (said.stream().distinct().count() > 1) {
@@ -188,8 +212,22 @@ final class ProcessSets {
         }
     }
 
+    private synchronized @Nullable HorovodException closed() {
+        return closed;
+    }
+
+    /// Waits for all ranks; when everything is stopped meanwhile, the reason for that ends the wait.
+    private List<byte[]> gather(String topic, byte[] mine) {
+        try {
+            return parts.control().gather(topic, mine);
+        } catch (ShutDownException e) {
+            HorovodException reason = closed();
+            throw reason == null ? e : reason;
+        }
+    }
+
     private String topic(String what) {
-        return "process sets %d: %s".formatted(changes, what);
+        return "process sets %d: %s".formatted(change.number, what);
     }
 
     private List<Integer> checked(List<Integer> ranks, List<List<Integer>> others) {
@@ -223,7 +261,7 @@ final class ProcessSets {
             try {
                 List<Member> members = members(ranks, addresses(channel, space.address()));
                 SharedMemory memory = space.meet(members, set.rank());
-                parts.control().gather("memory mapped of channel " + channel, new byte[0]);
+                gather("memory mapped of channel " + channel, new byte[0]);
                 space.met();
                 made.run(SetRuntime.start(common, set, channel, members, memory));
             } catch (RuntimeException | Error e) {
@@ -232,7 +270,7 @@ final class ProcessSets {
             }
         } else {
             addresses(channel, "");
-            parts.control().gather("memory mapped of channel " + channel, new byte[0]);
+            gather("memory mapped of channel " + channel, new byte[0]);
         }
         synchronized (this) {
             sets.put(set.id(), made);
@@ -249,10 +287,7 @@ final class ProcessSets {
     }
 
     private List<String> addresses(int channel, String mine) {
-        return parts
-                .control()
-                .gather("memory of channel " + channel, mine.getBytes(StandardCharsets.UTF_8))
-                .stream()
+        return gather("memory of channel " + channel, mine.getBytes(StandardCharsets.UTF_8)).stream()
                 .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
                 .toList();
     }

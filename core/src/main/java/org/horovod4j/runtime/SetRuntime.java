@@ -16,6 +16,8 @@ import org.horovod4j.runtime.dispatch.Dispatcher;
 import org.horovod4j.runtime.queue.Entry;
 import org.horovod4j.runtime.stall.RankReport.OfSet;
 import org.horovod4j.runtime.stall.RankReport.Pending;
+import org.horovod4j.runtime.stall.RankReport.Progress;
+import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Member;
@@ -33,6 +35,8 @@ import java.util.List;
 /// One process set on one of its ranks: a small world of its own, with its own memory, links, thread and
 /// numbers, so that nothing in it waits for another.
 final class SetRuntime {
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
     private final SetState state;
     private final Backend backend;
     private final CycleAgent agent;
@@ -75,8 +79,10 @@ final class SetRuntime {
         }
         state.complete(0);
         AllreduceSelector selector = new AllreduceSelector(costs, parts.allreduce());
+        ActivityLog activities = new ActivityLog(common.recorder());
         Backend backend =
-                new CpuBackend(near, new Across(topology, wire, selector), parts.kernels());
+                new CpuBackend(
+                        near, new Across(topology, wire, selector), parts.kernels(), activities);
         backend.tune(parts.settings().tuning());
         Coordinator coordinator =
                 rank == 0
@@ -84,7 +90,7 @@ final class SetRuntime {
                                 set.ranks(),
                                 rules(parts, backend),
                                 parts.settings().tuning(),
-                                reports(common.recorder()))
+                                reports(common.recorder(), set.id()))
                         : null;
         CycleAgent agent =
                 new CycleAgent(
@@ -102,6 +108,7 @@ final class SetRuntime {
                                 crowded,
                                 parts.settings().tuning(),
                                 common.recorder(),
+                                activities,
                                 parts.clock()),
                         common.tuner().watching(set, coordinator),
                         failure -> common.failures().explain(failure, set.ranks()));
@@ -121,10 +128,10 @@ final class SetRuntime {
                 backend::fusesFreely);
     }
 
-    private static Coordinator.Watcher reports(Recorder recorder) {
+    private static Coordinator.Watcher reports(Recorder recorder, int processSet) {
         return (tensor, from) -> {
             if (recorder.isOn()) {
-                recorder.reported(tensor, from);
+                recorder.reported(processSet, tensor, from);
             }
         };
     }
@@ -147,14 +154,23 @@ final class SetRuntime {
         List<Pending> pending =
                 agent.pending().stream()
                         .sorted(Comparator.comparingLong(Entry::serial))
-                        .map(
-                                entry ->
-                                        new Pending(
-                                                entry.request().name(),
-                                                entry.toString(),
-                                                (now - entry.sinceNanos()) / 1_000_000))
+                        .map(entry -> pending(entry, now))
                         .toList();
-        return OfSet.of(set.id(), set.ranks(), agent.describe(), agent.isJoining(), pending);
+        Entry<Integer> joining = agent.joining();
+        return OfSet.of(
+                set.id(),
+                set.ranks(),
+                agent.describe(),
+                new Progress(state.completed(), state.idleNanos() / NANOS_PER_MILLI),
+                joining == null ? null : pending(joining, now),
+                pending);
+    }
+
+    private static Pending pending(Entry<?> entry, long now) {
+        return new Pending(
+                entry.request().name(),
+                entry.toString(),
+                (now - entry.sinceNanos()) / NANOS_PER_MILLI);
     }
 
     /// Lets all that is in flight fail, and returns when nothing runs any more.

@@ -62,6 +62,7 @@ final class Surroundings {
     private void giveUp(String story) {
         failures.leave(story);
         processSets.stop(new HorovodException(story));
+        parts.control().stop(); // whoever makes or removes a process set waits there
     }
 
     ProcessSets processSets() {

@@ -57,10 +57,13 @@ public final class SparseAllreduce {
         return Sequel.chain(
                 communicator.allgatherAsync(name + ".terms", terms.with(mine.count())),
                 gathered -> {
-                    long total = terms.agree(name, gathered);
-                    return total > denseAbove * denseRows || total > MOST_ROWS
-                            ? reduceWhole(communicator, name, tensor, mine, op)
-                            : gatherRows(communicator, name, tensor, mine, op);
+                    Terms.Agreed agreed = terms.agree(name, gathered);
+                    if (agreed.rows() > denseAbove * denseRows || agreed.rows() > MOST_ROWS) {
+                        return reduceWhole(communicator, name, tensor, mine, op);
+                    }
+                    return Sequel.chain(
+                            Divisor.of(communicator, name, op, agreed.ranks()),
+                            divisor -> gatherRows(communicator, name, tensor, mine, divisor));
                 });
     }
 
@@ -98,7 +101,7 @@ public final class SparseAllreduce {
     }
 
     private Handle<SparseResult> gatherRows(
-            Communicator communicator, String name, SparseTensor like, Rows mine, ReduceOp op) {
+            Communicator communicator, String name, SparseTensor like, Rows mine, int divisor) {
         long denseRows = like.denseShape().dimension(0);
         // ranks may hold indices of different types: the shape, which they share, says what travels
         DataType wire = denseRows <= Integer.MAX_VALUE ? DataType.INT32 : DataType.INT64;
@@ -109,13 +112,13 @@ public final class SparseAllreduce {
                     Rows all = Rows.of(gathered.getFirst(), gathered.getLast());
                     Rows sums = rowSum.unique(all, denseRows);
                     Tensor values = sums.values();
-                    if (op == ReduceOp.AVERAGE) {
+                    if (divisor > 1) {
                         kernels.divide(
                                 values.dataType(),
                                 values.segment(),
                                 0,
                                 values.elementCount(),
-                                communicator.size());
+                                divisor);
                     }
                     Tensor unique = sums.indices(like.indices().dataType());
                     return new SparseResult.Rows(

@@ -38,14 +38,14 @@ public record Terms(Shape shape, ReduceOp op, double denseAbove) {
     /// Checks that every rank has these terms.
     ///
     /// @param gathered what [#with] gave on each rank
-    /// @return how many rows all ranks bring together
     /// @throws MismatchException on every rank, if any has others
-    public long agree(String name, Tensor gathered) {
+    public Agreed agree(String name, Tensor gathered) {
         long[] headers = gathered.toLongArray();
         int length = DIMENSIONS + shape.rank();
         Map<Terms, List<Integer>> holders = new LinkedHashMap<>();
         long rows = 0;
-        for (int rank = 0; rank * length < headers.length; rank++) {
+        int ranks = headers.length / length;
+        for (int rank = 0; rank < ranks; rank++) {
             rows += headers[rank * length + ROWS];
             Terms terms = read(headers, rank * length);
             holders.computeIfAbsent(terms, _ -> new ArrayList<>()).add(rank);
@@ -53,8 +53,14 @@ public record Terms(Shape shape, ReduceOp op, double denseAbove) {
         if (holders.size() > 1) {
             throw new MismatchException(disagreement(name, holders));
         }
-        return rows;
+        return new Agreed(rows, ranks);
     }
+
+    /// What all ranks know after they have gathered their terms.
+    ///
+    /// @param rows how many they bring together
+    /// @param ranks how many bring something: all but those that have joined
+    public record Agreed(long rows, int ranks) {}
 
     private Terms read(long[] headers, int at) {
         long[] dimensions = new long[shape.rank()];

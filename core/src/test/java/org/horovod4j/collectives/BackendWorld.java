@@ -2,6 +2,7 @@ package org.horovod4j.collectives;
 
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.spi.Activities;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.World.Transport;
@@ -48,7 +49,8 @@ final class BackendWorld implements AutoCloseable {
                     new CpuBackend(
                             new Neighbourhood(site.memory(rank), patience),
                             new Across(site.topology(rank), wire, selector),
-                            plan.kernels.apply(rank)));
+                            plan.kernels.apply(rank),
+                            Activities.NONE));
         }
     }
 

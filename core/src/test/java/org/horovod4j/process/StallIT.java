@@ -1,12 +1,15 @@
 package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -58,7 +61,7 @@ class StallIT {
                             "allreduce of 'weights'.* has waited for 2 s: submitted on rank 0, missing on ranks 1, 2")
                     .containsPattern("rank 1 has in flight allreduce of 'bias'")
                     .contains("rank 2 has nothing in flight: its program is doing something else")
-                    .contains("Let every rank submit the same operations");
+                    .contains("Let every rank make the same calls");
             assertThat(job.rank(1).output())
                     .containsPattern(
                             "allreduce of 'bias'.* has waited for 2 s: submitted on rank 1, missing on ranks 0, 2");
@@ -69,6 +72,97 @@ class StallIT {
                         .contains("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=6", "has waited for 6 s")
                         .contains("rank 2 has nothing in flight");
             }
+        }
+    }
+
+    /// Ranks 0 and 1 make a call that all ranks make together; rank 2 does something else until it is told.
+    static final class Caller {
+        private Caller() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            float[] values = new float[1_009];
+            for (int step = 0; step < 10; step++) {
+                Hvd.allreduce("values", values, ReduceOp.SUM);
+            }
+            System.out.println("ready");
+            if (Hvd.rank() == 2) {
+                Cue.await();
+            }
+            switch (args[0]) {
+                case "join" -> Told.of("stalled", Hvd::join);
+                case "make" -> Told.of("stalled", () -> Hvd.addProcessSet(0, 2));
+                default -> throw new IllegalArgumentException(args[0]);
+            }
+        }
+    }
+
+    @ParameterizedTest(name = "{0}, transport {1}")
+    @CsvSource(
+            delimiter = '|',
+            textBlock =
+                    """
+                    join | auto | join has waited for %d s, in which no rank did anything
+                    join | tcp  | join has waited for %d s, in which no rank did anything
+                    make | auto | making process sets [[0, 2]] has waited for %d s
+                    make | tcp  | making process sets [[0, 2]] has waited for %d s
+                    """)
+    void callsOfAllRanksAreWatchedLikeOperations(String call, String transport, String story)
+            throws IOException {
+        JobPlan plan =
+                JobPlan.of(3, Caller.class, call)
+                        .with(Options.TRANSPORT, transport)
+                        .with(RuntimeOptions.STALL_CHECK_TIME, "2")
+                        .with(RuntimeOptions.STALL_SHUTDOWN_TIME, "6");
+        try (Job job = plan.start()) {
+            job.awaitLine("ready");
+            job.awaitExits(job.othersThan(2), Duration.ofSeconds(45));
+            assertThat(job.rank(0).output())
+                    .contains(story.formatted(2), "called on ranks 0, 1, missing on rank 2")
+                    .contains("rank 2 has nothing in flight: its program is doing something else")
+                    .contains("Let every rank make the same calls");
+            job.rank(2).cue();
+            job.awaitExits(job.ranks(), Job.PATIENCE);
+            for (RankProcess rank : job.ranks()) {
+                assertThat(rank.told("stalled").message())
+                        .contains("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=6", story.formatted(6));
+            }
+        }
+    }
+
+    /// Rank 0 joins at once; the others train on for several times the warning time.
+    static final class LongTail {
+        private LongTail() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            float[] values = new float[1_009];
+            if (Hvd.rank() > 0) {
+                System.out.println("training");
+                while (!Cue.hasCome()) {
+                    Hvd.allreduce("values", values, ReduceOp.SUM);
+                }
+            }
+            Hvd.join();
+            System.out.println("done");
+        }
+    }
+
+    @Test
+    void aJoinWaitsInPeaceWhileOthersTrain() throws IOException {
+        JobPlan plan =
+                JobPlan.of(3, LongTail.class)
+                        .with(RuntimeOptions.STALL_CHECK_TIME, "1")
+                        .with(RuntimeOptions.STALL_SHUTDOWN_TIME, "2");
+        try (Job job = plan.start()) {
+            job.rank(1).awaitLine("training");
+            long begin = System.nanoTime();
+            await().pollInterval(Duration.ofMillis(100))
+                    .until(() -> System.nanoTime() - begin > Duration.ofSeconds(5).toNanos());
+            job.rank(1).cue();
+            job.rank(2).cue();
+            job.awaitSuccess();
+            assertThat(job.rank(0).output()).contains("done").doesNotContain("has waited");
         }
     }
 }

@@ -8,13 +8,20 @@ import static org.horovod4j.runtime.timeline.ReadTrace.number;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
+import org.horovod4j.DataType;
 import org.horovod4j.Hvd;
+import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.runtime.timeline.ReadTrace;
 import org.horovod4j.runtime.timeline.Timeline;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -181,6 +188,55 @@ class TimelineIT {
                 .mapToDouble(event -> number(event, "ts").doubleValue())
                 .findFirst()
                 .orElseThrow();
+    }
+
+    /// Sums tensors that are small, large, in shared memory and in another process set, under one name.
+    static final class Activities {
+        private Activities() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            ProcessSet pair = Hvd.addProcessSet(0, 1);
+            train("gradient");
+            Hvd.allreduce("large", new float[1 << 18], ReduceOp.SUM);
+            if (pair.isIncluded()) {
+                pair.communicator().allreduce("gradient", new float[3], ReduceOp.AVERAGE);
+            }
+            Tensor shared = Hvd.allocate(DataType.FLOAT32, Shape.of(1 << 16));
+            Hvd.allreduce("shared", shared, ReduceOp.SUM);
+            Hvd.shutdown();
+        }
+    }
+
+    /// Inside a host tensors are packed, awaited, reduced and unpacked; over links, exchanged.
+    @ParameterizedTest(name = "transport {0}: {1}")
+    @CsvSource({"auto, SHM_ALLREDUCE", "tcp, TCP_ALLREDUCE"})
+    void operationsShowWhatTheySpendTheirTimeOn(String transport, String reducing)
+            throws IOException {
+        JobPlan plan =
+                JobPlan.of(3, Activities.class)
+                        .with(Options.TRANSPORT, transport)
+                        .with(RuntimeOptions.TIMELINE, file("activities").toString())
+                        .with(RuntimeOptions.TIMELINE_ALL_RANKS, "1");
+        try (Job job = plan.start()) {
+            job.awaitSuccess();
+        }
+        ReadTrace merged = ReadTrace.of(file("activities"));
+        assertHasAll(3, merged, "gradient");
+        for (int rank = 0; rank < 3; rank++) {
+            ReadTrace own = ReadTrace.of(Timeline.fileOfRank(file("activities"), rank));
+            own.assertNested();
+            assertThat(own.on("process set 0", "X"))
+                    .contains(
+                            "ALLREDUCE",
+                            "MEMCPY_IN_FUSION_BUFFER",
+                            reducing,
+                            "MEMCPY_OUT_FUSION_BUFFER");
+            assertThat(own.on("gradient (process set 1)", "X"))
+                    .filteredOn("ALLREDUCE"::equals)
+                    .hasSize(rank < 2 ? 1 : 0);
+            assertThat(own.on("gradient", "X")).filteredOn("ALLREDUCE"::equals).hasSize(STEPS);
+        }
     }
 
     private static void assertHasAll(int ranks, ReadTrace merged, String tensor) {

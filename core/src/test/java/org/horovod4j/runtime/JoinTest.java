@@ -13,7 +13,10 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.ShutDownException;
+import org.horovod4j.SparseResult;
+import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
+import org.horovod4j.compression.TopK;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.Reference;
 import org.horovod4j.testing.Samples;
@@ -175,6 +178,54 @@ class JoinTest {
                 .isInstanceOf(MismatchException.class)
                 .hasMessageContaining("prescaled by 2.0");
         assertThat(comm.broadcast("sent", mine, 0).toIntArray()).containsExactly(0);
+    }
+
+    /// Made of gathered parts, each by a rule of its own: rows, a dense whole and the largest values.
+    @ParameterizedTest(name = "{0}: {1}")
+    @CsvSource({"all, 2", "live, 3"})
+    void sparseAndCompressedAveragesCountTheSameRanks(String counted, float average) {
+        World.of(3)
+                .with(Map.of("HOROVOD_JOIN_AVERAGE", counted))
+                .run(
+                        comm -> {
+                            TopK topK = TopK.ratio(0.5);
+                            if (comm.rank() != 1) {
+                                assertAverages(comm, topK, 2, average);
+                            }
+                            comm.join();
+                            assertAverages(comm, topK, 3, 3);
+                        });
+    }
+
+    private static void assertAverages(
+            Communicator comm, TopK topK, int bringing, float average) {
+        SparseTensor row = threes(Shape.of(9, 2), 4);
+        assertThat(comm.sparseAllreduce("rows", row, ReduceOp.AVERAGE))
+                .isInstanceOfSatisfying(
+                        SparseResult.Rows.class,
+                        rows ->
+                                assertThat(rows.rows().values().toFloatArray())
+                                        .containsExactly(average, average));
+        SparseTensor most = threes(Shape.of(2, 2), 0, 1);
+        assertThat(comm.sparseAllreduce("whole", most, ReduceOp.AVERAGE))
+                .isInstanceOfSatisfying(
+                        SparseResult.Dense.class,
+                        dense ->
+                                assertThat(dense.tensor().toFloatArray()).containsOnly(average));
+        topK.reset();
+        Tensor values = Tensor.of(new float[] {0, 3});
+        assertThat(comm.allreduce("largest", values, ReduceOp.AVERAGE, topK).toFloatArray())
+                .containsExactly(0, average);
+        Tensor sum = Tensor.of(new double[] {6});
+        comm.allreduce("sum", sum, ReduceOp.SUM, topK);
+        assertThat(sum.toDoubleArray()).containsExactly(6 * bringing);
+    }
+
+    private static SparseTensor threes(Shape dense, int... indices) {
+        float[] values = new float[indices.length * 2];
+        Arrays.fill(values, 3);
+        return new SparseTensor(
+                Tensor.of(indices), Tensor.of(values, indices.length, 2), dense);
     }
 
     @ParameterizedTest(name = "{0}: {1}")

@@ -1,5 +1,7 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.spi.Activities;
+import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.Bundle;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Region.Counter;
@@ -21,10 +23,12 @@ public final class InPlaceAllreduce {
     private static final long PIECE_BYTES = 16 * 1024;
 
     private final Neighbourhood near;
+    private final Activities activities;
     private final long[] offsets;
 
-    public InPlaceAllreduce(Neighbourhood near) {
+    public InPlaceAllreduce(Neighbourhood near, Activities activities) {
         this.near = near;
+        this.activities = activities;
         this.offsets = new long[near.size()];
     }
 
@@ -39,11 +43,14 @@ public final class InPlaceAllreduce {
             near.count(Counter.PACKED);
             near.awaitAll(Counter.PACKED, base + 1);
         }
+        long since = activities.begin();
         reducePart(reduction, bundle, tensors);
+        since = activities.end(Activity.SHM_ALLREDUCE, since);
         near.countTo(Counter.PACKED, base + 1);
         near.countTo(Counter.UNPACKED, base + 1);
         near.countTo(Counter.REDUCED, base + 1);
         near.awaitAll(Counter.REDUCED, base + 1);
+        activities.end(Activity.WAIT_FOR_DATA, since);
     }
 
     private void prepare(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {

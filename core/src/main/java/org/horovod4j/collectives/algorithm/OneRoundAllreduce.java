@@ -1,5 +1,7 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.spi.Activities;
+import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.Bundle;
 import org.horovod4j.transport.Neighbourhood;
 
@@ -22,12 +24,15 @@ public final class OneRoundAllreduce {
 
     private final Neighbourhood near;
     private final MemorySegment scratch;
+    private final Activities activities;
     private final MemorySegment[] sources;
     private final long[] offsets;
 
     /// @param scratch memory outside the heap of this rank's own, as large as a notice
-    public OneRoundAllreduce(Neighbourhood near, MemorySegment scratch) {
+    public OneRoundAllreduce(
+            Neighbourhood near, MemorySegment scratch, Activities activities) {
         this.near = near;
+        this.activities = activities;
         this.scratch = scratch;
         this.sources = new MemorySegment[near.size()];
         this.offsets = new long[near.size()];
@@ -44,12 +49,17 @@ public final class OneRoundAllreduce {
         long count = bundle.elementCount();
         MemorySegment mine = near.region(near.index());
         long payload = near.nextPayload();
+        long since = activities.begin();
         bundle.pack(0, count, mine, payload);
         reduction.prepare(mine, payload, count);
+        since = activities.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
         near.meet(stamp);
+        since = activities.end(Activity.WAIT_FOR_DATA, since);
         Arrays.fill(offsets, payload);
         reduction.fold(scratch, 0, sources, offsets, count);
         reduction.finish(scratch, 0, count);
+        since = activities.end(Activity.SHM_ALLREDUCE, since);
         bundle.unpack(scratch, 0, 0, count);
+        activities.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
     }
 }

@@ -1,5 +1,7 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.spi.Activities;
+import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.Bundle;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Neighbourhood;
@@ -27,6 +29,7 @@ import java.util.Arrays;
 public final class StagedAllreduce {
     private final Neighbourhood near;
     private final StagedRounds rounds;
+    private final Activities activities;
     private final MemorySegment[] sources;
     private final long[] offsets;
 
@@ -34,8 +37,9 @@ public final class StagedAllreduce {
     /// level-2 caches of today.
     private long nearRoundBytes = Tuning.DEFAULT.roundBytes();
 
-    public StagedAllreduce(Neighbourhood near) {
+    public StagedAllreduce(Neighbourhood near, Activities activities) {
         this.near = near;
+        this.activities = activities;
         this.rounds = new StagedRounds(near);
         this.sources = new MemorySegment[near.size()];
         this.offsets = new long[near.size()];
@@ -90,8 +94,10 @@ public final class StagedAllreduce {
         public void pack(long round, long stage) {
             MemorySegment mine = near.region(near.index());
             long elements = elements(round);
+            long since = activities.begin();
             bundle.pack(round * roundElements, elements, mine, stage);
             reduction.prepare(mine, stage, elements);
+            activities.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
         }
 
         @Override
@@ -99,7 +105,9 @@ public final class StagedAllreduce {
             if (near.index() >= owners) {
                 return;
             }
+            long since = activities.begin();
             near.awaitAll(Counter.PACKED, packed);
+            since = activities.end(Activity.WAIT_FOR_DATA, since);
             long elements = elements(round);
             long start = Parts.start(elements, near.index(), owners);
             long size = Parts.start(elements, near.index() + 1, owners) - start;
@@ -111,8 +119,11 @@ public final class StagedAllreduce {
             }
             if (between == null) {
                 reduction.finish(mine, offset, size);
+                activities.end(Activity.SHM_ALLREDUCE, since);
             } else {
+                since = activities.end(Activity.SHM_ALLREDUCE, since);
                 between.reduce(reduction.operands(mine, offset, size));
+                activities.end(Activity.TCP_ALLREDUCE, since);
             }
         }
 
@@ -121,7 +132,9 @@ public final class StagedAllreduce {
             long elements = elements(round);
             long first = round * roundElements;
             for (int owner = 0; owner < owners; owner++) {
+                long since = activities.begin();
                 near.await(owner, Counter.REDUCED, reduced);
+                since = activities.end(Activity.WAIT_FOR_DATA, since);
                 long start = Parts.start(elements, owner, owners);
                 long size = Parts.start(elements, owner + 1, owners) - start;
                 bundle.unpack(
@@ -129,6 +142,7 @@ public final class StagedAllreduce {
                         stage + start * reduction.byteSize(),
                         first + start,
                         size);
+                activities.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
             }
         }
 

@@ -16,6 +16,9 @@ public final class SetState implements Liveness {
     /// links, is operation 0.
     private volatile long completed = -1;
 
+    /// When that was, by [System#nanoTime]; published by the field above.
+    private long completedNanos = System.nanoTime();
+
     private volatile @Nullable HorovodException closed;
     private Runnable whileWaiting = () -> {};
 
@@ -34,12 +37,19 @@ public final class SetState implements Liveness {
 
     /// Notes that operation `number` is over on this rank.
     public void complete(long number) {
+        completedNanos = System.nanoTime();
         completed = number;
     }
 
     /// How many operations are over; -1 before the start is.
     public long completed() {
         return completed;
+    }
+
+    /// Nanoseconds since an operation was last over, or since the start.
+    public long idleNanos() {
+        long _ = completed; // read first, so that the time is at least that of this operation
+        return System.nanoTime() - completedNanos;
     }
 
     /// Makes whatever waits give up with `reason`: the process set is removed, or the rank leaves.

@@ -3,6 +3,7 @@ package org.horovod4j.runtime.cycle;
 import org.horovod4j.runtime.controller.Coordinator;
 import org.horovod4j.runtime.controller.SetState;
 import org.horovod4j.runtime.dispatch.Dispatcher;
+import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Tuning;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 /// @param crowded whether the host has more ranks than cores
 /// @param tuning to begin with
 /// @param recorder is told of everything
+/// @param activities is told by the backend what an operation spends its time on
 /// @param clock tells the time
 public record AgentParts(
         int processSet,
@@ -36,4 +38,5 @@ public record AgentParts(
         boolean crowded,
         Tuning tuning,
         Recorder recorder,
+        ActivityLog activities,
         Clock clock) {}

@@ -46,6 +46,7 @@ public final class CycleAgent implements Entry.Owner {
     private final Conversation conversation;
     private final SetState state;
     private final Patience patience;
+    private final int processSet;
     private final Recorder recorder;
     private final Clock clock;
     private final Function<Throwable, HorovodException> explain;
@@ -70,6 +71,7 @@ public final class CycleAgent implements Entry.Owner {
             StepWatcher steps,
             Function<Throwable, HorovodException> explain) {
         this.state = parts.state();
+        this.processSet = parts.processSet();
         this.recorder = parts.recorder();
         this.clock = parts.clock();
         this.queue = new TensorQueue(clock);
@@ -153,14 +155,14 @@ public final class CycleAgent implements Entry.Owner {
 
     private <T> Entry<T> entry(Request request, Operation<T> operation) {
         if (recorder.isOn()) {
-            recorder.submitted(request.name(), request.kind().name());
+            recorder.submitted(processSet, request.name(), request.kind().name());
         }
         return new Entry<>(request, operation, this);
     }
 
     private RuntimeException refused(Request request, RuntimeException reason) {
         if (recorder.isOn()) {
-            recorder.failed(request.name(), String.valueOf(reason.getMessage()));
+            recorder.failed(processSet, request.name(), String.valueOf(reason.getMessage()));
         }
         return reason;
     }
@@ -179,9 +181,9 @@ public final class CycleAgent implements Entry.Owner {
         return queue.pending();
     }
 
-    /// Whether this rank has joined, and others have not.
-    public boolean isJoining() {
-        return queue.joining() != null;
+    /// The join that this rank waits in, or null when it has not joined.
+    public @Nullable Entry<Integer> joining() {
+        return queue.joining();
     }
 
     @Override

@@ -13,6 +13,7 @@ import org.horovod4j.runtime.message.FromRank.Ask;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.message.ToRanks;
 import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Collective;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
@@ -21,6 +22,7 @@ import org.horovod4j.transport.Clock;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,12 +46,17 @@ final class Follower {
     private final Backend backend;
     private final Dispatcher dispatcher;
     private final Recorder recorder;
+    private final ActivityLog activities;
     private final Clock clock;
     private final Consumer<FromRank> coordinator;
     private final StepWatcher steps;
     private final RankCache cache = new RankCache();
     private final Map<Long, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);
     private final Completion completion = new Completion();
+
+    /// What recorders are told of the batches of a plan, each of which runs in every step.
+    private final Map<Batch, Collective> described = new IdentityHashMap<>();
+
     private Mode mode = Mode.NEGOTIATING;
     private @Nullable Plan plan;
     private boolean joinTold;
@@ -88,6 +95,7 @@ final class Follower {
         this.backend = parts.backend();
         this.dispatcher = parts.dispatcher();
         this.recorder = parts.recorder();
+        this.activities = parts.activities();
         this.clock = parts.clock();
         this.coordinator = coordinator;
         this.steps = steps;
@@ -239,7 +247,7 @@ final class Follower {
             }
         }
         if (recorder.isOn()) {
-            requests.forEach(request -> recorder.agreed(request.name()));
+            requests.forEach(request -> recorder.agreed(processSet, request.name()));
         }
         perform(batch, 0, run.divisor(), false);
         queue.release(batch, completion);
@@ -267,18 +275,29 @@ final class Follower {
     private void perform(Batch batch, long planNumber, int divisor, boolean locked) {
         long number = state.next();
         long stamp = (planNumber * PRIME + number) * PRIME;
-        Collective collective = recorder.isOn() ? describe(batch, locked) : null;
-        if (collective != null) {
-            recorder.began(collective);
+        if (recorder.isOn()) {
+            performRecorded(
+                    batch,
+                    stamp,
+                    divisor,
+                    locked
+                            ? described.computeIfAbsent(batch, each -> describe(each, true))
+                            : describe(batch, false));
+        } else {
+            dispatcher.run(batch, stamp, divisor);
         }
+        state.complete(number);
+    }
+
+    private void performRecorded(Batch batch, long stamp, int divisor, Collective collective) {
+        recorder.began(collective);
+        activities.open(collective);
         try {
             dispatcher.run(batch, stamp, divisor);
         } finally {
-            if (collective != null) {
-                recorder.ended(collective);
-            }
+            activities.close();
+            recorder.ended(collective);
         }
-        state.complete(number);
     }
 
     private Collective describe(Batch batch, boolean locked) {
@@ -297,7 +316,7 @@ final class Follower {
         Entry<?> entry = queue.find(name);
         countDecision();
         if (recorder.isOn()) {
-            recorder.failed(name, reason);
+            recorder.failed(processSet, name, reason);
         }
         if (entry != null) {
             queue.release(entry);
@@ -352,6 +371,7 @@ final class Follower {
         epoch++;
         mode = Mode.NEGOTIATING;
         plan = null;
+        described.clear();
         stopAfter = NEVER;
         joinTold = false;
         if (reset) {

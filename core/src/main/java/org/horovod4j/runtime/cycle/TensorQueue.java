@@ -176,6 +176,7 @@ final class TensorQueue {
         lock.lock();
         try {
             checkOpen();
+            last.submitted(submitted, segment);
             joining = last;
             if (plan != null) {
                 deviation = Deviation.WISH;

@@ -10,7 +10,8 @@ import java.util.List;
 ///
 /// @param nanoTime its clock, by which ranks on other hosts set theirs
 /// @param sets the process sets that it is in
-public record RankReport(long nanoTime, List<OfSet> sets) {
+/// @param changes how it makes and removes process sets
+public record RankReport(long nanoTime, List<OfSet> sets, Changes changes) {
     /// Names that fit into an answer; a rank with more in flight says so.
     private static final int MAX_PENDING = 1_000;
 
@@ -23,14 +24,16 @@ public record RankReport(long nanoTime, List<OfSet> sets) {
     /// @param id its number
     /// @param ranks its ranks, of the world
     /// @param doing in words
-    /// @param joined whether this rank has joined in it
+    /// @param progress how far it has come
+    /// @param join the join that this rank waits in, or null
     /// @param pending what is in flight, oldest first, as far as it fits
     /// @param more how many operations did not fit
     public record OfSet(
             int id,
             List<Integer> ranks,
             String doing,
-            boolean joined,
+            Progress progress,
+            @Nullable Pending join,
             List<Pending> pending,
             int more) {
         public OfSet {
@@ -40,9 +43,19 @@ public record RankReport(long nanoTime, List<OfSet> sets) {
 
         /// The same with as many operations as fit.
         public static OfSet of(
-                int id, List<Integer> ranks, String doing, boolean joined, List<Pending> all) {
+                int id,
+                List<Integer> ranks,
+                String doing,
+                Progress progress,
+                @Nullable Pending join,
+                List<Pending> all) {
             int most = Math.min(all.size(), MAX_PENDING);
-            return new OfSet(id, ranks, doing, joined, all.subList(0, most), all.size() - most);
+            return new OfSet(
+                    id, ranks, doing, progress, join, all.subList(0, most), all.size() - most);
+        }
+
+        boolean joined() {
+            return join != null;
         }
 
         boolean has(String name) {
@@ -50,7 +63,19 @@ public record RankReport(long nanoTime, List<OfSet> sets) {
         }
     }
 
-    /// An operation in flight.
+    /// How far a process set has come on a rank.
+    ///
+    /// @param completed how many operations are over
+    /// @param idleMillis since the last of them was, or since the start
+    public record Progress(long completed, long idleMillis) {}
+
+    /// How far a rank has come with process sets, which all ranks make and remove together.
+    ///
+    /// @param begun how many changes it has begun
+    /// @param now the last of these while it is not over, or null
+    public record Changes(long begun, @Nullable Pending now) {}
+
+    /// Something in flight: an operation, or a call that all ranks make together.
     ///
     /// @param name of its tensor
     /// @param operation in words
@@ -84,5 +109,10 @@ public record RankReport(long nanoTime, List<OfSet> sets) {
     /// What it says of a process set, or null when it is not in it.
     @Nullable OfSet set(int id) {
         return sets.stream().filter(each -> each.id == id).findFirst().orElse(null);
+    }
+
+    /// Since an operation was last over in any process set.
+    long idleMillis() {
+        return sets.stream().mapToLong(set -> set.progress.idleMillis).min().orElse(Long.MAX_VALUE);
     }
 }

@@ -3,8 +3,6 @@ package org.horovod4j.runtime.stall;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.option.StallSettings;
-import org.horovod4j.runtime.stall.RankReport.OfSet;
-import org.horovod4j.runtime.stall.RankReport.Pending;
 import org.horovod4j.runtime.stall.StateReport.Stall;
 import org.horovod4j.spi.ControlPlane;
 
@@ -16,8 +14,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/// Warns of operations that have waited for long because some ranks have not submitted them, and ends the
-/// job when they wait for too long, if asked to.
+/// Warns of operations, joins and changes of process sets that have waited for long because some ranks have
+/// not come to them, and ends the job when they wait for too long, if asked to.
 ///
 /// The lowest rank that waits does the talking. It asks all ranks for their state over the control plane,
 /// which works on every transport and while programs hang.
@@ -74,42 +72,40 @@ public final class StallInspector implements AutoCloseable {
     ///
     /// @return milliseconds until there may be something to see again
     long inspect() {
-        long warnMillis = settings.warning().toMillis();
-        List<Aged> old = new ArrayList<>();
-        long next = warnMillis;
+        List<Wait> old = new ArrayList<>();
+        long next = settings.warning().toMillis();
         Set<String> present = new HashSet<>();
-        for (OfSet set : own.get().sets()) {
-            for (Pending pending : set.pending()) {
-                long due = nextDue(pending, set);
-                if (due <= 0) {
-                    old.add(new Aged(set, pending));
-                } else {
-                    next = Math.min(next, due);
-                }
-                present.add(key(set, pending));
+        for (Wait wait : Wait.of(own.get())) {
+            long due = nextDue(wait);
+            if (due <= 0) {
+                old.add(wait);
+            } else {
+                next = Math.min(next, due);
             }
+            present.add(wait.key());
         }
         warned.retainAll(present);
         if (!old.isEmpty() && !closed) {
             report(old);
-            next = Math.min(next, Math.max(1, shutdownMillis() / 4));
+            long shutdown = shutdownMillis();
+            next = shutdown == 0 ? next : Math.min(next, Math.max(1, shutdown / 4));
         }
         return Math.max(next, 1);
     }
 
-    /// When an operation is next to be looked at: at the warning time, and, once warned of, at the time of
-    /// the shutdown.
-    private long nextDue(Pending pending, OfSet set) {
-        boolean told = warned.contains(key(set, pending));
+    /// When a wait is next to be looked at: at the warning time, and, once warned of, at the time of the
+    /// shutdown.
+    private long nextDue(Wait wait) {
+        boolean told = warned.contains(wait.key());
         long limit = told ? shutdownMillis() : settings.warning().toMillis();
-        return limit == 0 ? settings.warning().toMillis() : limit - pending.millis();
+        return limit == 0 ? settings.warning().toMillis() : limit - wait.millis();
     }
 
     private long shutdownMillis() {
         return settings.shutdown().toMillis();
     }
 
-    private void report(List<Aged> old) {
+    private void report(List<Wait> old) {
         StateReport state;
         try {
             state = StateReport.ask(control);
@@ -119,19 +115,23 @@ public final class StallInspector implements AutoCloseable {
         }
         List<String> stories = new ArrayList<>();
         boolean over = false;
-        for (Aged aged : old) {
-            Stall stall = state.stall(aged.set, aged.pending.name());
-            boolean mine = !stall.having().isEmpty() && stall.having().getFirst() == rank;
-            if (!stall.lacking().isEmpty() && mine) {
-                stories.add(state.explain(aged.set, aged.pending, stall));
-                over |= shutdownMillis() > 0 && aged.pending.millis() >= shutdownMillis();
+        for (Wait wait : old) {
+            Stall stall = wait.stall(state, settings.warning().toMillis());
+            if (stall.lacking().isEmpty()) {
+                continue; // nobody is missing now; somebody may be at a later look
             }
-            warned.add(key(aged.set, aged.pending));
+            warned.add(wait.key());
+            if (!stall.having().isEmpty() && stall.having().getFirst() == rank) {
+                stories.add(wait.explain(state, stall));
+                over |= shutdownMillis() > 0 && wait.millis() >= shutdownMillis();
+            }
         }
-        if (stories.isEmpty() || closed) {
-            return;
+        if (!stories.isEmpty() && !closed) {
+            tell(String.join("\n", stories), over);
         }
-        String story = String.join("\n", stories);
+    }
+
+    private void tell(String story, boolean over) {
         if (over) {
             shutdown.accept(
                     """
@@ -142,14 +142,8 @@ public final class StallInspector implements AutoCloseable {
             warning.accept(
                     """
                     %s
-                    Let every rank submit the same operations; a branch that only some ranks take is the usual cause."""
+                    Let every rank make the same calls; a branch that only some ranks take is the usual cause."""
                             .formatted(story));
         }
     }
-
-    private static String key(OfSet set, Pending pending) {
-        return set.id() + " " + pending.name();
-    }
-
-    private record Aged(OfSet set, Pending pending) {}
 }

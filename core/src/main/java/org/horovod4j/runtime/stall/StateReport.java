@@ -26,19 +26,18 @@ public record StateReport(List<@Nullable RankReport> reports) {
         return new StateReport(reports);
     }
 
-    /// Who has submitted an operation and who has not.
+    /// Who has come to something and who has not.
     ///
-    /// @param name of its tensor
-    /// @param having ranks that have it in flight, ascending
-    /// @param lacking ranks that neither have it nor have joined, ascending
-    public record Stall(String name, List<Integer> having, List<Integer> lacking) {
+    /// @param having ranks that wait in it, ascending
+    /// @param lacking ranks that it waits for, ascending; none when there is no reason to worry
+    public record Stall(List<Integer> having, List<Integer> lacking) {
         public Stall {
             having = List.copyOf(having);
             lacking = List.copyOf(lacking);
         }
     }
 
-    /// How things stand with an operation of a process set.
+    /// How things stand with an operation of a process set. A rank that has joined cannot be missed.
     public Stall stall(OfSet set, String name) {
         List<Integer> having = new ArrayList<>();
         List<Integer> lacking = new ArrayList<>();
@@ -50,23 +49,48 @@ public record StateReport(List<@Nullable RankReport> reports) {
                 lacking.add(rank);
             }
         }
-        return new Stall(name, having, lacking);
+        return new Stall(having, lacking);
     }
 
-    /// One paragraph on a stalled operation: who lacks it, and what these do instead.
-    public String explain(OfSet set, Pending pending, Stall stall) {
-        StringBuilder text = new StringBuilder();
-        text.append(
-                "%s has waited for %d s: submitted on %s, missing on %s"
-                        .formatted(
-                                pending.operation(),
-                                pending.millis() / 1000,
-                                Disagreement.name(stall.having()),
-                                Disagreement.name(stall.lacking())));
-        for (int rank : stall.lacking()) {
-            text.append("\n  rank ").append(rank).append(' ').append(doing(rank, set.id()));
+    /// How things stand with a join. Ranks that have not joined are missed only when all of them have been
+    /// idle for so long: one with an operation in flight gets on, or has a story of its own to tell.
+    Stall joinStall(OfSet set, long idleMillis) {
+        List<Integer> having = new ArrayList<>();
+        List<Integer> lacking = new ArrayList<>();
+        boolean idle = true;
+        for (int rank : set.ranks()) {
+            OfSet other = of(rank, set.id());
+            if (other != null && other.joined()) {
+                having.add(rank);
+            } else {
+                lacking.add(rank);
+                idle &= isIdle(reports.get(rank), other, idleMillis);
+            }
         }
-        return text.toString();
+        return new Stall(having, idle ? lacking : List.of());
+    }
+
+    private static boolean isIdle(
+            @Nullable RankReport report, @Nullable OfSet set, long idleMillis) {
+        return report == null
+                || ((set == null || set.pending().isEmpty()) && report.idleMillis() >= idleMillis);
+    }
+
+    /// How things stand with the making or removing of process sets.
+    ///
+    /// @param number how many changes a rank has begun that has come to this one
+    Stall changeStall(long number) {
+        List<Integer> having = new ArrayList<>();
+        List<Integer> lacking = new ArrayList<>();
+        for (int rank = 0; rank < reports.size(); rank++) {
+            RankReport report = reports.get(rank);
+            if (report == null || report.changes().begun() < number) {
+                lacking.add(rank);
+            } else if (report.changes().begun() == number && report.changes().now() != null) {
+                having.add(rank);
+            }
+        }
+        return new Stall(having, lacking);
     }
 
     /// Everything, for people.
@@ -79,33 +103,70 @@ public record StateReport(List<@Nullable RankReport> reports) {
                 text.append("  gave no answer\n");
                 continue;
             }
-            for (OfSet set : report.sets()) {
-                text.append(
-                        "  process set %d, %s: %s%n"
-                                .formatted(set.id(), set.doing(), inFlight(set)));
-                for (Pending pending : set.pending()) {
-                    Stall stall = stall(set, pending.name());
-                    if (!stall.lacking().isEmpty()) {
-                        text.append(
-                                "    %s is missing on %s%n"
-                                        .formatted(
-                                                pending.operation(),
-                                                Disagreement.name(stall.lacking())));
-                    }
-                }
+            Pending change = report.changes().now();
+            if (change != null) {
+                text.append("  is ").append(change).append(missing(changeStall(report))).append("\n");
             }
+            report.sets().forEach(set -> describe(set, text));
         }
         return text.toString();
     }
 
-    private String doing(int rank, int processSet) {
-        OfSet set = of(rank, processSet);
-        return set == null ? "gave no answer" : inFlight(set);
+    private Stall changeStall(RankReport report) {
+        return changeStall(report.changes().begun());
+    }
+
+    private static String missing(Stall stall) {
+        return stall.lacking().isEmpty()
+                ? ""
+                : ", missing on " + Disagreement.name(stall.lacking());
+    }
+
+    private void describe(OfSet set, StringBuilder text) {
+        text.append(
+                "  process set %d, %s: %s%n".formatted(set.id(), set.doing(), inFlight(set)));
+        for (Pending pending : set.pending()) {
+            Stall stall = stall(set, pending.name());
+            if (!stall.lacking().isEmpty()) {
+                text.append(
+                        "    %s is missing on %s%n"
+                                .formatted(
+                                        pending.operation(), Disagreement.name(stall.lacking())));
+            }
+        }
+    }
+
+    /// What a rank does instead of what it is missed in.
+    ///
+    /// @param processSet where it is missed, which is looked at first
+    String doing(int rank, int processSet) {
+        RankReport report = reports.get(rank);
+        if (report == null) {
+            return "gave no answer";
+        }
+        Pending change = report.changes().now();
+        if (change != null) {
+            return "is " + change;
+        }
+        OfSet missed = report.set(processSet);
+        if (missed != null && isBusy(missed)) {
+            return inFlight(missed);
+        }
+        return report.sets().stream()
+                .filter(StateReport::isBusy)
+                .findFirst()
+                .map(set -> "%s, in process set %d".formatted(inFlight(set), set.id()))
+                .orElse("has nothing in flight: its program is doing something else");
+    }
+
+    private static boolean isBusy(OfSet set) {
+        return set.joined() || !set.pending().isEmpty();
     }
 
     private static String inFlight(OfSet set) {
-        if (set.joined()) {
-            return "has joined";
+        Pending join = set.join();
+        if (join != null) {
+            return "has joined (%.1f s)".formatted(join.millis() / 1000.0);
         }
         if (set.pending().isEmpty()) {
             return "has nothing in flight: its program is doing something else";

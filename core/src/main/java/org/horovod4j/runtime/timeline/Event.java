@@ -2,13 +2,13 @@ package org.horovod4j.runtime.timeline;
 
 /// What a [Recorder] was told, and when, on its way to the writer.
 sealed interface Event {
-    record Submitted(String tensor, String op, long nanos) implements Event {}
+    record Submitted(int processSet, String tensor, String op, long nanos) implements Event {}
 
-    record Reported(String tensor, int rank, long nanos) implements Event {}
+    record Reported(int processSet, String tensor, int rank, long nanos) implements Event {}
 
-    record Agreed(String tensor, long nanos) implements Event {}
+    record Agreed(int processSet, String tensor, long nanos) implements Event {}
 
-    record Failed(String tensor, String reason, long nanos) implements Event {}
+    record Failed(int processSet, String tensor, String reason, long nanos) implements Event {}
 
     record Began(Collective collective, long nanos) implements Event {}
 

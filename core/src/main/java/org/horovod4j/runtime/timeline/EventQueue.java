@@ -2,28 +2,43 @@ package org.horovod4j.runtime.timeline;
 
 import org.jspecify.annotations.Nullable;
 
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 
-/// Carries events from the threads that work to the one that writes, and never lets the former wait.
+/// A ring that carries events from the threads that work to the one that writes, and never lets the former
+/// wait. To offer an event costs one atomic step and one store.
 ///
 /// When it is full it shuts, and opens again once the writer has emptied it. So what is lost is lost in one
 /// stretch: if each free place were taken at once, nearly every operation would lack some event, and none
 /// could be shown whole.
 final class EventQueue {
-    private final Queue<Event> events = new ConcurrentLinkedQueue<>();
-    private final AtomicInteger size = new AtomicInteger();
+    /// How many events the writer takes before it tells that their places are free: each time it does, the
+    /// others have to fetch the number anew.
+    private static final int FREED_AT_ONCE = 256;
+
+    private final AtomicReferenceArray<@Nullable Event> places;
+    private final int mask;
     private final AtomicLong lost = new AtomicLong();
-    private final int capacity;
     private final Runnable halfFull;
+
+    /// How many events have been offered, and taken; a place is the number modulo the capacity.
+    private final AtomicLong offered = new AtomicLong();
+
+    private volatile long freed;
+
+    /// Of the writer alone, and ahead of `freed`.
+    private long taken;
 
     private volatile boolean shut;
 
+    /// @param capacity a power of two
     /// @param halfFull called by whoever fills the queue to the half, to hurry the writer
     EventQueue(int capacity, Runnable halfFull) {
-        this.capacity = capacity;
+        if (Integer.bitCount(capacity) != 1) {
+            throw new IllegalArgumentException("a power of two, not " + capacity);
+        }
+        this.places = new AtomicReferenceArray<>(capacity);
+        this.mask = capacity - 1;
         this.halfFull = halfFull;
     }
 
@@ -32,23 +47,33 @@ final class EventQueue {
             lost.incrementAndGet();
             return;
         }
-        int before = size.getAndIncrement();
-        if (before >= capacity) {
-            size.decrementAndGet();
+        long number = offered.get();
+        long before = number - freed;
+        while (before <= mask && !offered.compareAndSet(number, number + 1)) {
+            number = offered.get();
+            before = number - freed;
+        }
+        if (before > mask) {
             lost.incrementAndGet();
             shut = true;
             return;
         }
-        events.add(event);
-        if (before == capacity / 2) {
+        places.setRelease((int) number & mask, event);
+        if (before == (mask + 1) / 2) {
             halfFull.run();
         }
     }
 
+    /// The next event, or null when there is none yet. Called by the writer alone.
     @Nullable Event poll() {
-        Event event = events.poll();
+        int place = (int) taken & mask;
+        Event event = places.getAcquire(place);
         if (event != null) {
-            size.decrementAndGet();
+            places.setPlain(place, null); // published by the number below
+            taken++;
+        }
+        if (taken - freed >= FREED_AT_ONCE || event == null) {
+            freed = taken;
         }
         return event;
     }

@@ -19,10 +19,12 @@ final class JfrRecorder implements Recorder {
     private final NegotiationEvent negotiations = new NegotiationEvent();
     private final CycleEvent cycles = new CycleEvent();
 
-    private final Map<String, NegotiationEvent> waiting = new ConcurrentHashMap<>();
+    private final Map<Asked, NegotiationEvent> waiting = new ConcurrentHashMap<>();
 
     /// By process set: each runs one collective at a time.
     private final Map<Integer, CollectiveEvent> running = new ConcurrentHashMap<>();
+
+    private record Asked(int processSet, String tensor) {}
 
     JfrRecorder(int rank) {
         this.rank = rank;
@@ -34,28 +36,28 @@ final class JfrRecorder implements Recorder {
     }
 
     @Override
-    public void submitted(String tensor, String op) {
+    public void submitted(int processSet, String tensor, String op) {
         NegotiationEvent event = new NegotiationEvent();
         if (event.isEnabled()) {
             event.begin();
             event.rank = rank;
             event.tensor = tensor;
             event.op = op;
-            waiting.put(tensor, event);
+            waiting.put(new Asked(processSet, tensor), event);
         }
     }
 
     @Override
-    public void reported(String tensor, int rank) {}
+    public void reported(int processSet, String tensor, int rank) {}
 
     @Override
-    public void agreed(String tensor) {
-        commit(waiting.remove(tensor));
+    public void agreed(int processSet, String tensor) {
+        commit(waiting.remove(new Asked(processSet, tensor)));
     }
 
     @Override
-    public void failed(String tensor, String reason) {
-        NegotiationEvent event = waiting.remove(tensor);
+    public void failed(int processSet, String tensor, String reason) {
+        NegotiationEvent event = waiting.remove(new Asked(processSet, tensor));
         if (event != null) {
             event.error = reason;
             commit(event);
@@ -66,7 +68,7 @@ final class JfrRecorder implements Recorder {
     public void began(Collective collective) {
         if (!waiting.isEmpty()) {
             // Those of a locked plan, on which nobody had to agree.
-            collective.tensors().forEach(this::agreed);
+            collective.tensors().forEach(tensor -> agreed(collective.processSet(), tensor));
         }
         CollectiveEvent event = new CollectiveEvent();
         if (event.isEnabled()) {

@@ -1,5 +1,7 @@
 package org.horovod4j.runtime.timeline;
 
+import java.nio.charset.StandardCharsets;
+
 /// A JSON object while it is written.
 final class JsonText {
     private static final String HEX = "0123456789abcdef";
@@ -41,6 +43,11 @@ final class JsonText {
     @Override
     public String toString() {
         return text + "}";
+    }
+
+    /// The whole object as a file has it.
+    byte[] bytes() {
+        return toString().getBytes(StandardCharsets.UTF_8);
     }
 
     private void string(String value) {

@@ -1,6 +1,7 @@
 package org.horovod4j.runtime.timeline;
 
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 
 /// Times as traces write them, in microseconds, kept as a whole number of eighths.
 ///
@@ -12,6 +13,7 @@ final class Micros {
     private static final String[] FRACTIONS = {
         "", ".125", ".25", ".375", ".5", ".625", ".75", ".875"
     };
+    private static final byte[][] FRACTION_BYTES = bytes(FRACTIONS);
     private static final BigDecimal EIGHT = BigDecimal.valueOf(8);
 
     private Micros() {}
@@ -23,6 +25,19 @@ final class Micros {
     /// The text of a time that is not negative.
     static String text(long eighths) {
         return (eighths >> 3) + FRACTIONS[(int) (eighths & 7)];
+    }
+
+    /// Puts the same text behind another.
+    static void put(long eighths, ByteText target) {
+        target.put(eighths >> 3).put(FRACTION_BYTES[(int) (eighths & 7)]);
+    }
+
+    private static byte[][] bytes(String[] texts) {
+        byte[][] bytes = new byte[texts.length][];
+        for (int i = 0; i < texts.length; i++) {
+            bytes[i] = texts[i].getBytes(StandardCharsets.US_ASCII);
+        }
+        return bytes;
     }
 
     /// @throws NumberFormatException when `text` is no number

@@ -30,16 +30,16 @@ public interface Recorder {
     /// This rank has asked for `op` on `tensor`; the others may or may not have.
     ///
     /// @param op in capitals, as in `ALLREDUCE`
-    void submitted(String tensor, String op);
+    void submitted(int processSet, String tensor, String op);
 
     /// The request of `rank` has reached the coordinator, which alone says this.
-    void reported(String tensor, int rank);
+    void reported(int processSet, String tensor, int rank);
 
     /// All ranks want the same: the negotiation is over. Locked plans go without.
-    void agreed(String tensor);
+    void agreed(int processSet, String tensor);
 
     /// The negotiation ended with an error.
-    void failed(String tensor, String reason);
+    void failed(int processSet, String tensor, String reason);
 
     /// The operation runs from now on.
     void began(Collective collective);

@@ -21,7 +21,7 @@ final class Row {
         RUNNING
     }
 
-    private static final JsonText NOTHING_TO_ADD = new JsonText();
+    private static final byte[] UNFINISHED = new JsonText().put("unfinished", true).bytes();
 
     private final Trace trace;
     private final int number;
@@ -94,10 +94,10 @@ final class Row {
     }
 
     void close(long nanos) throws IOException {
-        close(nanos, NOTHING_TO_ADD);
+        close(nanos, Trace.NO_ARGUMENTS);
     }
 
-    void close(long nanos, JsonText arguments) throws IOException {
+    void close(long nanos, byte[] arguments) throws IOException {
         long endNanos = Math.max(nanos, beginNanos);
         if (inFile) {
             trace.end(number, endNanos, arguments);
@@ -107,7 +107,7 @@ final class Row {
         for (Event.Activity activity : activities) {
             long begin = Math.clamp(activity.beginNanos(), beginNanos, endNanos);
             long end = Math.clamp(activity.endNanos(), begin, endNanos);
-            trace.slice(number, activity.name(), begin, end, NOTHING_TO_ADD);
+            trace.slice(number, activity.name(), begin, end, Trace.NO_ARGUMENTS);
         }
         activities.clear();
         phase = Phase.IDLE;
@@ -143,7 +143,7 @@ final class Row {
     /// Ends what is open because the file ends.
     void cut(long nanos) throws IOException {
         if (phase != Phase.IDLE) {
-            close(nanos, new JsonText().put("unfinished", true));
+            close(nanos, UNFINISHED);
         }
     }
 }

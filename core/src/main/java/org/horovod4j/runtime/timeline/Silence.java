@@ -8,16 +8,16 @@ final class Silence implements Recorder {
     }
 
     @Override
-    public void submitted(String tensor, String op) {}
+    public void submitted(int processSet, String tensor, String op) {}
 
     @Override
-    public void reported(String tensor, int rank) {}
+    public void reported(int processSet, String tensor, int rank) {}
 
     @Override
-    public void agreed(String tensor) {}
+    public void agreed(int processSet, String tensor) {}
 
     @Override
-    public void failed(String tensor, String reason) {}
+    public void failed(int processSet, String tensor, String reason) {}
 
     @Override
     public void began(Collective collective) {}

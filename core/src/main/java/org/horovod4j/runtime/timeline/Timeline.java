@@ -101,23 +101,23 @@ public final class Timeline implements Recorder, AutoCloseable {
     }
 
     @Override
-    public void submitted(String tensor, String op) {
-        record(new Event.Submitted(tensor, op, System.nanoTime()));
+    public void submitted(int processSet, String tensor, String op) {
+        record(new Event.Submitted(processSet, tensor, op, System.nanoTime()));
     }
 
     @Override
-    public void reported(String tensor, int rank) {
-        record(new Event.Reported(tensor, rank, System.nanoTime()));
+    public void reported(int processSet, String tensor, int rank) {
+        record(new Event.Reported(processSet, tensor, rank, System.nanoTime()));
     }
 
     @Override
-    public void agreed(String tensor) {
-        record(new Event.Agreed(tensor, System.nanoTime()));
+    public void agreed(int processSet, String tensor) {
+        record(new Event.Agreed(processSet, tensor, System.nanoTime()));
     }
 
     @Override
-    public void failed(String tensor, String reason) {
-        record(new Event.Failed(tensor, reason, System.nanoTime()));
+    public void failed(int processSet, String tensor, String reason) {
+        record(new Event.Failed(processSet, tensor, reason, System.nanoTime()));
     }
 
     @Override

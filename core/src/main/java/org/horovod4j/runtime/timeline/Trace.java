@@ -1,6 +1,11 @@
 package org.horovod4j.runtime.timeline;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 
 /// Writes a [TraceFile] in the words of the trace event format: slices, ticks and marks on numbered rows.
 ///
@@ -10,10 +15,21 @@ final class Trace {
     /// The row of the file itself: what it holds, cycles, and what could not be recorded.
     static final int OWN_ROW = 1;
 
+    static final byte[] NO_ARGUMENTS = {};
+
     private static final String NAME = "name";
+    private static final byte[] DURATION = utf8(",\"dur\":");
+    private static final byte[] ARGUMENTS = utf8(",\"args\":");
+    private static final byte[] CLOSING = utf8("}");
 
     private final TraceFile file;
     private final TraceHeader header;
+
+    /// The beginnings of slices by name, of which there are few: operations, activities, ranks.
+    private final Map<String, byte[]> openings = new HashMap<>();
+
+    /// The middles of slices by row.
+    private final List<byte[]> places = new ArrayList<>();
 
     Trace(TraceFile file, TraceHeader header) {
         this.file = file;
@@ -38,12 +54,43 @@ final class Trace {
     }
 
     /// A slice of which both ends are known.
-    void slice(int row, String name, long beginNanos, long endNanos, JsonText arguments)
+    ///
+    /// Nearly all events are slices, so this one takes no way but the shortest: words that were seen before
+    /// are bytes already.
+    void slice(int row, String name, long beginNanos, long endNanos, byte[] arguments)
             throws IOException {
         long begin = eighths(beginNanos);
-        JsonText event = event(name, "X", row, begin);
-        event.putRaw("dur", Micros.text(eighths(endNanos) - begin));
-        file.add(with(arguments, event));
+        ByteText text = file.next().put(opening(name)).put(place(row));
+        Micros.put(begin, text);
+        text.put(DURATION);
+        Micros.put(eighths(endNanos) - begin, text);
+        if (arguments.length > 0) {
+            text.put(ARGUMENTS).put(arguments);
+        }
+        text.put(CLOSING);
+        file.end();
+    }
+
+    private byte[] opening(String name) {
+        byte[] known = openings.get(name);
+        if (known == null) {
+            String text = new JsonText().put(NAME, name).put("ph", "X").toString();
+            known = utf8(text.substring(0, text.length() - 1));
+            openings.put(name, known);
+        }
+        return known;
+    }
+
+    private byte[] place(int row) {
+        while (places.size() <= row) {
+            int next = places.size();
+            places.add(utf8(",\"pid\":%d,\"tid\":%d,\"ts\":".formatted(next, next)));
+        }
+        return places.get(row);
+    }
+
+    private static byte[] utf8(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
     }
 
     /// The begin of a slice that [#end] will end.
@@ -51,14 +98,17 @@ final class Trace {
         file.add(event(name, "B", row, eighths(nanos)));
     }
 
-    void end(int row, long nanos, JsonText arguments) throws IOException {
-        JsonText event = new JsonText().put("ph", "E");
-        file.addLast(with(arguments, place(event, row, eighths(nanos))));
+    void end(int row, long nanos, byte[] arguments) throws IOException {
+        JsonText event = place(new JsonText().put("ph", "E"), row, eighths(nanos));
+        if (arguments.length > 0) {
+            event.putRaw("args", new String(arguments, StandardCharsets.UTF_8));
+        }
+        file.addLast(event);
     }
 
     /// A slice without duration, which viewers draw as a tick.
     void tick(int row, String name, long nanos) throws IOException {
-        file.add(event(name, "X", row, eighths(nanos)).put("dur", 0));
+        slice(row, name, nanos, nanos, NO_ARGUMENTS);
     }
 
     /// A line across all rows.
@@ -69,7 +119,7 @@ final class Trace {
     /// A line across all rows that tells something about the trace itself.
     void notice(String name, long nanos, JsonText arguments) throws IOException {
         JsonText event = event(name, "i", OWN_ROW, eighths(nanos)).put("s", "g");
-        file.addLast(with(arguments, event));
+        file.addLast(event.put("args", arguments));
     }
 
     private static JsonText metadata(String name, int row, JsonText arguments) {
@@ -87,10 +137,6 @@ final class Trace {
 
     private static JsonText place(JsonText event, int row, long eighths) {
         return event.put("pid", row).put("tid", row).putRaw("ts", Micros.text(eighths));
-    }
-
-    private static JsonText with(JsonText arguments, JsonText event) {
-        return arguments.isEmpty() ? event : event.put("args", arguments);
     }
 
     /// Since the begin of the file; what began before it begins with it.

@@ -3,7 +3,6 @@ package org.horovod4j.runtime.timeline;
 import org.horovod4j.ConfigurationException;
 import org.jspecify.annotations.Nullable;
 
-import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -36,15 +35,20 @@ final class TraceFile implements Closeable {
     private static final int RESERVE = 8 * 1024;
 
     private static final int BATCH = 64 * 1024;
+    private static final byte[] OPENING = "[\n".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] COMMA = ",\n".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] CLOSING = "\n]\n".getBytes(StandardCharsets.US_ASCII);
 
     private final Path path;
     private final FileChannel channel;
     private final long limit;
-    private final ByteArrayOutputStream batch = new ByteArrayOutputStream();
+    private final ByteText batch = new ByteText(2 * BATCH);
 
     /// Where the closing bracket begins.
     private long end;
+
+    /// Where the event that is put together now begins in the batch.
+    private int begun;
 
     private boolean full;
 
@@ -108,8 +112,7 @@ final class TraceFile implements Closeable {
     void begin(JsonText header) throws IOException {
         lock();
         channel.truncate(0);
-        batch.writeBytes("[\n".getBytes(StandardCharsets.US_ASCII));
-        batch.writeBytes(bytes(header));
+        batch.put(OPENING).put(header.bytes());
         flush();
     }
 
@@ -124,45 +127,53 @@ final class TraceFile implements Closeable {
 
     /// Adds an event, unless it is [full][#isFull] or would be.
     void add(JsonText event) throws IOException {
-        full = full || !put(event, limit - RESERVE);
+        next().put(event.bytes());
+        end();
     }
 
     /// Adds an event that the file should not end without.
     void addLast(JsonText event) throws IOException {
-        put(event, limit);
+        next().put(event.bytes());
+        boolean _ = keep(limit);
+    }
+
+    /// Begins an event, which is put behind what is returned here and ended by [#end].
+    ByteText next() {
+        begun = batch.length();
+        return batch.put(COMMA);
+    }
+
+    /// Adds the event that was begun last, unless it is [full][#isFull] or would be.
+    void end() throws IOException {
+        full = full || !keep(limit - RESERVE);
+        if (full) {
+            batch.cutTo(begun);
+        }
     }
 
     boolean isFull() {
         return full;
     }
 
-    private boolean put(JsonText event, long highest) throws IOException {
-        byte[] bytes = bytes(event);
-        if (end + batch.size() + bytes.length + 2 + CLOSING.length > highest) {
+    private boolean keep(long highest) throws IOException {
+        if (end + batch.length() + CLOSING.length > highest) {
+            batch.cutTo(begun);
             return false;
         }
-        batch.write(',');
-        batch.write('\n');
-        batch.writeBytes(bytes);
-        if (batch.size() >= BATCH) {
+        if (batch.length() >= BATCH) {
             flush();
         }
         return true;
     }
 
-    private static byte[] bytes(JsonText event) {
-        return event.toString().getBytes(StandardCharsets.UTF_8);
-    }
-
     /// Writes what was added.
     void flush() throws IOException {
-        if (batch.size() == 0) {
+        int length = batch.length();
+        if (length == 0) {
             return;
         }
-        int length = batch.size();
-        batch.writeBytes(CLOSING);
-        ByteBuffer bytes = ByteBuffer.wrap(batch.toByteArray());
-        batch.reset();
+        ByteBuffer bytes = batch.put(CLOSING).view();
+        batch.cutTo(0);
         try {
             write(bytes, end);
         } catch (IOException e) {

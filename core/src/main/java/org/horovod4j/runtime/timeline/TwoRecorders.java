@@ -1,11 +1,9 @@
 package org.horovod4j.runtime.timeline;
 
-import java.util.function.Consumer;
-
 /// Passes on what it is told to each of two recorders that is on.
 ///
 /// Two fields rather than a list: each call below then meets one class only, in practice, and is compiled
-/// without a search for the method.
+/// without a search for the method. Nor is there one method for all calls, which would need an object for each.
 record TwoRecorders(Recorder first, Recorder second) implements Recorder {
     @Override
     public boolean isOn() {
@@ -13,51 +11,82 @@ record TwoRecorders(Recorder first, Recorder second) implements Recorder {
     }
 
     @Override
-    public void submitted(String tensor, String op) {
-        tell(recorder -> recorder.submitted(tensor, op));
+    public void submitted(int processSet, String tensor, String op) {
+        if (first.isOn()) {
+            first.submitted(processSet, tensor, op);
+        }
+        if (second.isOn()) {
+            second.submitted(processSet, tensor, op);
+        }
     }
 
     @Override
-    public void reported(String tensor, int rank) {
-        tell(recorder -> recorder.reported(tensor, rank));
+    public void reported(int processSet, String tensor, int rank) {
+        if (first.isOn()) {
+            first.reported(processSet, tensor, rank);
+        }
+        if (second.isOn()) {
+            second.reported(processSet, tensor, rank);
+        }
     }
 
     @Override
-    public void agreed(String tensor) {
-        tell(recorder -> recorder.agreed(tensor));
+    public void agreed(int processSet, String tensor) {
+        if (first.isOn()) {
+            first.agreed(processSet, tensor);
+        }
+        if (second.isOn()) {
+            second.agreed(processSet, tensor);
+        }
     }
 
     @Override
-    public void failed(String tensor, String reason) {
-        tell(recorder -> recorder.failed(tensor, reason));
+    public void failed(int processSet, String tensor, String reason) {
+        if (first.isOn()) {
+            first.failed(processSet, tensor, reason);
+        }
+        if (second.isOn()) {
+            second.failed(processSet, tensor, reason);
+        }
     }
 
     @Override
     public void began(Collective collective) {
-        tell(recorder -> recorder.began(collective));
+        if (first.isOn()) {
+            first.began(collective);
+        }
+        if (second.isOn()) {
+            second.began(collective);
+        }
     }
 
     @Override
     public void activity(Collective collective, String name, long beginNanos, long endNanos) {
-        tell(recorder -> recorder.activity(collective, name, beginNanos, endNanos));
+        if (first.isOn()) {
+            first.activity(collective, name, beginNanos, endNanos);
+        }
+        if (second.isOn()) {
+            second.activity(collective, name, beginNanos, endNanos);
+        }
     }
 
     @Override
     public void ended(Collective collective) {
-        tell(recorder -> recorder.ended(collective));
+        if (first.isOn()) {
+            first.ended(collective);
+        }
+        if (second.isOn()) {
+            second.ended(collective);
+        }
     }
 
     @Override
     public void cycle() {
-        tell(Recorder::cycle);
-    }
-
-    private void tell(Consumer<Recorder> what) {
         if (first.isOn()) {
-            what.accept(first);
+            first.cycle();
         }
         if (second.isOn()) {
-            what.accept(second);
+            second.cycle();
         }
     }
 }

@@ -37,6 +37,42 @@ final class EventQueueTest {
         assertThat(queue.reopen()).isZero();
     }
 
+    @Test
+    void manyThreadsOfferWhileOneTakes() throws InterruptedException {
+        int each = 100_000;
+        EventQueue shared = new EventQueue(1 << 10, () -> {});
+        List<Thread> threads = new ArrayList<>();
+        for (int t = 0; t < 3; t++) {
+            int number = t;
+            threads.add(
+                    Thread.ofPlatform()
+                            .start(
+                                    () -> {
+                                        for (int i = 0; i < each; i++) {
+                                            shared.offer(
+                                                    new Event.Reported(0, "w", number, i));
+                                        }
+                                    }));
+        }
+        long[] last = {-1, -1, -1};
+        long taken = 0;
+        long lost = 0;
+        while (taken + lost < 3L * each) {
+            if (shared.poll() instanceof Event.Reported(_, _, int thread, long nanos)) {
+                assertThat(nanos).isGreaterThan(last[thread]);
+                last[thread] = nanos;
+                taken++;
+            } else {
+                lost += shared.reopen();
+            }
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertThat(shared.poll()).isNull();
+        assertThat(taken).isPositive();
+    }
+
     private void offer(long... nanos) {
         for (long time : nanos) {
             queue.offer(new Event.Cycle(time));

@@ -26,11 +26,11 @@ final class JfrRecorderTest {
             assertThat(recorder.isOn()).isTrue();
             recorder.cycle();
             Work.negotiateAndRun(recorder, "w");
-            recorder.submitted("a", "ALLREDUCE");
-            recorder.submitted("b", "ALLREDUCE");
+            recorder.submitted(0, "a", "ALLREDUCE");
+            recorder.submitted(0, "b", "ALLREDUCE");
             Work.run(recorder, Work.lockedAllreduce("a", "b"));
-            recorder.submitted("wrong", "BROADCAST");
-            recorder.failed("wrong", "no such root");
+            recorder.submitted(0, "wrong", "BROADCAST");
+            recorder.failed(0, "wrong", "no such root");
             recording.stop();
             recording.dump(file);
         }

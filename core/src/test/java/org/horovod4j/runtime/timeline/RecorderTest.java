@@ -40,8 +40,8 @@ final class RecorderTest {
             assertThat(both.isOn()).isTrue();
 
             Work.negotiateAndRun(both, "w");
-            both.submitted("wrong", "ALLREDUCE");
-            both.failed("wrong", "why");
+            both.submitted(0, "wrong", "ALLREDUCE");
+            both.failed(0, "wrong", "why");
             Collective collective = Work.allreduce("v");
             both.began(collective);
             both.activity(collective, "SHM_ALLREDUCE", System.nanoTime(), System.nanoTime());

@@ -109,12 +109,12 @@ final class TimelineTest {
         Path first = folder.resolve("first.json");
         Path second = folder.resolve("second.json");
         timeline.start(first, false);
-        timeline.submitted("w", "ALLREDUCE");
+        timeline.submitted(0, "w", "ALLREDUCE");
         timeline.start(second, false);
         ReadTrace ended = ReadTrace.of(first);
         assertThat(arguments(ended.only("w", "NEGOTIATE_ALLREDUCE")))
                 .containsEntry("unfinished", true);
-        timeline.agreed("w");
+        timeline.agreed(0, "w");
         Work.run(timeline, Work.allreduce("w"));
         timeline.stop();
         assertThat(ReadTrace.of(second).on("w", "X")).containsExactly("ALLREDUCE");
@@ -240,8 +240,8 @@ final class TimelineTest {
                             .start(
                                     () -> {
                                         for (int i = 0; i < 500; i++) {
-                                            timeline.submitted(tensor, "ALLREDUCE");
-                                            timeline.agreed(tensor);
+                                            timeline.submitted(0, tensor, "ALLREDUCE");
+                                            timeline.agreed(0, tensor);
                                             timeline.cycle();
                                         }
                                     }));

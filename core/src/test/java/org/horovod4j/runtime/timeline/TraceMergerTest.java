@@ -29,7 +29,7 @@ final class TraceMergerTest {
     private Path fileOf(int rank, String host, long startNanos, long offset, String tensor)
             throws IOException {
         Path file = folder.resolve("trace.rank" + rank + ".json");
-        EventQueue queue = new EventQueue(100, () -> {});
+        EventQueue queue = new EventQueue(128, () -> {});
         TraceOwner owner = new TraceOwner(rank, host, offset);
         Collective collective = Work.allreduce(tensor);
         TraceFile target = TraceFile.open(file, Timeline.UNLIMITED);

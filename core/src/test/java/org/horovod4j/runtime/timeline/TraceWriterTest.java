@@ -64,9 +64,9 @@ final class TraceWriterTest {
         Collective collective = Work.allreduce("w");
         List<Event> events =
                 List.of(
-                        new Event.Submitted("w", "ALLREDUCE", later(1)),
-                        new Event.Reported("w", 0, later(1)),
-                        new Event.Agreed("w", later(1)),
+                        new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
+                        new Event.Reported(0, "w", 0, later(1)),
+                        new Event.Agreed(0, "w", later(1)),
                         new Event.Began(collective, later(1)),
                         new Event.Activity(collective, "SHM_ALLREDUCE", now, later(1)),
                         new Event.Ended(collective, later(1)),
@@ -82,13 +82,35 @@ final class TraceWriterTest {
     }
 
     @Test
+    void aNameInTwoProcessSetsHasTwoRows() throws IOException {
+        Collective all = Work.allreduce("w");
+        Collective some =
+                new Collective(
+                        "BROADCAST", 3, all.tensors(), all.dataType(), all.shapes(), 24, false);
+        write(
+                new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
+                new Event.Submitted(3, "w", "BROADCAST", later(1)),
+                new Event.Began(all, later(1)),
+                new Event.Began(some, later(1)),
+                new Event.Activity(some, "TCP_ALLREDUCE", now, later(1)),
+                new Event.Ended(some, later(1)),
+                new Event.Ended(all, later(1)));
+        ReadTrace trace = closed();
+        assertThat(trace.on("w", "X")).containsExactly("NEGOTIATE_ALLREDUCE", "ALLREDUCE");
+        assertThat(trace.on("w (process set 3)", "X"))
+                .containsExactly("NEGOTIATE_BROADCAST", "BROADCAST");
+        assertThat(trace.on("process set 0", "X")).containsExactly("ALLREDUCE");
+        assertThat(trace.on("process set 3", "X")).containsExactly("BROADCAST", "TCP_ALLREDUCE");
+    }
+
+    @Test
     void aTensorNegotiatesQueuesAndRuns() throws IOException {
         Collective collective = Work.allreduce("w");
         write(
-                new Event.Submitted("w", "ALLREDUCE", later(10)),
-                new Event.Reported("w", 0, later(1)),
-                new Event.Reported("w", 1, later(4)),
-                new Event.Agreed("w", later(5)),
+                new Event.Submitted(0, "w", "ALLREDUCE", later(10)),
+                new Event.Reported(0, "w", 0, later(1)),
+                new Event.Reported(0, "w", 1, later(4)),
+                new Event.Agreed(0, "w", later(5)),
                 new Event.Began(collective, later(7)),
                 new Event.Activity(collective, "SHM_ALLREDUCE", now, later(2)),
                 new Event.Activity(collective, "TCP_ALLREDUCE", now, later(3)),
@@ -125,7 +147,7 @@ final class TraceWriterTest {
     @Test
     void timesAreKeptToAnEighthOfAMicrosecond() throws IOException {
         now += 1_387;
-        write(new Event.Reported("w", 0, now));
+        write(new Event.Reported(0, "w", 0, now));
         assertThat(number(closed().only("w", "0"), "ts")).isEqualByComparingTo("1.375");
     }
 
@@ -133,8 +155,8 @@ final class TraceWriterTest {
     void inALockedPlanATensorWaitsForTheOthersOfItsBundle() throws IOException {
         Collective both = Work.lockedAllreduce("a", "b");
         write(
-                new Event.Submitted("a", "ALLREDUCE", later(1)),
-                new Event.Submitted("b", "ALLREDUCE", later(5)),
+                new Event.Submitted(0, "a", "ALLREDUCE", later(1)),
+                new Event.Submitted(0, "b", "ALLREDUCE", later(5)),
                 new Event.Began(both, later(1)),
                 new Event.Ended(both, later(3)));
         ReadTrace trace = closed();
@@ -147,10 +169,10 @@ final class TraceWriterTest {
     @Test
     void theNegotiationBeginsWithTheFirstRankThatIsReady() throws IOException {
         write(
-                new Event.Reported("w", 1, later(1)),
-                new Event.Submitted("w", "ALLREDUCE", later(9)),
-                new Event.Reported("w", 0, now),
-                new Event.Agreed("w", later(1)));
+                new Event.Reported(0, "w", 1, later(1)),
+                new Event.Submitted(0, "w", "ALLREDUCE", later(9)),
+                new Event.Reported(0, "w", 0, now),
+                new Event.Agreed(0, "w", later(1)));
         assertTimes(closed().only("w", "NEGOTIATE_ALLREDUCE"), 1, 10);
     }
 
@@ -159,10 +181,10 @@ final class TraceWriterTest {
         Collective collective = Work.allreduce("w");
         write(
                 new Event.Began(collective, later(1)),
-                new Event.Reported("w", 1, later(2)),
+                new Event.Reported(0, "w", 1, later(2)),
                 new Event.Ended(collective, later(2)),
-                new Event.Submitted("w", "ALLREDUCE", later(3)),
-                new Event.Agreed("w", later(1)));
+                new Event.Submitted(0, "w", "ALLREDUCE", later(3)),
+                new Event.Agreed(0, "w", later(1)));
         ReadTrace trace = closed();
         assertThat(trace.on("w", "X"))
                 .containsExactly("ALLREDUCE", "1", "NEGOTIATE_ALLREDUCE", "QUEUE");
@@ -172,10 +194,10 @@ final class TraceWriterTest {
     @Test
     void aFailedNegotiationTellsWhy() throws IOException {
         write(
-                new Event.Submitted("w", "ALLREDUCE", later(1)),
-                new Event.Failed("w", "shapes \"differ\"", later(2)),
-                new Event.Submitted("w", "ALLGATHER", later(3)),
-                new Event.Agreed("w", later(4)));
+                new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
+                new Event.Failed(0, "w", "shapes \"differ\"", later(2)),
+                new Event.Submitted(0, "w", "ALLGATHER", later(3)),
+                new Event.Agreed(0, "w", later(4)));
         ReadTrace trace = closed();
         assertThat(arguments(trace.only("w", "NEGOTIATE_ALLREDUCE")))
                 .containsEntry("error", "shapes \"differ\"");
@@ -184,12 +206,12 @@ final class TraceWriterTest {
 
     @Test
     void aJobThatHangsShowsWhereInAFileThatIsNotClosed() throws IOException {
-        write(new Event.Submitted("w", "ALLREDUCE", now));
+        write(new Event.Submitted(0, "w", "ALLREDUCE", now));
         now += TraceWriter.LONG.toNanos() + 1;
         writer.doWork();
         assertThat(ReadTrace.of(file).on("w", "B")).containsExactly("NEGOTIATE_ALLREDUCE");
 
-        write(new Event.Agreed("w", later(1)));
+        write(new Event.Agreed(0, "w", later(1)));
         ReadTrace trace = closed();
         assertThat(trace.eventsOn("w", "E")).hasSize(1);
         assertThat(trace.on("w", "X")).containsExactly("QUEUE");
@@ -198,7 +220,7 @@ final class TraceWriterTest {
     @Test
     void whatIsOpenWhenTheFileEndsEndsWithIt() throws IOException {
         write(
-                new Event.Submitted("w", "ALLREDUCE", later(1)),
+                new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
                 new Event.Began(Work.allreduce("v"), later(1)));
         later(5);
         ReadTrace trace = closed();
@@ -211,14 +233,14 @@ final class TraceWriterTest {
         Collective lost = Work.allreduce("w");
         queue.offer(new Event.Began(lost, later(1)));
         for (int i = 1; i < CAPACITY + 10; i++) {
-            queue.offer(new Event.Reported("other", 0, later(1)));
+            queue.offer(new Event.Reported(0, "other", 0, later(1)));
         }
         queue.offer(new Event.Ended(lost, later(1)));
         writer.doWork();
 
         Collective next = Work.lockedAllreduce("w");
         write(
-                new Event.Submitted("w", "ALLREDUCE", later(1)),
+                new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
                 new Event.Began(next, later(1)),
                 new Event.Ended(next, later(1)));
         ReadTrace trace = closed();
@@ -235,7 +257,7 @@ final class TraceWriterTest {
     @Test
     void aProgramThatInventsNamesGetsNoMoreRowsThanAViewerCanBear() throws IOException {
         for (int i = 0; i < Rows.MOST_TENSORS + 20; i++) {
-            write(new Event.Submitted("allreduce." + i, "ALLREDUCE", later(1)));
+            write(new Event.Submitted(0, "allreduce." + i, "ALLREDUCE", later(1)));
         }
         Collective last = Work.allreduce("allreduce." + (Rows.MOST_TENSORS + 19));
         write(new Event.Began(last, later(1)), new Event.Ended(last, later(1)));
@@ -249,11 +271,11 @@ final class TraceWriterTest {
     void aFullFileSaysSoAndIsNoLargerThanItMayBe() throws IOException {
         writer.close();
         open(TraceFile.LEAST_LIMIT);
-        write(new Event.Submitted("slow", "ALLREDUCE", now));
+        write(new Event.Submitted(0, "slow", "ALLREDUCE", now));
         now += TraceWriter.LONG.toNanos() + 1;
         for (int i = 0; !writer.isFull(); i++) {
             assertThat(i).isLessThan(10_000);
-            write(new Event.Reported("w", i, later(1)));
+            write(new Event.Reported(0, "w", i, later(1)));
             assertThat(Files.size(file)).isLessThanOrEqualTo(TraceFile.LEAST_LIMIT);
         }
         ReadTrace trace = closed();
@@ -288,10 +310,10 @@ final class TraceWriterTest {
         // Threads read the clock before they record, so times may come in the wrong order.
         long nanos = now - random.nextInt(5) * MICRO;
         return switch (random.nextInt(8)) {
-            case 0 -> new Event.Submitted(tensor, "ALLREDUCE", nanos);
-            case 1 -> new Event.Reported(tensor, random.nextInt(4), nanos);
-            case 2 -> new Event.Agreed(tensor, nanos);
-            case 3 -> new Event.Failed(tensor, "no reason", nanos);
+            case 0 -> new Event.Submitted(0, tensor, "ALLREDUCE", nanos);
+            case 1 -> new Event.Reported(0, tensor, random.nextInt(4), nanos);
+            case 2 -> new Event.Agreed(0, tensor, nanos);
+            case 3 -> new Event.Failed(0, tensor, "no reason", nanos);
             case 4 -> new Event.Began(collective, nanos);
             case 5 -> new Event.Activity(collective, "SHM_ALLREDUCE", now, now);
             case 6 -> new Event.Ended(collective, nanos);

@@ -26,10 +26,10 @@ final class Work {
 
     /// An allreduce among two ranks, as the coordinator sees it.
     static void negotiateAndRun(Recorder recorder, String tensor) {
-        recorder.submitted(tensor, "ALLREDUCE");
-        recorder.reported(tensor, 0);
-        recorder.reported(tensor, 1);
-        recorder.agreed(tensor);
+        recorder.submitted(0, tensor, "ALLREDUCE");
+        recorder.reported(0, tensor, 0);
+        recorder.reported(0, tensor, 1);
+        recorder.agreed(0, tensor);
         run(recorder, allreduce(tensor));
     }
 
