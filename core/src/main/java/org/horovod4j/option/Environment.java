@@ -1,6 +1,7 @@
 package org.horovod4j.option;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.scheduler.Assignment;
 
 import java.util.List;
 import java.util.Map;
@@ -65,6 +66,11 @@ public final class Environment {
 
     private boolean isSet(String name) {
         return !variables.getOrDefault(name, "").isBlank();
+    }
+
+    /// What a scheduler or MPI launcher has said of this process.
+    Optional<Assignment> assignment() {
+        return Assignment.from(variables, ProcessHandle.current());
     }
 
     /// What the user should hear of variables that have no effect, or not the one that was wanted: there

@@ -47,9 +47,6 @@ record HorovodOnly(List<String> names, String reason, boolean isMissed) {
                                     .formatted(Options.START_TIMEOUT, Options.HEARTBEAT_TIMEOUT),
                             "HOROVOD_GLOO_TIMEOUT_SECONDS"),
                     missed(
-                            "Ranks try every address of each other and take the first that answers.",
-                            "HOROVOD_GLOO_IFACE"),
-                    missed(
                             "A world keeps the ranks it starts with.",
                             "HOROVOD_ELASTIC",
                             "HOROVOD_ELASTIC_TIMEOUT"),

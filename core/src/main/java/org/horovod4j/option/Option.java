@@ -64,8 +64,12 @@ public final class Option<T extends Comparable<T>> {
         return text().flag(flag);
     }
 
+    public static OptionDraft<Path> path() {
+        return new OptionDraft<>(Kind.PATH);
+    }
+
     public static OptionDraft<Path> path(String flag) {
-        return new OptionDraft<>(Kind.PATH).flag(flag);
+        return path().flag(flag);
     }
 
     public static OptionDraft<Integer> integer() {

@@ -4,7 +4,8 @@ package org.horovod4j.option;
 public enum OptionGroup {
     WORLD(
             "The world",
-            "Who this process is among all. `horovodrun` sets these for each process it starts."),
+            "Who this process is among all. `horovodrun` sets these for each process it starts;"
+                    + " under [Slurm](slurm.md) and [mpirun](mpirun.md) they need not be set."),
     RENDEZVOUS("Rendezvous", "How the ranks find and trust each other."),
     TRANSPORT("Transport", "How bytes move between ranks."),
     COLLECTIVES("Collectives", "How results are computed. Rarely worth a change."),

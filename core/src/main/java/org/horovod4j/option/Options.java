@@ -1,5 +1,6 @@
 package org.horovod4j.option;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -22,8 +23,9 @@ public final class Options {
                     .atLeast(1)
                     .in(OptionGroup.WORLD)
                     .help(
-                            "How many processes there are. With neither rank nor size, a process is"
-                                    + " a world of its own.");
+                            "How many processes there are. With neither rank nor size, a process takes"
+                                    + " both from Slurm's `srun` or from `mpirun`, or else is a world"
+                                    + " of its own.");
 
     public static final Option<Integer> LOCAL_RANK =
             Option.integer()
@@ -62,7 +64,7 @@ public final class Options {
     public static final Option<String> HOSTNAME =
             Option.text()
                     .environment("HOROVOD_HOSTNAME")
-                    .whenUnset("this machine's own name")
+                    .whenUnset("the scheduler's or the machine's own name for it")
                     .in(OptionGroup.WORLD)
                     .help("The name of this host. Ranks that give the same name share a host.");
 
@@ -70,7 +72,10 @@ public final class Options {
             Option.text()
                     .environment("HOROVOD_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_ADDR")
                     .in(OptionGroup.RENDEZVOUS)
-                    .help("The name or address of the host where the ranks meet.");
+                    .help(
+                            "The names or addresses of the host where the ranks meet, with commas"
+                                    + " between them: all are tried. `auto` is the first host of a"
+                                    + " step of Slurm's.");
 
     public static final Option<Integer> RENDEZVOUS_PORT =
             Option.integer()
@@ -79,6 +84,16 @@ public final class Options {
                     .atMost(65_535)
                     .in(OptionGroup.RENDEZVOUS)
                     .help("The port where the ranks meet.");
+
+    public static final Option<Path> RENDEZVOUS_FOLDER =
+            Option.path()
+                    .environment("HOROVOD_RENDEZVOUS_FOLDER")
+                    .whenUnset("`.horovod` in the home folder")
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help(
+                            "Where rank 0 leaves word of the place to meet when no address is set:"
+                                    + " a folder that all hosts share and this user alone may enter."
+                                    + " It is made if need be.");
 
     public static final Option<RendezvousHost> RENDEZVOUS_SERVER =
             Option.choice(RendezvousHost.class)
@@ -101,9 +116,11 @@ public final class Options {
     public static final Option<String> JOB_ID =
             Option.text()
                     .environment("HOROVOD_JOB_ID")
-                    .byDefault("horovod")
+                    .whenUnset("the scheduler's name for it")
                     .in(OptionGroup.RENDEZVOUS)
-                    .help("The name of the job: marks its processes and all that they start.");
+                    .help(
+                            "The name of the job, which no other has that runs meanwhile: marks its"
+                                    + " processes and all that they start.");
 
     public static final Option<Duration> START_TIMEOUT =
             Option.seconds("start-timeout")
@@ -122,6 +139,15 @@ public final class Options {
                     .help(
                             "How long a rank may be silent before the others hold it for lost. A"
                                     + " process that ends is noticed at once.");
+
+    public static final Option<String> NETWORK_INTERFACES =
+            Option.text("network-interfaces")
+                    .environment("HOROVOD_NETWORK_INTERFACES", "HOROVOD_GLOO_IFACE")
+                    .whenUnset("all interfaces")
+                    .in(OptionGroup.TRANSPORT)
+                    .help(
+                            "The network interfaces that other ranks are told to reach this host by,"
+                                    + " with commas between them. Each host uses those it has.");
 
     public static final Option<TransportChoice> TRANSPORT =
             Option.choice("transport", TransportChoice.class)
@@ -183,11 +209,13 @@ public final class Options {
                                     HOSTNAME,
                                     RENDEZVOUS_ADDR,
                                     RENDEZVOUS_PORT,
+                                    RENDEZVOUS_FOLDER,
                                     RENDEZVOUS_SERVER,
                                     SECRET_KEY,
                                     JOB_ID,
                                     START_TIMEOUT,
                                     HEARTBEAT_TIMEOUT,
+                                    NETWORK_INTERFACES,
                                     TRANSPORT,
                                     TCP_STREAMS,
                                     SHM_FOLDER,

@@ -3,58 +3,39 @@ package org.horovod4j.option;
 import org.horovod4j.ConfigurationException;
 
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /// Where the ranks meet, and how they know each other.
-///
-/// @param address not yet resolved: that takes time, and the caller's patience
-/// @param host who runs the server there
-/// @param secret what proves that a rank belongs to the job
-public record Rendezvous(InetSocketAddress address, RendezvousHost host, SecretText secret) {
-    private static final List<Option<?>> NEEDED =
-            List.of(Options.RENDEZVOUS_ADDR, Options.RENDEZVOUS_PORT, Options.SECRET_KEY);
-    private static final List<Option<?>> BY_HAND =
-            Stream.concat(Stream.of(Options.RANK, Options.SIZE), NEEDED.stream()).toList();
+public sealed interface Rendezvous {
+    /// At a server whose addresses and secret every process is told.
+    ///
+    /// @param addresses not yet resolved: that takes time, and the caller's patience. All lead to one
+    ///     server, though not from everywhere
+    /// @param host who runs the server there
+    /// @param secret what proves that a rank belongs to the job
+    record At(List<InetSocketAddress> addresses, RendezvousHost host, SecretText secret)
+            implements Rendezvous {
+        public At {
+            addresses = List.copyOf(addresses);
+        }
 
-    /// Reads what there must be in a world of two or more, and may be in a world of one.
-    static Optional<Rendezvous> from(Environment environment, Place world) {
-        List<Option<?>> missing =
-                NEEDED.stream().filter(option -> !environment.isSet(option)).toList();
-        if (missing.isEmpty()) {
-            return Optional.of(
-                    new Rendezvous(
-                            InetSocketAddress.createUnresolved(
-                                    withoutBrackets(environment.get(Options.RENDEZVOUS_ADDR)),
-                                    environment.get(Options.RENDEZVOUS_PORT)),
-                            environment.get(Options.RENDEZVOUS_SERVER),
-                            new SecretText(environment.get(Options.SECRET_KEY))));
+        /// The port, which all addresses have in common.
+        public int port() {
+            return addresses.getFirst().getPort();
         }
-        if (world.size() == 1) {
-            return Optional.empty();
-        }
-        throw new ConfigurationException(
-                """
-                rank %d of %d cannot find the others: not set are %s
-                Start the program with horovodrun, or set for every process by hand:
-                %s"""
-                        .formatted(
-                                world.rank(),
-                                world.size(),
-                                missing.stream()
-                                        .map(Option::variable)
-                                        .collect(Collectors.joining(", ")),
-                                BY_HAND.stream()
-                                        .map(option -> "  " + option + ": " + option.help())
-                                        .collect(Collectors.joining("\n"))));
     }
 
-    /// IPv6 addresses are often written `[::1]`, which sockets do not take.
-    private static String withoutBrackets(String address) {
-        return address.startsWith("[") && address.endsWith("]")
-                ? address.substring(1, address.length() - 1)
-                : address;
+    /// At a server in rank 0's process, which leaves word of it in a folder that all ranks can read.
+    ///
+    /// @param job the name of this job, which no other that meets in the folder has
+    record InFolder(Path folder, String job) implements Rendezvous {}
+
+    /// Reads what there must be in a world of two or more, and may be in a world of one.
+    ///
+    /// @throws ConfigurationException when a world of two or more has no way to meet
+    static Optional<Rendezvous> from(Environment environment, Identity identity) {
+        return new RendezvousReader(environment, identity).read();
     }
 }

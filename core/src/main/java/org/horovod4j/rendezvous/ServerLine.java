@@ -1,6 +1,7 @@
 package org.horovod4j.rendezvous;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.log.Log;
 import org.horovod4j.trust.Dialler;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
@@ -9,6 +10,9 @@ import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
 import org.horovod4j.trust.UnreachableException;
 
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
@@ -19,8 +23,13 @@ import java.util.stream.Collectors;
 
 /// How a rank reaches the rendezvous server, which may start later than the rank.
 final class ServerLine {
+    private static final Logger LOGGER = Log.of(ServerLine.class);
+
     /// Whole even when less is left until the start timeout: a shorter one would tell nothing.
     private static final Duration ATTEMPT = Duration.ofSeconds(2);
+
+    /// What each further address adds: they are begun one after the other, a quarter second apart.
+    private static final Duration FURTHER_ADDRESS = Duration.ofMillis(250);
 
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -46,7 +55,7 @@ final class ServerLine {
         long pause = MIN_PAUSE_NANOS;
         while (true) {
             try {
-                return dialler.dial(servers, ATTEMPT, () -> {});
+                return attempt();
             } catch (UnreachableException e) {
                 if (isFinal(e) || System.nanoTime() - deadline >= 0) {
                     throw unreachable(rank, e);
@@ -55,6 +64,24 @@ final class ServerLine {
             LockSupport.parkNanos(this, pause);
             pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
         }
+    }
+
+    /// Tries all addresses once, and hangs up on the server that answers.
+    ///
+    /// @throws UnreachableException when none does
+    void probe() throws UnreachableException {
+        try {
+            attempt().close();
+        } catch (UnreachableException e) {
+            throw e;
+        } catch (IOException e) {
+            LOGGER.log(Level.DEBUG, "Hanging up on " + this + " failed", e);
+        }
+    }
+
+    private SocketChannel attempt() throws UnreachableException {
+        Duration limit = ATTEMPT.plus(FURTHER_ADDRESS.multipliedBy(servers.size()));
+        return dialler.dial(servers, limit, () -> {});
     }
 
     /// The host to name when the server is gone.
@@ -69,18 +96,19 @@ final class ServerLine {
                 .collect(Collectors.joining(" or "));
     }
 
-    /// Whether to try again would only delay the bad news.
+    /// Whether to try again would only delay the bad news. One of several addresses may lead to some
+    /// other service, say to a container network that every host has, while the server is not up yet.
     private static boolean isFinal(UnreachableException e) {
-        return e.attempts().stream()
-                .anyMatch(
-                        attempt ->
-                                attempt.failure() instanceof RefusedException refused
-                                        && refused.reason().isFinal());
+        return !e.attempts().isEmpty() && e.attempts().stream().allMatch(ServerLine::isFinal);
+    }
+
+    private static boolean isFinal(UnreachableException.Attempt attempt) {
+        return attempt.failure() instanceof RefusedException refused && refused.reason().isFinal();
     }
 
     private ConfigurationException unreachable(int rank, UnreachableException e) {
         String remedy =
-                isFinal(e)
+                e.attempts().stream().anyMatch(ServerLine::isFinal)
                         ? "Give every rank the address and the secret of its own job's launcher."
                         : "Check that the launcher runs, and that its port is open to this host.";
         return new ConfigurationException(

@@ -2,7 +2,7 @@
 ///
 /// Start with [RendezvousServer], to which all ranks dial in, and [RendezvousClient], a rank's end
 /// of that line. [Message] lists all that is said on it; [World] is what the server knows of one
-/// meeting.
+/// meeting. Where nobody is told the server's address, [Search] finds it through a [RendezvousFolder].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`, `org.horovod4j.trust`.
 /// - Used by: `org.horovod4j.runtime`, `org.horovod4j.launcher`.

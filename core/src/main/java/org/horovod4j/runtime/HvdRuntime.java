@@ -3,7 +3,9 @@ package org.horovod4j.runtime;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
+import org.horovod4j.network.LocalAddresses;
 import org.horovod4j.option.Environment;
+import org.horovod4j.option.Identity;
 import org.horovod4j.option.KernelChoice;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.Rendezvous;
@@ -11,8 +13,6 @@ import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
-import org.horovod4j.rendezvous.RendezvousClient;
-import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Member;
@@ -25,13 +25,11 @@ import org.horovod4j.transport.local.LocalChannels;
 import org.horovod4j.transport.local.LocalDomain;
 import org.horovod4j.transport.tcp.TcpChannels;
 import org.horovod4j.transport.tcp.TcpTuning;
-import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
@@ -39,26 +37,26 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /// A process of a job: joins worlds, one after the other.
-///
-/// Where rank 0 itself serves the rendezvous, the server lives as long as the process, since the other
-/// ranks may still need it when rank 0 has left a world.
 public final class HvdRuntime implements AutoCloseable {
     private static final Logger LOG = Log.of(HvdRuntime.class);
 
     private final WorkerSettings settings;
     private final Kernels kernels;
     private final StateOnSignal stateOnSignal;
-    private volatile @Nullable RendezvousServer server;
+    private volatile @Nullable MeetingPoint meeting;
     private int generation;
 
     /// @param environment the variables of the process
     /// @throws ConfigurationException when they are wrong
     public HvdRuntime(Map<String, String> environment) {
         Environment options = new Environment(environment);
-        Log.configure(RuntimeSettings.log(options), options.find(Options.RANK).orElse(null));
+        Identity identity = Identity.from(options);
+        Log.configure(
+                RuntimeSettings.log(options), identity.isTold() ? identity.world().rank() : null);
         options.warnings().forEach(warning -> LOG.log(Level.WARNING, warning));
         this.settings = WorkerSettings.from(options);
         this.stateOnSignal = new StateOnSignal(options.get(RuntimeOptions.STATE_SIGNAL));
+        LOG.log(Level.INFO, "{0}, on {1}", identity, settings.host());
         this.kernels =
                 settings.kernels() == KernelChoice.SCALAR ? Kernels.scalar() : Kernels.best();
     }
@@ -80,14 +78,12 @@ public final class HvdRuntime implements AutoCloseable {
         return rank;
     }
 
-    /// Ends the service to other ranks, if this process has one: the process itself ends. Ranks that are
-    /// still at it get as long as it takes to notice a silent one among them.
+    /// Ends the service to other ranks, if this process has one: the process itself ends.
     @Override
     public void close() {
-        RendezvousServer serving = server;
-        if (serving != null) {
-            serving.awaitDepartures(settings.heartbeatTimeout());
-            serving.close();
+        MeetingPoint opened = meeting;
+        if (opened != null) {
+            opened.close();
         }
     }
 
@@ -107,17 +103,25 @@ public final class HvdRuntime implements AutoCloseable {
     }
 
     private Rank together(Rendezvous rendezvous) {
-        Secret secret = Secret.decode(rendezvous.secret().text());
-        if (settings.servesRendezvous() && server == null) {
-            server = serve(secret, rendezvous.address().getPort());
+        // Before anybody waits for this rank: it may have been told of interfaces that are not here.
+        LocalAddresses addresses = LocalAddresses.among(settings.interfaces());
+        MeetingPoint point = meeting;
+        if (point == null) {
+            point = MeetingPoint.open(settings, rendezvous);
+            meeting = point;
         }
         TcpChannels channels =
-                TcpChannels.listen(secret, settings.rank(), settings.startTimeout(), tuning());
+                TcpChannels.listen(
+                        point.secret(),
+                        settings.rank(),
+                        addresses,
+                        settings.startTimeout(),
+                        tuning());
         try {
             HostSharing sharing = HostSharing.of(settings);
             Sharing.Space space = sharing.open(0);
             try {
-                return join(rendezvous, secret, channels, sharing, space);
+                return join(point, channels, sharing, space);
             } catch (RuntimeException | Error e) {
                 space.close();
                 throw e;
@@ -129,23 +133,13 @@ public final class HvdRuntime implements AutoCloseable {
     }
 
     private Rank join(
-            Rendezvous rendezvous,
-            Secret secret,
+            MeetingPoint point,
             TcpChannels channels,
             HostSharing sharing,
             Sharing.Space space) {
         WorldState state = new WorldState();
         int world = generation++;
-        ControlPlane control =
-                new RendezvousClient(
-                        secret,
-                        List.of(rendezvous.address()),
-                        serverRank(rendezvous),
-                        settings.rank(),
-                        settings.size(),
-                        world,
-                        settings.heartbeatTimeout(),
-                        settings.startTimeout());
+        ControlPlane control = point.client(world);
         Member self =
                 new Member(
                         settings.rank(),
@@ -156,6 +150,7 @@ public final class HvdRuntime implements AutoCloseable {
                         channels.addresses());
         try {
             List<Member> members = control.join(self, state);
+            point.settled(); // before anybody can end and a next run look for its own
             channels.meet(members, world);
             SharedMemory memory = explained(state, () -> space.meet(members, settings.rank()));
             // A rank that is through may end at once, and its memory must be mapped by then.
@@ -227,22 +222,6 @@ public final class HvdRuntime implements AutoCloseable {
                     Give every rank the same."""
                             .formatted(Options.ALLREDUCE_ALGORITHM, String.join(", ", given)));
         }
-    }
-
-    private static int serverRank(Rendezvous rendezvous) {
-        return switch (rendezvous.host()) {
-            case RANK0 -> 0;
-            case LAUNCHER -> RendezvousClient.LAUNCHER;
-        };
-    }
-
-    private RendezvousServer serve(Secret secret, int port) {
-        return RendezvousServer.start(
-                secret,
-                settings.size(),
-                new InetSocketAddress(port),
-                settings.heartbeatTimeout(),
-                settings.startTimeout());
     }
 
     private TcpTuning tuning() {

@@ -8,12 +8,12 @@ import org.horovod4j.ConfigurationException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 class WorkerSettingsTest {
@@ -37,13 +37,19 @@ class WorkerSettingsTest {
         assertThat(settings(Map.of()))
                 .isEqualTo(
                         new WorkerSettings(
-                                Place.ALONE,
-                                Place.ALONE,
-                                Place.ALONE,
+                                new Identity(
+                                        Place.ALONE,
+                                        Place.ALONE,
+                                        Place.ALONE,
+                                        null,
+                                        null,
+                                        null,
+                                        ""),
                                 "localhost",
                                 null,
                                 Duration.ofSeconds(30),
                                 Duration.ofSeconds(10),
+                                List.of(),
                                 TransportChoice.AUTO,
                                 Path.of("/dev/shm"),
                                 KernelChoice.AUTO,
@@ -60,8 +66,8 @@ class WorkerSettingsTest {
         assertThat(settings.host()).isEqualTo("node2");
         assertThat(settings.rendezvous())
                 .isEqualTo(
-                        new Rendezvous(
-                                InetSocketAddress.createUnresolved("node1", 4242),
+                        new Rendezvous.At(
+                                List.of(InetSocketAddress.createUnresolved("node1", 4242)),
                                 RendezvousHost.LAUNCHER,
                                 new SecretText("hunter2")));
     }
@@ -69,14 +75,6 @@ class WorkerSettingsTest {
     @Test
     void theSecretIsNotPrinted() {
         assertThat(settings(LAUNCHED).toString()).doesNotContain("hunter2");
-    }
-
-    @ParameterizedTest
-    @CsvSource({"0, rank0, true", "0, launcher, false", "1, rank0, false"})
-    void rankZeroServesTheRendezvousWhenAsked(String rank, String server, boolean serves) {
-        Map<String, String> variables =
-                with("HOROVOD_RANK", rank, "HOROVOD_RENDEZVOUS_SERVER", server);
-        assertThat(settings(variables).servesRendezvous()).isEqualTo(serves);
     }
 
     @Test
@@ -95,15 +93,6 @@ class WorkerSettingsTest {
     @Test
     void withoutAHostNameTheMachineIsAsked() {
         assertThat(settings(without("HOROVOD_HOSTNAME")).host()).isNotBlank();
-    }
-
-    @Test
-    void bracketsAroundAnAddressAreTakenOff() {
-        Rendezvous rendezvous = settings(with("HOROVOD_RENDEZVOUS_ADDR", "[::1]")).rendezvous();
-        assertThat(rendezvous)
-                .isNotNull()
-                .extracting(it -> it.address().getHostString())
-                .isEqualTo("::1");
     }
 
     @ParameterizedTest
@@ -130,15 +119,12 @@ class WorkerSettingsTest {
                 .hasMessageContaining("HOROVOD_LOCAL_SIZE is 7, but there are only 6 processes");
     }
 
-    @ParameterizedTest
-    @ValueSource(
-            strings = {"HOROVOD_RENDEZVOUS_ADDR", "HOROVOD_RENDEZVOUS_PORT", "HOROVOD_SECRET_KEY"})
-    void aWorldOfManyNeedsAMeetingPlaceAndASecret(String missing) {
-        refused(without(missing))
-                .hasMessageContaining(
-                        "rank 3 of 6 cannot find the others: not set are %s\n", missing)
-                .hasMessageContaining("horovodrun")
-                .hasMessageContaining("  HOROVOD_SECRET_KEY: The secret of the job");
+    @Test
+    void interfacesAreAList() {
+        assertThat(settings(with("HOROVOD_NETWORK_INTERFACES", "eth0, ib0,")).interfaces())
+                .containsExactly("eth0", "ib0");
+        assertThat(settings(with("HOROVOD_GLOO_IFACE", "eth1")).interfaces())
+                .containsExactly("eth1");
     }
 
     @Test

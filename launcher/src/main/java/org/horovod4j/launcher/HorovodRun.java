@@ -1,6 +1,8 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.mpi.MpiJob;
+import org.horovod4j.launcher.mpi.MpiRun;
 import org.horovod4j.launcher.output.Console;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
@@ -9,9 +11,13 @@ import org.horovod4j.launcher.process.JavaHome;
 import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.SearchPath;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.RendezvousServer;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -44,7 +50,11 @@ public final class HorovodRun {
         try {
             return switch (new CommandLineReader().read(arguments)) {
                 case Invocation.Tell(String text) -> tell(text);
-                case Invocation.Launch launch -> launch(launch, settings);
+                case Invocation.Launch launch ->
+                        switch (launch.controller()) {
+                            case Controller.Own() -> launch(launch, settings);
+                            case Controller.Mpi mpi -> launchByMpi(launch, mpi, settings);
+                        };
             };
         } catch (ConfigurationException e) {
             console.say(String.valueOf(e.getMessage()));
@@ -85,6 +95,56 @@ public final class HorovodRun {
             job.start(plan, new JobVariables(settings, rendezvous.address(), launch.options()));
             return job.await();
         }
+    }
+
+    private int launchByMpi(Invocation.Launch launch, Controller.Mpi mpi, Soon<JobSettings> soon)
+            throws IOException, InterruptedException {
+        HostPlan.of(launch.hosts(), launch.processes()); // or there are too few slots
+        Map<String, String> variables = new HashMap<>(environment);
+        variables.putAll(launch.options());
+        JobSettings settings = soon.get().with(launch.options());
+        MpiRun run =
+                new MpiRun(
+                        console,
+                        launch.reporting().verbose(),
+                        variables,
+                        settings.id(),
+                        settings.secret(),
+                        settings.heartbeatTimeout(),
+                        settings.startTimeout());
+        Interrupts.caught().passOn(run::interrupt);
+        return run.run(
+                new MpiJob(
+                        launch.processes(),
+                        launch.hosts(),
+                        launch.commands().stream()
+                                .map(command -> words(command, launch.remoteSide()))
+                                .toList(),
+                        mpi.arguments(),
+                        mpi.bindingArguments(),
+                        mpi.tcpOnly(),
+                        WorkerSettings.interfaces(new Environment(variables)),
+                        launch.reporting().folder(),
+                        launch.reporting().timestamps()));
+    }
+
+    /// The same words for all hosts, as `mpirun` takes one command line.
+    private List<String> words(List<String> command, RemoteSide remoteSide) {
+        if (!remoteSide.copies().isEmpty()) {
+            throw new ConfigurationException(
+                    "--mpi: mpirun copies no files to other hosts. Put them where all hosts find them"
+                            + " under one path, and leave the copying out.");
+        }
+        List<String> words = new ArrayList<>(command);
+        String java = remoteSide.java();
+        if (java != null && words.getFirst().equals("java")) {
+            words.set(0, java);
+        }
+        return Program.of(
+                        words,
+                        SearchPath.of(environment.getOrDefault("PATH", "")),
+                        JavaHome.own())
+                .command();
     }
 
     private static void requireLocal(List<Host> hosts) {

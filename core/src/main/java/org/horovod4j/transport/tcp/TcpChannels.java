@@ -2,6 +2,7 @@ package org.horovod4j.transport.tcp;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.log.Log;
+import org.horovod4j.network.LocalAddresses;
 import org.horovod4j.spi.Member;
 import org.horovod4j.transport.Channels;
 import org.horovod4j.transport.Links;
@@ -34,11 +35,18 @@ public final class TcpChannels implements Channels {
 
     private final Calls calls;
     private final Gate gate;
+    private final LocalAddresses addresses;
     private final Operator operator;
     private final Map<Integer, TcpLinks> channels = new ConcurrentHashMap<>();
 
-    private TcpChannels(Secret secret, int rank, Duration timeout, TcpTuning tuning) {
+    private TcpChannels(
+            Secret secret,
+            int rank,
+            LocalAddresses addresses,
+            Duration timeout,
+            TcpTuning tuning) {
         Handshake handshake = new Handshake(secret, Purpose.LINK);
+        this.addresses = addresses;
         this.calls = new Calls(rank);
         this.operator =
                 new Operator(
@@ -56,17 +64,28 @@ public final class TcpChannels implements Channels {
                         this::answer);
     }
 
+    /// Like the other, and tells all addresses of this host.
+    public static TcpChannels listen(Secret secret, int rank, Duration timeout, TcpTuning tuning) {
+        return listen(secret, rank, LocalAddresses.all(), timeout, tuning);
+    }
+
     /// Listens on a free port, for IPv4 and IPv6.
     ///
+    /// @param addresses those of this host's that other ranks are to know
     /// @param timeout how long a dialled rank may take to answer
     /// @throws ConfigurationException when it cannot listen
-    public static TcpChannels listen(Secret secret, int rank, Duration timeout, TcpTuning tuning) {
-        return new TcpChannels(secret, rank, timeout, tuning);
+    public static TcpChannels listen(
+            Secret secret,
+            int rank,
+            LocalAddresses addresses,
+            Duration timeout,
+            TcpTuning tuning) {
+        return new TcpChannels(secret, rank, addresses, timeout, tuning);
     }
 
     /// Where this rank might be reached, likeliest first: for its [Member] card.
     public List<InetSocketAddress> addresses() {
-        return LocalAddresses.candidates(gate.address().getPort());
+        return addresses.at(gate.address().getPort());
     }
 
     /// Introduces the ranks that links may be asked for.

@@ -5,8 +5,8 @@
 /// stand [Hello], by which a caller says what it wants, and [Calls], where an answered call waits until
 /// this rank asks for the link.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`,
-///   `org.horovod4j.transport`, `org.horovod4j.trust`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.network`,
+///   `org.horovod4j.spi`, `org.horovod4j.transport`, `org.horovod4j.trust`.
 /// - Used by: `org.horovod4j.runtime`.
 /// - Invariant: a dialled link is confirmed by the wanted rank, of the same world, channel and
 ///   epoch, before a byte of data travels.

@@ -4,7 +4,7 @@
 /// (where all lines meet).
 ///
 /// - May depend on: the JDK alone.
-/// - Used by: `org.horovod4j.launcher`.
+/// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.mpi`.
 /// - Invariant: bytes are never decoded on their way, and each line reaches the console in one
 ///   write.
 @NullMarked

@@ -1,0 +1,77 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.trust.UnreachableException;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/// How a rank finds the server that rank 0 tells of in a [RendezvousFolder].
+///
+/// What it finds there may be left over from a run that was killed. So a server counts as found when it
+/// has proved that it knows the secret; until then the rank keeps looking.
+public final class Search {
+    private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+    /// Seldom enough for a file server when a thousand ranks look.
+    private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    private final RendezvousFolder folder;
+    private final String job;
+    private final Duration limit;
+
+    /// @param limit how long to look
+    public Search(RendezvousFolder folder, String job, Duration limit) {
+        this.folder = folder;
+        this.job = job;
+        this.limit = limit;
+    }
+
+    /// The invitation to a server that answers.
+    ///
+    /// @param who is looking, as in "rank 3 of 8"
+    /// @param host where
+    /// @throws ConfigurationException when there is none in time, or the folder is not safe
+    public Invitation await(String who, String host) {
+        long deadline = System.nanoTime() + limit.toNanos();
+        long pause = MIN_PAUSE_NANOS;
+        while (true) {
+            String found;
+            try {
+                Optional<Invitation> invitation = folder.look(job);
+                if (invitation.isPresent()) {
+                    line(invitation.get()).probe();
+                    return invitation.get();
+                }
+                found = "nothing";
+            } catch (MalformedMessageException e) {
+                found = "what is no invitation of this version: " + e.getMessage();
+            } catch (UnreachableException e) {
+                found = "an invitation to a server that does not answer\n" + e.getMessage();
+            }
+            if (System.nanoTime() - deadline >= 0) {
+                throw inVain(who, host, found);
+            }
+            LockSupport.parkNanos(this, pause);
+            pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
+        }
+    }
+
+    private ServerLine line(Invitation invitation) {
+        return new ServerLine(invitation.secret(), invitation.servers(), limit);
+    }
+
+    private ConfigurationException inVain(String who, String host, String found) {
+        return new ConfigurationException(
+                """
+                %s has waited %s s for word from rank 0
+                  looked for: %s, on host %s
+                  found: %s
+                Look at the output of rank 0. If it runs, its host and this one share no such folder: set \
+                HOROVOD_RENDEZVOUS_FOLDER to one that they share."""
+                        .formatted(
+                                who, Connection.seconds(limit), folder.file(job), host, found));
+    }
+}

@@ -1,0 +1,158 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.log.Log;
+import org.horovod4j.network.LocalAddresses;
+import org.horovod4j.option.Rendezvous;
+import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.rendezvous.Invitation;
+import org.horovod4j.rendezvous.RendezvousClient;
+import org.horovod4j.rendezvous.RendezvousFolder;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.rendezvous.Search;
+import org.horovod4j.trust.Secret;
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+
+/// Where this process meets the others of its job: found, or opened, once and good for every world it
+/// joins.
+///
+/// Where rank 0 itself serves the rendezvous, the server lives as long as the process, since the other
+/// ranks may still need it when rank 0 has left a world.
+final class MeetingPoint implements AutoCloseable {
+    private static final Logger LOG = Log.of(MeetingPoint.class);
+
+    private final WorkerSettings settings;
+    private final Secret secret;
+    private final List<InetSocketAddress> servers;
+    private final int serverRank;
+    private final @Nullable RendezvousServer server;
+    private final Runnable takeAway;
+
+    private MeetingPoint(
+            WorkerSettings settings,
+            Secret secret,
+            List<InetSocketAddress> servers,
+            int serverRank,
+            @Nullable RendezvousServer server,
+            Runnable takeAway) {
+        this.settings = settings;
+        this.secret = secret;
+        this.servers = servers;
+        this.serverRank = serverRank;
+        this.server = server;
+        this.takeAway = takeAway;
+    }
+
+    /// @throws ConfigurationException when it cannot be opened, or is not found in time
+    static MeetingPoint open(WorkerSettings settings, Rendezvous rendezvous) {
+        return switch (rendezvous) {
+            case Rendezvous.At at -> at(settings, at);
+            case Rendezvous.InFolder in -> {
+                RendezvousFolder folder = new RendezvousFolder(in.folder());
+                yield settings.rank() == 0
+                        ? host(settings, folder, in.job())
+                        : find(settings, folder, in.job());
+            }
+        };
+    }
+
+    private static MeetingPoint at(WorkerSettings settings, Rendezvous.At at) {
+        Secret secret = Secret.decode(at.secret().text());
+        boolean ofRankZero = at.host() == RendezvousHost.RANK0;
+        return new MeetingPoint(
+                settings,
+                secret,
+                at.addresses(),
+                ofRankZero ? 0 : RendezvousClient.LAUNCHER,
+                ofRankZero && settings.rank() == 0 ? serve(settings, secret, at.port()) : null,
+                () -> {});
+    }
+
+    private static MeetingPoint host(WorkerSettings settings, RendezvousFolder folder, String job) {
+        Secret secret = Secret.random();
+        RendezvousServer server = serve(settings, secret, 0);
+        int port = server.address().getPort();
+        try {
+            LocalAddresses addresses = LocalAddresses.among(settings.interfaces()).forOthers();
+            folder.post(job, new Invitation(writer(settings), addresses.at(port), secret));
+        } catch (ConfigurationException e) {
+            server.close();
+            throw e;
+        }
+        LOG.log(Level.INFO, "the other ranks find this one by {0}", folder.file(job));
+        InetSocketAddress self = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+        return new MeetingPoint(
+                settings, secret, List.of(self), 0, server, () -> folder.remove(job));
+    }
+
+    private static MeetingPoint find(WorkerSettings settings, RendezvousFolder folder, String job) {
+        Invitation invitation =
+                new Search(folder, job, settings.startTimeout())
+                        .await(settings.identity().toString(), settings.host());
+        LOG.log(Level.INFO, "found by {0}: {1}", folder.file(job), invitation);
+        return new MeetingPoint(
+                settings, invitation.secret(), invitation.servers(), 0, null, () -> {});
+    }
+
+    private static String writer(WorkerSettings settings) {
+        return "process %d on %s, %s"
+                .formatted(
+                        ProcessHandle.current().pid(),
+                        settings.host(),
+                        Instant.now().truncatedTo(ChronoUnit.SECONDS));
+    }
+
+    private static RendezvousServer serve(WorkerSettings settings, Secret secret, int port) {
+        return RendezvousServer.start(
+                secret,
+                settings.size(),
+                new InetSocketAddress(port),
+                settings.heartbeatTimeout(),
+                settings.startTimeout());
+    }
+
+    Secret secret() {
+        return secret;
+    }
+
+    /// This rank's line to the server.
+    ///
+    /// @param world how many worlds this process has joined before
+    RendezvousClient client(int world) {
+        return new RendezvousClient(
+                secret,
+                servers,
+                serverRank,
+                settings.rank(),
+                settings.size(),
+                world,
+                settings.heartbeatTimeout(),
+                settings.startTimeout());
+    }
+
+    /// All ranks have come: what led them here leads nobody else here. Later worlds of these processes
+    /// know the way.
+    void settled() {
+        takeAway.run();
+    }
+
+    /// Ends the service to other ranks, if this process has one. Ranks that are still at it get as long
+    /// as it takes to notice a silent one among them.
+    @Override
+    public void close() {
+        takeAway.run();
+        if (server != null) {
+            server.awaitDepartures(settings.heartbeatTimeout());
+            server.close();
+        }
+    }
+}

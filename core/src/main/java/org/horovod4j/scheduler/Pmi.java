@@ -1,0 +1,63 @@
+package org.horovod4j.scheduler;
+
+import org.horovod4j.scheduler.Assignment.Numbers;
+import org.jspecify.annotations.Nullable;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/// The process manager interface of MPICH: its launcher Hydra, and those of the MPIs made from it, such
+/// as Intel's.
+final class Pmi {
+    static final String RANK = "PMI_RANK";
+    private static final String SIZE = "PMI_SIZE";
+    private static final String LOCAL_RANK = "MPI_LOCALRANKID";
+
+    /// With `-pmi-port` Hydra tells the rank in here, and the size not at all.
+    private static final String PORT_RANK = "PMI_ID";
+
+    /// On each host, Hydra starts a proxy that starts the processes and reports to `mpirun` here. No
+    /// variable names the run, but this address is the same on all hosts and no other run's.
+    private static final String CONTROL_PORT = "--control-port";
+
+    private Pmi() {}
+
+    static Optional<Assignment> find(Variables variables, ProcessHandle self) {
+        String rankName = variables.find(RANK).isPresent() ? RANK : PORT_RANK;
+        Optional<Numbers> world = variables.pair(rankName, SIZE);
+        if (world.isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<Assignment> step =
+                Slurm.find(variables).filter(slurm -> slurm.world().equals(world.get()));
+        if (step.isPresent() && variables.find(LOCAL_RANK).isEmpty()) {
+            return step; // srun --mpi=pmi2, which knows more of its hosts
+        }
+        return Optional.of(
+                new Assignment(
+                        Assignment.origin(rankName, SIZE),
+                        world.get(),
+                        variables.pair(LOCAL_RANK, "MPI_LOCALNRANKS").orElse(null),
+                        null,
+                        job(self),
+                        null));
+    }
+
+    private static @Nullable String job(ProcessHandle self) {
+        return Stream.iterate(
+                        self.parent(), Optional::isPresent, each -> each.flatMap(ProcessHandle::parent))
+                .flatMap(each -> each.flatMap(it -> it.info().arguments()).stream())
+                .flatMap(arguments -> after(CONTROL_PORT, List.of(arguments)).stream())
+                .findFirst()
+                .map(address -> "hydra-" + address)
+                .orElse(null);
+    }
+
+    private static Optional<String> after(String flag, List<String> words) {
+        int at = words.indexOf(flag);
+        return at < 0 || at + 1 == words.size()
+                ? Optional.empty()
+                : Optional.of(words.get(at + 1));
+    }
+}

@@ -1,0 +1,103 @@
+package org.horovod4j.scheduler;
+
+import org.horovod4j.scheduler.Assignment.Numbers;
+import org.jspecify.annotations.Nullable;
+
+import java.util.List;
+import java.util.Optional;
+
+/// A task of a step that `srun` has started.
+///
+/// Most variables are set in batch scripts and in the shell of `salloc` too, where they tell of the
+/// allocation and not of this process: a program that is started there is alone.
+final class Slurm {
+    static final String RANK = "SLURM_PROCID";
+    private static final String SIZE = "SLURM_STEP_NUM_TASKS";
+    private static final String STEP = "SLURM_STEP_ID";
+    private static final String NODES = "SLURM_STEP_NODELIST";
+
+    /// Steps that are no run of a program: batch script, prologue, shell. Slurm numbers them downwards
+    /// from the largest number of 32 bits.
+    private static final long FIRST_SPECIAL_STEP = 0xFFFF_FFF0L;
+
+    private Slurm() {}
+
+    static Optional<Assignment> find(Variables variables) {
+        if (!isInStep(variables)) {
+            return Optional.empty();
+        }
+        return variables
+                .pair(RANK, SIZE)
+                .map(
+                        world ->
+                                new Assignment(
+                                        Assignment.origin(RANK, SIZE),
+                                        world,
+                                        local(variables).orElse(null),
+                                        variables.find("SLURMD_NODENAME").orElse(null),
+                                        job(variables),
+                                        firstHost(variables).orElse(null)));
+    }
+
+    private static boolean isInStep(Variables variables) {
+        return variables.find(STEP).filter(Slurm::isOrdinary).isPresent() && isOwn(variables);
+    }
+
+    private static boolean isOrdinary(String step) {
+        return step.matches("\\d{1,10}") && Long.parseLong(step) < FIRST_SPECIAL_STEP;
+    }
+
+    /// Whether the step's variables are this process's own. A batch script that was submitted from
+    /// inside a step inherits them, but not what is said of its tasks.
+    private static boolean isOwn(Variables variables) {
+        Optional<String> tasks = variables.find("SLURM_NTASKS");
+        if (tasks.isPresent() && !tasks.equals(variables.find(SIZE))) {
+            return false;
+        }
+        Optional<List<String>> here =
+                variables.find("SLURM_GTIDS").map(ids -> List.of(ids.split(",")));
+        return here.isEmpty()
+                || (here.get().contains(variables.find(RANK).orElse(""))
+                        && tasksHere(variables).filter(count -> count != here.get().size()).isEmpty());
+    }
+
+    private static Optional<Numbers> local(Variables variables) {
+        return variables
+                .integer("SLURM_LOCALID")
+                .flatMap(
+                        rank ->
+                                tasksHere(variables)
+                                        .filter(size -> rank < size)
+                                        .map(size -> new Numbers(rank, size)));
+    }
+
+    private static Optional<Integer> tasksHere(Variables variables) {
+        return variables
+                .find("SLURM_STEP_TASKS_PER_NODE")
+                .map(NodeList::counts)
+                .flatMap(
+                        counts ->
+                                variables
+                                        .integer("SLURM_NODEID")
+                                        .filter(node -> node < counts.size())
+                                        .map(counts::get));
+    }
+
+    /// A job that is requeued keeps its number, and its steps start again from 0.
+    private static @Nullable String job(Variables variables) {
+        return variables
+                .find("SLURM_JOB_ID")
+                .map(
+                        job ->
+                                "slurm-%s.%s.%s"
+                                        .formatted(
+                                                job,
+                                                variables.find(STEP).orElseThrow(),
+                                                variables.find("SLURM_RESTART_COUNT").orElse("0")))
+                .orElse(null);
+    }
+
+    private static Optional<String> firstHost(Variables variables) {
+        return variables.find(NODES).map(nodes -> NodeList.names(nodes).getFirst());
+    }
+}

@@ -1,0 +1,13 @@
+/// What schedulers and MPI launchers tell the processes that they start, in their own variables.
+///
+/// Start with [Assignment], which asks one after the other, then a file for each: [OpenMpi], [Pmi],
+/// [Slurm], [Pmix].
+///
+/// - May depend on: `org.horovod4j`.
+/// - Used by: `org.horovod4j.option`.
+/// - Invariant: a process that nobody has started as one of several gets no assignment, whatever a
+///   scheduler has left in its environment.
+@NullMarked
+package org.horovod4j.scheduler;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,200 @@
+package org.horovod4j.rendezvous;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.trust.Secret;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipal;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+class RendezvousFolderTest {
+    private static final String JOB = "slurm-7.0.0";
+
+    @TempDir Path home;
+
+    @Test
+    void whatIsPostedIsFoundUntilItIsRemoved() throws Exception {
+        RendezvousFolder folder = folder();
+        assertThat(folder.look(JOB)).isEmpty();
+        Invitation posted = invitation("first");
+        folder.post(JOB, posted);
+
+        Optional<Invitation> found = folder.look(JOB);
+        assertThat(found).map(Invitation::writer).contains("first");
+        assertThat(found.orElseThrow().servers())
+                .containsExactly(
+                        InetSocketAddress.createUnresolved("127.0.0.1", 4242),
+                        InetSocketAddress.createUnresolved("0:0:0:0:0:0:0:1", 4242));
+        assertThat(found.orElseThrow().secret().encode()).isEqualTo(posted.secret().encode());
+        assertThat(folder.look("slurm-7.1.0")).isEmpty();
+
+        folder.remove(JOB);
+        folder.remove(JOB);
+        assertThat(folder.look(JOB)).isEmpty();
+    }
+
+    @Test
+    void theOwnerAloneMayReadIt() throws Exception {
+        folder().post(JOB, invitation("us"));
+        assertThat(mode(home.resolve("a/b"))).isEqualTo("rwx------");
+        assertThat(mode(folder().file(JOB))).isEqualTo("rw-------");
+        try (var left = Files.list(home.resolve("a/b"))) {
+            assertThat(left).containsExactly(folder().file(JOB));
+        }
+    }
+
+    @Test
+    void theSecretIsNotPrinted() {
+        Invitation invitation = invitation("us");
+        assertThat(invitation.toString())
+                .contains("127.0.0.1 port 4242")
+                .doesNotContain(invitation.secret().encode());
+    }
+
+    @Test
+    void readersNeverSeeHalfAFile() throws Exception {
+        AtomicBoolean over = new AtomicBoolean();
+        folder().post(JOB, invitation("writer 0"));
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<Integer>> readers = new ArrayList<>();
+            for (int reader = 0; reader < 4; reader++) {
+                readers.add(
+                        threads.submit(
+                                () -> {
+                                    int seen = 0;
+                                    while (!over.get() || seen == 0) {
+                                        assertThat(folder().look(JOB)).isPresent();
+                                        seen++;
+                                    }
+                                    return seen;
+                                }));
+            }
+            try {
+                for (int writer = 1; writer <= 200; writer++) {
+                    folder().post(JOB, invitation("writer " + writer));
+                }
+            } finally {
+                over.set(true);
+            }
+            for (Future<Integer> reader : readers) {
+                assertThat(reader.get()).isPositive();
+            }
+        }
+        assertThat(folder().look(JOB)).map(Invitation::writer).contains("writer 200");
+    }
+
+    @Test
+    void aFolderThatOthersMayEnterIsRefused() throws Exception {
+        folder().post(JOB, invitation("us"));
+        allow(home.resolve("a/b"), "rwxr-x---");
+        assertThatThrownBy(() -> folder().look(JOB))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("a/b is rwxr-x---")
+                .hasMessageContaining("chmod 700");
+        assertThatThrownBy(() -> folder().post(JOB, invitation("us")))
+                .hasMessageContaining("chmod 700");
+    }
+
+    @Test
+    void aFileThatOthersMayReadIsRefused() throws Exception {
+        folder().post(JOB, invitation("us"));
+        allow(folder().file(JOB), "rw-r--r--");
+        assertThatThrownBy(() -> folder().look(JOB))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(JOB + " is rw-r--r--")
+                .hasMessageContaining("chmod 600");
+    }
+
+    @Test
+    void aLinkIsRefused() throws Exception {
+        folder().post("other", invitation("us"));
+        Files.createSymbolicLink(folder().file(JOB), folder().file("other"));
+        assertThatThrownBy(() -> folder().look(JOB))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("a link");
+    }
+
+    @Test
+    void aFileOfSomebodyElseIsRefused() throws Exception {
+        folder().post(JOB, invitation("us"));
+        giveAway(folder().file(JOB));
+        assertThatThrownBy(() -> folder().look(JOB))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("belongs to nobody");
+    }
+
+    @Test
+    void otherTextIsNoInvitation() throws Exception {
+        folder().post(JOB, invitation("us"));
+        for (String text :
+                List.of(
+                        "",
+                        "horovod4j-rendezvous 2\n",
+                        "horovod4j-rendezvous 1\n",
+                        "horovod4j-rendezvous 1\naddress here\n",
+                        "horovod4j-rendezvous 1\naddress ::1 99999\n",
+                        "horovod4j-rendezvous 1\naddress ::1 99\nsecret x\n",
+                        "horovod4j-rendezvous 1\nmore\n")) {
+            Files.writeString(folder().file(JOB), text);
+            assertThatThrownBy(() -> folder().look(JOB))
+                    .as(text)
+                    .isInstanceOf(MalformedMessageException.class);
+        }
+    }
+
+    @Test
+    void aPlaceThatIsNoFolderIsToldOf() throws Exception {
+        Files.writeString(home.resolve("a"), "a file");
+        assertThatThrownBy(() -> folder().post(JOB, invitation("us")))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(folder().file(JOB).toString())
+                .hasMessageContaining("HOROVOD_RENDEZVOUS_FOLDER");
+    }
+
+    private RendezvousFolder folder() {
+        return new RendezvousFolder(home.resolve("a/b"));
+    }
+
+    private static Invitation invitation(String writer) {
+        return new Invitation(
+                writer,
+                List.of(
+                        new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 4242),
+                        new InetSocketAddress(InetAddress.ofLiteral("::1"), 4242)),
+                Secret.random());
+    }
+
+    private static String mode(Path path) throws IOException {
+        return PosixFilePermissions.toString(Files.getPosixFilePermissions(path));
+    }
+
+    private static void allow(Path path, String mode) throws IOException {
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(mode));
+    }
+
+    private static void giveAway(Path file) throws IOException {
+        assumeTrue("root".equals(System.getProperty("user.name")), "only root can give files away");
+        UserPrincipal nobody =
+                file.getFileSystem()
+                        .getUserPrincipalLookupService()
+                        .lookupPrincipalByName("nobody");
+        Files.setOwner(file, nobody);
+    }
+}

@@ -1,0 +1,135 @@
+package org.horovod4j.rendezvous;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.trust.Secret;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/// A server that has several addresses, of which some lead elsewhere.
+@Timeout(60)
+class ServerLineTest {
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private final Secret secret = Secret.random();
+
+    @Test
+    void theAddressThatProvesItselfIsTaken() throws Exception {
+        try (Stranger stranger = new Stranger();
+                RendezvousServer other = server(Secret.random());
+                RendezvousServer server = server(secret)) {
+            List<InetSocketAddress> addresses =
+                    List.of(closedPort(), stranger.address(), other.address(), server.address());
+            try (SocketChannel channel = new ServerLine(secret, addresses, LONG).dial(1)) {
+                assertThat(channel.getRemoteAddress()).isEqualTo(server.address());
+            }
+        }
+    }
+
+    @Test
+    void aStrangerAtOneAddressDoesNotEndTheWaitingForAnother() throws Exception {
+        InetSocketAddress later = closedPort();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+                Stranger stranger = new Stranger()) {
+            ServerLine line = new ServerLine(secret, List.of(stranger.address(), later), LONG);
+            Future<SocketChannel> dialled = threads.submit(() -> line.dial(1));
+            stranger.calls.await(); // twice called, so the first failure was not the last word
+            try (RendezvousServer _ =
+                            RendezvousServer.start(secret, 2, later, LONG, LONG);
+                    SocketChannel channel = dialled.get()) {
+                assertThat(channel.getRemoteAddress()).isEqualTo(later);
+            }
+        }
+    }
+
+    @Test
+    void whenNobodyAnswersEveryAddressIsToldWithWhatItSaid() throws Exception {
+        InetSocketAddress closed = closedPort();
+        try (Stranger stranger = new Stranger()) {
+            List<InetSocketAddress> addresses =
+                    List.of(
+                            closed,
+                            stranger.address(),
+                            InetSocketAddress.createUnresolved("nowhere.invalid", 99));
+            assertThatThrownBy(
+                            () ->
+                                    new ServerLine(secret, addresses, Duration.ofMillis(100))
+                                            .dial(7))
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("joining the job as rank 7")
+                    .hasMessageContaining(closed.getPort() + ": Connection refused")
+                    .hasMessageContaining(stranger.address().getPort() + ": does not speak")
+                    .hasMessageContaining("nowhere.invalid")
+                    .hasMessageContaining("unknown host name");
+        }
+    }
+
+    @Test
+    void whenAllAddressesRefuseThereIsNothingToWaitFor() throws Exception {
+        try (RendezvousServer other = server(Secret.random())) {
+            ServerLine line =
+                    new ServerLine(secret, List.of(other.address()), Duration.ofDays(1));
+            assertThatThrownBy(() -> line.dial(1))
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("the secret of its own job's launcher");
+        }
+    }
+
+    private static RendezvousServer server(Secret secret) {
+        return RendezvousServer.start(secret, 2, loopback(0), LONG, LONG);
+    }
+
+    private static InetSocketAddress closedPort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return loopback(socket.getLocalPort());
+        }
+    }
+
+    private static InetSocketAddress loopback(int port) {
+        return new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port);
+    }
+
+    /// Some other service, which answers everybody with a greeting of its own.
+    private static final class Stranger implements AutoCloseable {
+        final CountDownLatch calls = new CountDownLatch(2);
+        private final ServerSocket socket = new ServerSocket(0);
+
+        Stranger() throws IOException {
+            Thread.ofPlatform().daemon().start(this::serve);
+        }
+
+        InetSocketAddress address() {
+            return loopback(socket.getLocalPort());
+        }
+
+        private void serve() {
+            while (!socket.isClosed()) {
+                try (var caller = socket.accept()) {
+                    caller.getOutputStream().write("220 mail ready\r\n".getBytes());
+                    calls.countDown();
+                    caller.getInputStream().readAllBytes();
+                } catch (IOException e) {
+                    // the caller or the test is gone
+                }
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+        }
+    }
+}

@@ -1,0 +1,176 @@
+package org.horovod4j.launcher.mpi;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.Login;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/// The command line of `mpirun` for a job, and the variables that it reads itself.
+///
+/// All that differs between the kinds of MPI is here.
+///
+/// @param words up to the program
+/// @param variables for `mpirun`, beside those of the job
+record MpiCommand(List<String> words, Map<String, String> variables) {
+    /// From here on, Open MPI's daemons would start each other in a tree, in which one host that
+    /// refuses takes a whole branch with it.
+    private static final int MANY_HOSTS = 64;
+
+    private static final String FOR_TCP_ONLY = "NCCL_IB_DISABLE";
+
+    MpiCommand {
+        words = List.copyOf(words);
+        variables = Map.copyOf(variables);
+    }
+
+    /// @param exported the names of the variables that every rank gets
+    /// @throws ConfigurationException when this MPI cannot do what the job asks for
+    static MpiCommand of(Mpirun mpirun, MpiJob job, Collection<String> exported) {
+        Login login = commonLogin(job.hosts());
+        return switch (mpirun.kind()) {
+            case OPEN_MPI, SPECTRUM_MPI -> openMpi(mpirun, job, exported, login);
+            case MPICH, INTEL_MPI -> hydra(mpirun, job, exported, login);
+        };
+    }
+
+    private static MpiCommand openMpi(
+            Mpirun mpirun, MpiJob job, Collection<String> exported, Login login) {
+        List<String> words = new ArrayList<>(List.of(mpirun.path().toString()));
+        // Containers run as root, and whoever may start a job as root knows.
+        words.add("--allow-run-as-root");
+        words.addAll(List.of("-np", Integer.toString(job.processes())));
+        words.addAll(List.of("-H", commaSeparated(job.hosts().stream().map(Host::toString).toList())));
+        words.add("--tag-output");
+        words.addAll(
+                job.bindingArguments().isEmpty()
+                        ? List.of("--bind-to", "none", "--map-by", "slot")
+                        : job.bindingArguments());
+        if (job.hosts().size() >= MANY_HOSTS) {
+            set(words, "plm_rsh_no_tree_spawn", "true");
+            set(words, "plm_rsh_num_concurrent", Integer.toString(job.hosts().size()));
+        }
+        if (!login.equals(Login.DEFAULT)) {
+            set(words, "plm_rsh_args", String.join(" ", sshArguments(login)));
+        }
+        if (!job.interfaces().isEmpty()) {
+            String names = commaSeparated(job.interfaces());
+            set(words, "btl_tcp_if_include", names);
+            set(words, "oob_tcp_if_include", names);
+        }
+        if (job.tcpOnly()) {
+            set(words, "pml", "ob1");
+            set(words, "btl", "tcp,self");
+        }
+        if (job.timestamps()) {
+            words.add("--timestamp-output");
+        }
+        if (job.folder() != null) {
+            words.addAll(List.of("--output-filename", job.folder().toString()));
+        }
+        Map<String, String> variables = job.tcpOnly() ? Map.of(FOR_TCP_ONLY, "1") : Map.of();
+        exported.forEach(name -> words.addAll(List.of("-x", name)));
+        variables.keySet().forEach(name -> words.addAll(List.of("-x", name)));
+        words.addAll(job.arguments());
+        return new MpiCommand(words, variables);
+    }
+
+    private static void set(List<String> words, String parameter, String value) {
+        words.addAll(List.of("-mca", parameter, value));
+    }
+
+    private static MpiCommand hydra(
+            Mpirun mpirun, MpiJob job, Collection<String> exported, Login login) {
+        if (job.timestamps() || job.folder() != null) {
+            throw new ConfigurationException(
+                    "--mpi: the mpirun of %s writes neither timestamps nor a file for each rank."
+                                    .formatted(mpirun.kind())
+                            + " Leave out --prefix-output-with-timestamp and --output-filename.");
+        }
+        List<String> words = new ArrayList<>(List.of(mpirun.path().toString()));
+        words.addAll(List.of("-n", Integer.toString(job.processes())));
+        words.addAll(
+                List.of("-hosts", commaSeparated(job.hosts().stream().map(Host::name).toList())));
+        words.addAll(List.of("-ppn", Integer.toString(slotsOfEach(mpirun.kind(), job.hosts()))));
+        words.add("-prepend-rank");
+        words.addAll(
+                job.bindingArguments().isEmpty()
+                        ? List.of("-bind-to", "none")
+                        : job.bindingArguments());
+        if (job.interfaces().size() > 1) {
+            throw new ConfigurationException(
+                    "--network-interfaces: the mpirun of %s takes one interface, not %s. Name one."
+                            .formatted(mpirun.kind(), commaSeparated(job.interfaces())));
+        }
+        job.interfaces().forEach(name -> words.addAll(List.of("-iface", name)));
+        Map<String, String> variables = new LinkedHashMap<>();
+        if (!login.equals(Login.DEFAULT)) {
+            variables.put(
+                    mpirun.kind() == MpiKind.INTEL_MPI
+                            ? "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"
+                            : "HYDRA_LAUNCHER_EXTRA_ARGS",
+                    String.join(" ", sshArguments(login)));
+        }
+        List<String> names = new ArrayList<>(exported);
+        if (job.tcpOnly()) { // of libfabric, by which both of them move bytes
+            variables.put("FI_PROVIDER", "tcp");
+            variables.put(FOR_TCP_ONLY, "1");
+            names.addAll(List.of("FI_PROVIDER", FOR_TCP_ONLY));
+        }
+        words.addAll(List.of("-genvlist", commaSeparated(names)));
+        words.addAll(job.arguments());
+        return new MpiCommand(words, variables);
+    }
+
+    /// Hydra fills every host with as many, in order, so the last alone may get fewer.
+    private static int slotsOfEach(MpiKind kind, List<Host> hosts) {
+        int slots = hosts.getFirst().slots();
+        boolean equal =
+                hosts.stream()
+                        .limit(hosts.size() - 1L)
+                        .allMatch(host -> host.slots() == slots);
+        if (!equal || hosts.getLast().slots() > slots) {
+            throw new ConfigurationException(
+                    "--mpi: the mpirun of %s puts equally many processes on every host, which %s would not be. Give all hosts the same number of slots."
+                            .formatted(
+                                    kind,
+                                    commaSeparated(
+                                            hosts.stream().map(Host::toString).toList())));
+        }
+        return slots;
+    }
+
+    /// `mpirun` logs in to all hosts in one way.
+    private static Login commonLogin(List<Host> hosts) {
+        List<Login> logins = hosts.stream().map(Host::login).distinct().toList();
+        if (logins.size() > 1) {
+            throw new ConfigurationException(
+                    "--mpi: mpirun logs in to all hosts alike, but users, ports or identity files"
+                            + " differ between hosts here. Write them into ssh's configuration.");
+        }
+        return logins.getFirst();
+    }
+
+    private static List<String> sshArguments(Login login) {
+        List<String> arguments = new ArrayList<>();
+        if (login.user() != null) {
+            arguments.addAll(List.of("-l", login.user()));
+        }
+        if (login.port() != null) {
+            arguments.addAll(List.of("-p", login.port().toString()));
+        }
+        if (login.identityFile() != null) {
+            arguments.addAll(List.of("-i", login.identityFile().toString()));
+        }
+        return arguments;
+    }
+
+    private static String commaSeparated(Collection<String> items) {
+        return items.stream().collect(Collectors.joining(","));
+    }
+}

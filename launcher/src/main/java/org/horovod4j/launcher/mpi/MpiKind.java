@@ -1,0 +1,32 @@
+package org.horovod4j.launcher.mpi;
+
+import java.util.Arrays;
+import java.util.Optional;
+
+/// The MPIs whose `mpirun` we know, told apart by what it says of its version.
+enum MpiKind {
+    OPEN_MPI("Open MPI", "Open MPI", "OpenRTE"),
+    SPECTRUM_MPI("IBM Spectrum MPI", "IBM Spectrum MPI"),
+    INTEL_MPI("Intel MPI", "Intel(R) MPI"),
+    MPICH("MPICH", "HYDRA");
+
+    private final String title;
+    private final String[] signs;
+
+    MpiKind(String title, String... signs) {
+        this.title = title;
+        this.signs = signs;
+    }
+
+    /// The kind that answers `mpirun --version` with this text.
+    static Optional<MpiKind> of(String version) {
+        return Arrays.stream(values())
+                .filter(kind -> Arrays.stream(kind.signs).anyMatch(version::contains))
+                .findFirst();
+    }
+
+    @Override
+    public String toString() {
+        return title;
+    }
+}

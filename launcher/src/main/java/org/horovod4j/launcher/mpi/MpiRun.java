@@ -1,0 +1,209 @@
+package org.horovod4j.launcher.mpi;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.output.Console.Channel;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.launcher.process.LocalHost;
+import org.horovod4j.launcher.process.SearchPath;
+import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.network.LocalAddresses;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.trust.Secret;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.System.Logger.Level;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/// A job that `mpirun` starts: it places and starts the processes, marks their lines of output and ends
+/// them all when one fails. The launcher serves their rendezvous, and ends `mpirun` and what it has left
+/// on this machine, also when the launcher itself is killed.
+///
+/// The ranks take their numbers from the variables that `mpirun` sets. What they send each other goes
+/// over Horovod4J's own transports.
+public final class MpiRun {
+    /// How long `mpirun` gets to end its processes before it is killed.
+    private static final Duration GRACE = Duration.ofSeconds(5);
+
+    /// How long its output may still come when it and all its processes have ended.
+    private static final Duration LAST_WORDS = Duration.ofSeconds(5);
+
+    private static final int CHUNK = 1 << 16;
+
+    private final Console console;
+    private final boolean verbose;
+    private final Map<String, String> environment;
+    private final String jobId;
+    private final Secret secret;
+    private final Duration heartbeatTimeout;
+    private final Duration startTimeout;
+    private volatile @Nullable Signal interruption;
+    private volatile @Nullable HostAgent host;
+
+    /// @param verbose whether to tell the command line
+    /// @param environment the launcher's variables, with those that its flags set
+    /// @param jobId marks the processes of this job and all they start
+    public MpiRun(
+            Console console,
+            boolean verbose,
+            Map<String, String> environment,
+            String jobId,
+            Secret secret,
+            Duration heartbeatTimeout,
+            Duration startTimeout) {
+        this.console = console;
+        this.verbose = verbose;
+        this.environment = Map.copyOf(environment);
+        this.jobId = jobId;
+        this.secret = secret;
+        this.heartbeatTimeout = heartbeatTimeout;
+        this.startTimeout = startTimeout;
+    }
+
+    /// Runs the programs of the job, until one fails.
+    ///
+    /// @return the exit code of `mpirun`, or of the signal that ended it
+    /// @throws ConfigurationException when there is no `mpirun` that can do what the job asks for
+    public int run(MpiJob job) throws IOException, InterruptedException {
+        Mpirun mpirun = Mpirun.find(SearchPath.of(environment.getOrDefault("PATH", "")));
+        List<InetAddress> addresses = addresses(job);
+        int code = 0;
+        for (List<String> program : job.programs()) {
+            if (code == 0 && interruption == null) {
+                code = run(mpirun, job, program, addresses);
+            }
+        }
+        Signal came = interruption;
+        return came == null ? code : 128 + came.number();
+    }
+
+    /// Passes a signal of the launcher's own on to `mpirun`, which is killed when it does not end within
+    /// the grace, or at once when the signal comes again. May be called from any thread.
+    public void interrupt(Signal signal) {
+        boolean again = interruption != null;
+        interruption = signal;
+        HostAgent started = host;
+        if (started != null) {
+            console.say("got %s, ending mpirun".formatted(signal));
+            started.signal(again ? Signal.KILL : signal);
+            CompletableFuture.delayedExecutor(GRACE.toMillis(), TimeUnit.MILLISECONDS)
+                    .execute(() -> kill(started));
+        }
+    }
+
+    private void kill(HostAgent started) {
+        if (started.equals(host)) {
+            started.signal(Signal.KILL);
+        }
+    }
+
+    private int run(
+            Mpirun mpirun, MpiJob job, List<String> program, List<InetAddress> addresses)
+            throws IOException, InterruptedException {
+        InetAddress bind =
+                addresses.stream().allMatch(InetAddress::isLoopbackAddress)
+                        ? addresses.getFirst()
+                        : new InetSocketAddress(0).getAddress();
+        try (RendezvousServer rendezvous =
+                        RendezvousServer.start(
+                                secret,
+                                job.processes(),
+                                new InetSocketAddress(bind, 0),
+                                heartbeatTimeout,
+                                startTimeout);
+                HostAgent agent = LocalHost.open(Options.JOB_ID.variable() + "=" + jobId)) {
+            Map<String, String> variables = variables(addresses, rendezvous.address().getPort());
+            MpiCommand command =
+                    MpiCommand.of(mpirun, job, Exports.names(environment, variables));
+            List<String> words = new ArrayList<>(command.words());
+            words.addAll(program);
+            if (verbose) {
+                console.say("%s: %s".formatted(mpirun.kind(), String.join(" ", words)));
+            }
+            Map<String, String> all = new LinkedHashMap<>(environment);
+            all.putAll(variables);
+            all.putAll(command.variables());
+            // An agent adds variables and takes none away; blank ones count as not set.
+            Exports.NOT_OURS.forEach(option -> all.put(option.variable(), ""));
+            return await(agent, agent.start(words, all));
+        }
+    }
+
+    private int await(HostAgent agent, Process process) throws InterruptedException {
+        host = agent;
+        Thread output = pump(process.getInputStream(), Channel.STDOUT);
+        Thread errors = pump(process.getErrorStream(), Channel.STDERR);
+        int code = process.waitFor();
+        host = null;
+        agent.ended(process);
+        for (String left : agent.sweep()) {
+            if (verbose || interruption == null) { // after a signal, ranks may just be a moment slower
+                console.say("ended a process that the job had left behind: " + left);
+            }
+        }
+        // Whatever left the job unseen may hold them open for ever.
+        output.join(LAST_WORDS);
+        errors.join(LAST_WORDS);
+        return code;
+    }
+
+    /// Bytes as they come: `mpirun` has marked their lines.
+    private Thread pump(InputStream source, Channel channel) {
+        return Thread.ofPlatform()
+                .daemon()
+                .name("hvd-mpirun-" + channel)
+                .start(() -> copy(source, channel));
+    }
+
+    private void copy(InputStream source, Channel channel) {
+        byte[] chunk = new byte[CHUNK];
+        try {
+            for (int length = source.read(chunk); length >= 0; length = source.read(chunk)) {
+                console.write(channel, chunk, length);
+            }
+        } catch (IOException e) {
+            System.getLogger(MpiRun.class.getName())
+                    .log(Level.DEBUG, "The stream of mpirun ended", e);
+        }
+    }
+
+    /// Where the ranks find the launcher.
+    private static List<InetAddress> addresses(MpiJob job) {
+        return job.hosts().stream().map(Host::name).allMatch(LocalHost::isNamed)
+                ? List.of(InetAddress.getLoopbackAddress())
+                : LocalAddresses.among(job.interfaces()).forOthers().addresses();
+    }
+
+    private Map<String, String> variables(List<InetAddress> addresses, int port) {
+        Map<String, String> variables = new LinkedHashMap<>();
+        put(
+                variables,
+                Options.RENDEZVOUS_ADDR,
+                addresses.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(",")));
+        put(variables, Options.RENDEZVOUS_PORT, port);
+        put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
+        put(variables, Options.SECRET_KEY, secret.encode());
+        put(variables, Options.JOB_ID, jobId);
+        return variables;
+    }
+
+    private static <T extends Comparable<T>> void put(
+            Map<String, String> variables, Option<T> option, T value) {
+        variables.put(option.variable(), option.format(value));
+    }
+}

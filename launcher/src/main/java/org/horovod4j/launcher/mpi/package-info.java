@@ -1,0 +1,15 @@
+/// Jobs whose processes are started by `mpirun`.
+///
+/// Start with [MpiRun], the life of such a job, then [Mpirun], the installation it finds, and
+/// [MpiCommand], the command line for each kind of MPI.
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.network`, `org.horovod4j.option`,
+///   `org.horovod4j.rendezvous`, `org.horovod4j.trust`, `org.horovod4j.launcher.output`,
+///   `org.horovod4j.launcher.plan`, `org.horovod4j.launcher.process`.
+/// - Used by: `org.horovod4j.launcher`.
+/// - Invariant: variables travel by name; no value of one, the job's secret least of all, is on a
+///   command line.
+@NullMarked
+package org.horovod4j.launcher.mpi;
+
+import org.jspecify.annotations.NullMarked;

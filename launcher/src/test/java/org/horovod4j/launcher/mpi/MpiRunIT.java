@@ -1,0 +1,205 @@
+package org.horovod4j.launcher.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.trust.Secret;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/// Jobs that a real `mpirun` starts: Open MPI's and MPICH's, where they are installed.
+@Tag("slow")
+@Timeout(120)
+class MpiRunIT {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @TempDir Path folder;
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+    private final Secret secret = Secret.random();
+    private final String jobId = "it-" + UUID.randomUUID();
+
+    /// The program of the ranks.
+    static final class Sum {
+        public static void main(String[] arguments) {
+            Hvd.init();
+            float[] sum = {Hvd.rank() + 1};
+            Hvd.allreduce("sum", sum, ReduceOp.SUM);
+            // In one write: mpirun marks whatever it reads at a time.
+            System.out.println(
+                    "rank %d of %d, local %d of %d: %.0f"
+                            .formatted(
+                                    Hvd.rank(),
+                                    Hvd.size(),
+                                    Hvd.localRank(),
+                                    Hvd.localSize(),
+                                    sum[0]));
+            Hvd.shutdown();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
+    void ranksMeetByTheLaunchersServer(String mpirun) throws Exception {
+        int code = launch(mpirun).run(job(3, java(Sum.class)));
+
+        assertThat(code).as(this::said).isZero();
+        for (int rank = 0; rank < 3; rank++) {
+            assertThat(said()).contains("rank %d of 3, local %d of 3: 6".formatted(rank, rank));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
+    void theExitCodeIsMpiruns(String mpirun) throws Exception {
+        assertThat(launch(mpirun).run(job(2, List.of("sh", "-c", "exit 7")))).isEqualTo(7);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
+    void noCommandLineHoldsTheSecret(String mpirun) throws Exception {
+        String look = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '; echo $HOROVOD_JOB_ID";
+        int code = launch(mpirun).run(job(1, List.of("sh", "-c", look)));
+
+        assertThat(code).isZero();
+        assertThat(said())
+                .contains("HOROVOD_SECRET_KEY") // by name, on the line of mpirun
+                .contains(jobId) // the ranks have the variables
+                .doesNotContain(secret.encode());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
+    void aSignalEndsMpirunAndItsRanks(String mpirun) throws Exception {
+        MpiRun run = launch(mpirun);
+        CompletableFuture<Integer> code =
+                CompletableFuture.supplyAsync(
+                        () -> {
+                            try {
+                                return run.run(
+                                        job(2, List.of("sh", "-c", "echo ready; exec sleep 600")));
+                            } catch (IOException | InterruptedException e) {
+                                throw new IllegalStateException(e);
+                            }
+                        });
+        await().atMost(PATIENCE).until(() -> said().split("ready", -1).length == 3);
+        run.interrupt(Signal.TERM);
+
+        assertThat(code.get()).isEqualTo(128 + 15);
+        assertThat(ProcessHandle.allProcesses())
+                .noneMatch(each -> isMarked(each, "HOROVOD_JOB_ID=" + jobId));
+    }
+
+    @Test
+    void programsRunOneAfterTheOtherUntilOneFails() throws Exception {
+        MpiJob job =
+                new MpiJob(
+                        2,
+                        Host.list("localhost:2"),
+                        List.of(
+                                java(Sum.class),
+                                List.of("sh", "-c", "echo second; exit 4"),
+                                List.of("echo", "third")),
+                        List.of(),
+                        List.of(),
+                        false,
+                        List.of(),
+                        null,
+                        false);
+        assertThat(launch("mpirun.openmpi").run(job)).isEqualTo(4);
+        assertThat(said()).contains("rank 1 of 2").contains("second").doesNotContain("third");
+    }
+
+    @Test
+    void anUnknownMpiGetsAdvice() throws Exception {
+        script("echo a new MPI, version 1");
+        MpiRun run = run();
+        assertThatThrownBy(() -> run.run(job(1, List.of("true"))))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(folder.resolve("mpirun") + " is of an MPI that horovodrun")
+                .hasMessageContaining("a new MPI, version 1")
+                .hasMessageContaining("leave --mpi out");
+    }
+
+    /// Makes this the `mpirun` on the path: on Debian each has a name of its own.
+    private MpiRun launch(String mpirun) throws IOException {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin", mpirun)), mpirun + " is not installed");
+        script("exec /usr/bin/" + mpirun + " \"$@\"");
+        return run();
+    }
+
+    private void script(String line) throws IOException {
+        Path script = Files.writeString(folder.resolve("mpirun"), "#!/bin/sh\n" + line + "\n");
+        assertThat(script.toFile().setExecutable(true)).isTrue();
+    }
+
+    private MpiRun run() {
+        Map<String, String> environment = new HashMap<>(System.getenv());
+        environment.put("PATH", folder + ":" + System.getenv("PATH"));
+        return new MpiRun(
+                new Console(out, err), false, environment, jobId, secret, PATIENCE, PATIENCE);
+    }
+
+    private static MpiJob job(int processes, List<String> program) {
+        return new MpiJob(
+                processes,
+                Host.list("localhost:" + processes),
+                List.of(program),
+                List.of(),
+                List.of(),
+                false,
+                List.of(),
+                null,
+                false);
+    }
+
+    private static List<String> java(Class<?> program) {
+        return List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--add-modules=jdk.incubator.vector",
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                program.getName());
+    }
+
+    private static boolean isMarked(ProcessHandle process, String mark) {
+        try {
+            return Files.readString(Path.of("/proc", Long.toString(process.pid()), "environ"), UTF_8)
+                    .contains(mark);
+        } catch (IOException e) {
+            return false; // it has ended
+        }
+    }
+
+    private String said() {
+        return out.toString(UTF_8) + err.toString(UTF_8);
+    }
+}
