@@ -4,13 +4,13 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.trust.Dialler;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.RefusedException;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
 import org.horovod4j.trust.UnreachableException;
 
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -31,8 +31,7 @@ final class ServerLine {
 
     ServerLine(Secret secret, List<InetSocketAddress> servers, Duration startTimeout) {
         Handshake handshake = new Handshake(secret, Purpose.RENDEZVOUS);
-        this.dialler =
-                new Dialler(SocketSettings.DEFAULT, channel -> handshake.dial(channel.socket()));
+        this.dialler = new Dialler(SocketSettings.DEFAULT, handshake::dial);
         this.servers = List.copyOf(servers);
         this.startTimeout = startTimeout;
     }
@@ -41,7 +40,7 @@ final class ServerLine {
     /// timeout.
     ///
     /// @throws ConfigurationException when there is none in time, or what is there is not ours
-    SocketChannel dial(int rank) {
+    Line dial(int rank) {
         long deadline = System.nanoTime() + startTimeout.toNanos();
         long pause = MIN_PAUSE_NANOS;
         while (true) {
@@ -81,7 +80,7 @@ final class ServerLine {
     private ConfigurationException unreachable(int rank, UnreachableException e) {
         String remedy =
                 isFinal(e)
-                        ? "Give every rank the address and the secret of its own job's launcher."
+                        ? "Give every rank the address, the secret and the encryption of its own job."
                         : "Check that the launcher runs, and that its port is open to this host.";
         return new ConfigurationException(
                 """

@@ -24,6 +24,7 @@ import org.horovod4j.transport.local.LocalChannels;
 import org.horovod4j.transport.local.LocalDomain;
 import org.horovod4j.transport.tcp.TcpChannels;
 import org.horovod4j.transport.tcp.TcpTuning;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
 import org.jspecify.annotations.Nullable;
@@ -103,7 +104,8 @@ public final class HvdRuntime implements AutoCloseable {
     }
 
     private Rank together(Rendezvous rendezvous) {
-        Secret secret = Secret.decode(rendezvous.secret().text());
+        Protection protection = Protection.of(settings.runtime().tls());
+        Secret secret = Secret.decode(rendezvous.secret().text()).with(protection);
         if (settings.servesRendezvous() && server == null) {
             server = serve(secret, rendezvous.address().getPort());
         }

@@ -10,6 +10,7 @@ import org.horovod4j.spi.Loss;
 import org.horovod4j.trust.Gate;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.RefusalLog;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
@@ -19,7 +20,6 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -216,9 +216,9 @@ final class LossTest {
         }
     }
 
-    private static void welcomeAndFallSilent(SocketChannel channel) {
+    private static void welcomeAndFallSilent(Line line) {
         try {
-            Frames frames = new Frames(channel.socket(), Frames.CLIENT_LIMIT);
+            Frames frames = new Frames(line, Frames.CLIENT_LIMIT);
             assertThat(frames.read()).isInstanceOf(Message.Join.class);
             frames.write(new Message.Joined(List.of(Ranks.card(0))));
             frames.flush();

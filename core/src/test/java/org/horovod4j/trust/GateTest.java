@@ -33,7 +33,7 @@ final class GateTest {
 
     private final Secret secret = Secret.random();
     private final RecordingLogger log = new RecordingLogger();
-    private final BlockingQueue<SocketChannel> admitted = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Line> admitted = new LinkedBlockingQueue<>();
     private final Gate gate =
             Gate.open(
                     new InetSocketAddress(0),
@@ -45,8 +45,8 @@ final class GateTest {
     @AfterEach
     void close() throws IOException {
         gate.close();
-        for (SocketChannel channel : admitted) {
-            channel.close();
+        for (Line line : admitted) {
+            line.close();
         }
     }
 
@@ -54,9 +54,9 @@ final class GateTest {
     @ValueSource(strings = {"127.0.0.1", "::1"})
     void admitsThoseWhoKnowTheSecret(String host) throws Exception {
         try (Socket socket = connect(host)) {
-            new Handshake(secret, Purpose.LINK).dial(socket);
+            new Handshake(secret, Purpose.LINK).dial(socket.getChannel());
 
-            SocketChannel inside = admitted.take();
+            SocketChannel inside = admitted.take().channel();
             socket.getOutputStream().write(42);
 
             assertThat(inside.socket().getInputStream().read()).isEqualTo(42);
@@ -77,7 +77,7 @@ final class GateTest {
     @Test
     void refusesAnotherPurpose() throws Exception {
         try (Socket socket = connect("127.0.0.1")) {
-            assertThatThrownBy(() -> new Handshake(secret, Purpose.RENDEZVOUS).dial(socket))
+            assertThatThrownBy(() -> new Handshake(secret, Purpose.RENDEZVOUS).dial(socket.getChannel()))
                     .isInstanceOf(RefusedException.class);
         }
         awaitOneLine("a port is mixed up");
@@ -154,11 +154,11 @@ final class GateTest {
     @Test
     void aProofSentBackToItsMakerProvesNothing() throws Exception {
         try (ServerSocket mirror = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-                Socket socket = new Socket(mirror.getInetAddress(), mirror.getLocalPort());
+                Socket socket = SocketChannel.open(mirror.getLocalSocketAddress()).socket();
                 Socket reflection = mirror.accept()) {
             Thread echoing = Thread.startVirtualThread(() -> echo(reflection));
 
-            assertThatThrownBy(() -> new Handshake(secret, Purpose.LINK).dial(socket))
+            assertThatThrownBy(() -> new Handshake(secret, Purpose.LINK).dial(socket.getChannel()))
                     .isInstanceOf(RefusedException.class)
                     .hasMessage("does not know the job's secret");
             socket.shutdownOutput();
@@ -185,7 +185,7 @@ final class GateTest {
 
     private void assertRefused(Handshake handshake, Reason reason) throws IOException {
         try (Socket socket = connect("127.0.0.1")) {
-            assertThatThrownBy(() -> handshake.dial(socket))
+            assertThatThrownBy(() -> handshake.dial(socket.getChannel()))
                     .isInstanceOfSatisfying(
                             RefusedException.class, e -> assertThat(e.reason()).isEqualTo(reason));
         }
@@ -203,13 +203,13 @@ final class GateTest {
 
     private void assertStillOpen() throws Exception {
         try (Socket socket = connect("127.0.0.1")) {
-            new Handshake(secret, Purpose.LINK).dial(socket);
+            new Handshake(secret, Purpose.LINK).dial(socket.getChannel());
             admitted.take().close();
         }
     }
 
     private Socket connect(String host) throws IOException {
-        return new Socket(host, port(gate));
+        return SocketChannel.open(new InetSocketAddress(host, port(gate))).socket();
     }
 
     private static int port(Gate gate) {
