@@ -21,6 +21,7 @@ import org.horovod4j.transport.local.LocalDomain;
 import org.horovod4j.transport.shm.HostMemory;
 import org.horovod4j.transport.tcp.TcpChannels;
 import org.horovod4j.transport.tcp.TcpTuning;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 
 import java.nio.file.Path;
@@ -202,7 +203,7 @@ final class BackendWorld implements AutoCloseable {
 
     private Site mapped() {
         boolean shares = layout.transport() == Transport.SHM;
-        Secret secret = Secret.random();
+        Secret secret = Secret.random().with(Protection.of(layout.tls()));
         List<Member> members = new ArrayList<>();
         List<HostMemory> files = new ArrayList<>();
         List<TcpChannels> sockets = new ArrayList<>();

@@ -19,6 +19,7 @@ import org.horovod4j.transport.local.LocalDomain;
 import org.horovod4j.transport.shm.HostMemory;
 import org.horovod4j.transport.tcp.TcpChannels;
 import org.horovod4j.transport.tcp.TcpTuning;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
@@ -49,9 +50,15 @@ final class BareWorld {
     private final Transport transport;
     private final IntUnaryOperator hosts;
     private final IntFunction<Kernels> kernels;
+    private final Protection protection;
 
     private BareWorld(
-            int size, Transport transport, IntUnaryOperator hosts, IntFunction<Kernels> kernels) {
+            int size,
+            Transport transport,
+            IntUnaryOperator hosts,
+            IntFunction<Kernels> kernels,
+            Protection protection) {
+        this.protection = protection;
         this.size = size;
         this.transport = transport;
         this.hosts = hosts;
@@ -64,17 +71,18 @@ final class BareWorld {
                 layout.size(),
                 layout.transport(),
                 rank -> rank * layout.hosts() / layout.size(),
-                _ -> Kernels.best());
+                _ -> Kernels.best(),
+                Protection.of(layout.tls()));
     }
 
     /// The same ranks on other hosts.
     BareWorld placed(IntUnaryOperator hostOfRank) {
-        return new BareWorld(size, transport, hostOfRank, kernels);
+        return new BareWorld(size, transport, hostOfRank, kernels, protection);
     }
 
     /// The same ranks with kernels for each.
     BareWorld calculating(IntFunction<Kernels> kernelsOfRank) {
-        return new BareWorld(size, transport, hosts, kernelsOfRank);
+        return new BareWorld(size, transport, hosts, kernelsOfRank, protection);
     }
 
     /// What a rank has.
@@ -145,7 +153,7 @@ final class BareWorld {
         List<Channels> channels = new ArrayList<>();
         Map<Integer, HostMemory> mapped = new HashMap<>();
         List<Member> members = new ArrayList<>();
-        Secret secret = Secret.random();
+        Secret secret = Secret.random().with(protection);
         Exchange exchange = new Exchange();
         for (int rank = 0; rank < size; rank++) {
             String host = "host" + hosts.applyAsInt(rank);

@@ -13,12 +13,13 @@ import java.util.List;
 /// A client that proves itself and then says what a test tells it to, and nothing by itself.
 final class SilentClient implements AutoCloseable {
     final Socket socket;
+    final Line line;
     private final Frames frames;
 
     SilentClient(Ranks ranks) throws IOException {
         int port = ranks.server.address().getPort();
         socket = SocketChannel.open(new InetSocketAddress("localhost", port)).socket();
-        Line line = new Handshake(ranks.secret, Purpose.RENDEZVOUS).dial(socket.getChannel());
+        line = new Handshake(ranks.secret, Purpose.RENDEZVOUS).dial(socket.getChannel());
         socket.setSoTimeout(0);
         frames = new Frames(line, Frames.serverLimit(100));
     }

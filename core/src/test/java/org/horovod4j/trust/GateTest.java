@@ -11,7 +11,9 @@ import org.horovod4j.trust.Handshake.Purpose;
 import org.horovod4j.trust.RefusedException.Reason;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -28,19 +30,26 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /// Who gets in and who does not, over real sockets.
+@ParameterizedClass(name = "{0}")
+@EnumSource(Protection.class)
 final class GateTest {
+    GateTest(Protection protection) {
+        this.secret = Secret.random().with(protection);
+        this.gate =
+                Gate.open(
+                        new InetSocketAddress(0),
+                        new Handshake(secret, Purpose.LINK, SHORT),
+                        SocketSettings.DEFAULT,
+                        new RefusalLog(log),
+                        admitted::add);
+    }
+
     private static final Duration SHORT = Duration.ofMillis(200);
 
-    private final Secret secret = Secret.random();
+    private final Secret secret;
     private final RecordingLogger log = new RecordingLogger();
     private final BlockingQueue<Line> admitted = new LinkedBlockingQueue<>();
-    private final Gate gate =
-            Gate.open(
-                    new InetSocketAddress(0),
-                    new Handshake(secret, Purpose.LINK, SHORT),
-                    SocketSettings.DEFAULT,
-                    new RefusalLog(log),
-                    admitted::add);
+    private final Gate gate;
 
     @AfterEach
     void close() throws IOException {
@@ -54,21 +63,20 @@ final class GateTest {
     @ValueSource(strings = {"127.0.0.1", "::1"})
     void admitsThoseWhoKnowTheSecret(String host) throws Exception {
         try (Socket socket = connect(host)) {
-            new Handshake(secret, Purpose.LINK).dial(socket.getChannel());
+            Line line = new Handshake(secret, Purpose.LINK).dial(socket.getChannel());
+            Line inside = admitted.take();
+            line.output().write(42);
 
-            SocketChannel inside = admitted.take().channel();
-            socket.getOutputStream().write(42);
-
-            assertThat(inside.socket().getInputStream().read()).isEqualTo(42);
-            assertThat(inside.getOption(StandardSocketOptions.TCP_NODELAY)).isTrue();
-            assertThat(inside.getOption(StandardSocketOptions.SO_KEEPALIVE)).isTrue();
+            assertThat(inside.input().read()).isEqualTo(42);
+            assertThat(inside.channel().getOption(StandardSocketOptions.TCP_NODELAY)).isTrue();
+            assertThat(inside.channel().getOption(StandardSocketOptions.SO_KEEPALIVE)).isTrue();
         }
         assertThat(log.lines()).isEmpty();
     }
 
     @Test
     void refusesAnotherSecretAndTellsTheCaller() throws Exception {
-        assertRefused(new Handshake(Secret.random(), Purpose.LINK), Reason.SECRET);
+        assertRefused(new Handshake(Secret.random().with(secret.protection()), Purpose.LINK), Reason.SECRET);
 
         awaitOneLine("does not know the job's secret");
         assertStillOpen();
