@@ -1,9 +1,12 @@
 package org.horovod4j.process;
 
+import static org.awaitility.Awaitility.await;
+
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import org.junit.jupiter.api.Assumptions;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -11,10 +14,16 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /// Sees every packet of this machine, as somebody on the same network would, and looks for texts in
 /// them. Needs the right to open packet sockets.
@@ -33,6 +42,8 @@ final class Sniffer implements AutoCloseable {
 
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
+
+    private static final String MARK = "UP TO HERE";
 
     private final List<String> texts;
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
@@ -54,9 +65,21 @@ final class Sniffer implements AutoCloseable {
         this.thread = Thread.ofPlatform().daemon().name("sniffer").start(this::listen);
     }
 
-    /// Which of the texts went over the network.
-    Set<String> seen() {
-        return Set.copyOf(seen);
+    /// Which of the texts went over the network up to now. The sniffer lags behind it, so a packet of
+    /// its own shows that all before were looked at.
+    Set<String> seen() throws IOException {
+        byte[] mark = MARK.getBytes(ISO_8859_1);
+        try (DatagramSocket sender = new DatagramSocket()) {
+            InetSocketAddress nobody =
+                    new InetSocketAddress(InetAddress.getLoopbackAddress(), sender.getLocalPort());
+            await().atMost(Job.PATIENCE)
+                    .until(
+                            () -> {
+                                sender.send(new DatagramPacket(mark, mark.length, nobody));
+                                return seen.contains(MARK);
+                            });
+        }
+        return seen.stream().filter(texts::contains).collect(Collectors.toSet());
     }
 
     /// How much has gone over the network, to tell silence from deafness.
@@ -74,8 +97,10 @@ final class Sniffer implements AutoCloseable {
     private void listen() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment packet = arena.allocate(PACKET_BYTES);
+            Object[] arguments = {socket, packet, (long) PACKET_BYTES, 0};
+            MethodHandle receive = function("recv", arguments);
             while (!closed) {
-                long length = call("recv", socket, packet, (long) PACKET_BYTES, 0);
+                long length = invoke(receive, arguments);
                 if (length > 0) {
                     bytes.addAndGet(length);
                     look(packet.asSlice(0, length));
@@ -86,11 +111,17 @@ final class Sniffer implements AutoCloseable {
 
     private void look(MemorySegment packet) {
         String content = new String(packet.toArray(ValueLayout.JAVA_BYTE), ISO_8859_1);
-        texts.stream().filter(content::contains).forEach(seen::add);
+        Stream.concat(texts.stream(), Stream.of(MARK))
+                .filter(content::contains)
+                .forEach(seen::add);
     }
 
-    /// Calls a function of the C library, whose parameters are numbers and pointers.
     private static long call(String name, Object... arguments) {
+        return invoke(function(name, arguments), arguments);
+    }
+
+    /// A function of the C library, whose parameters are numbers and pointers.
+    private static MethodHandle function(String name, Object... arguments) {
         FunctionDescriptor shape =
                 FunctionDescriptor.of(name.equals("recv") ? LONG : INT);
         for (Object argument : arguments) {
@@ -103,12 +134,14 @@ final class Sniffer implements AutoCloseable {
                             });
         }
         SymbolLookup library = Linker.nativeLinker().defaultLookup();
-        MethodHandle function =
-                Linker.nativeLinker().downcallHandle(library.findOrThrow(name), shape);
+        return Linker.nativeLinker().downcallHandle(library.findOrThrow(name), shape);
+    }
+
+    private static long invoke(MethodHandle function, Object... arguments) {
         try {
             return ((Number) function.invokeWithArguments(arguments)).longValue();
         } catch (Throwable e) {
-            throw new AssertionError("calling " + name, e);
+            throw new AssertionError("calling the C library", e);
         }
     }
 }
