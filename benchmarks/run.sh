@@ -83,8 +83,10 @@ gloo() { # np transport; Gloo knows TCP alone, and has no launcher
     return "$failed"
 }
 
-ours() { # np transport kind
-    HOROVOD_TRANSPORT="$(transport_option "$2")" ./horovodrun -np "$1" java -cp "$classpath" \
+ours() { # np transport kind, which may end in -tls
+    local tls=0
+    [[ "$3" == *-tls ]] && tls=1
+    HOROVOD_TLS=$tls HOROVOD_TRANSPORT="$(transport_option "$2")" ./horovodrun -np "$1" java -cp "$classpath" \
         org.horovod4j.benchmarks.AllreduceBenchmark "$3" "$2" "$csv" "$seconds" "$bytes"
 }
 
@@ -102,6 +104,7 @@ for np in ${nps//,/ }; do
     for transport in ${transports//,/ }; do
         kinds=(heap native)
         [ "$transport" = shm ] && kinds+=(shared) # over TCP there is nothing to share
+        [ "$transport" = tcp ] && kinds+=(native-tls) # nor in shared memory anything to encrypt
         for ((round = 1; round <= rounds; round++)); do
             say "$np processes, $transport, round $round of $rounds"
             openmpi "$np" "$transport" || say "Open MPI failed in this round"

@@ -17,8 +17,8 @@ import java.util.Arrays;
 /// Sums floats over all ranks in place, from a few bytes to many, and appends a [Result] for each
 /// size to a file.
 ///
-/// Arguments: KIND TRANSPORT OUTPUT SECONDS SIZES, that is the [TensorKind], the transport's name
-/// in the results, the file, the timed seconds of each size, and bytes joined by commas. The
+/// Arguments: KIND TRANSPORT OUTPUT SECONDS SIZES, that is the [TensorKind] (and after a dash a word
+/// for the results, such as `native-tls`), the transport's name in the results, the file, the timed seconds of each size, and bytes joined by commas. The
 /// transport is only a label here: `HOROVOD_TRANSPORT` chooses it. One job measures one kind, as
 /// a training program would have it: code compiled for several kinds of memory may be slower for
 /// each of them.
@@ -41,7 +41,7 @@ public final class AllreduceBenchmark {
                     "arguments are KIND TRANSPORT OUTPUT SECONDS SIZES, found "
                             + Arrays.toString(arguments));
         }
-        TensorKind kind = TensorKind.parse(arguments[0]);
+        TensorKind kind = TensorKind.parse(arguments[0].split("-", 2)[0]);
         String program = "horovod4j-" + arguments[0];
         String transport = arguments[1];
         Path output = Path.of(arguments[2]);

@@ -12,10 +12,11 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// All programs of one [Setting], size by size: what each took, and how many times longer a peer
-/// took than we did.
+/// All programs of one [Setting], size by size: what each took, how many times longer a peer took
+/// than we did, and how many times longer we took with encryption than without.
 final class Comparison {
     private static final String OURS = "horovod4j";
+    private static final String ENCRYPTED = "-tls";
 
     private final Setting setting;
     private final List<Result> results;
@@ -50,6 +51,7 @@ final class Comparison {
         heading.addAll(peers);
         heading.addAll(ours);
         pairs().forEach(pair -> heading.add(pair.peer() + " ÷ " + kind(pair.own())));
+        encrypted().forEach(pair -> heading.add(kind(pair.peer()) + " ÷ " + kind(pair.own())));
         Table table = new Table(heading);
         for (long byteSize : sizes()) {
             table.add(row(byteSize));
@@ -62,13 +64,21 @@ final class Comparison {
         Stream.concat(peers.stream(), ours.stream())
                 .map(program -> rounds(program, byteSize).time())
                 .forEach(cells::add);
-        pairs().map(pair -> rounds(pair.peer(), byteSize).ratioTo(rounds(pair.own(), byteSize)))
+        Stream.concat(pairs(), encrypted())
+                .map(pair -> rounds(pair.peer(), byteSize).ratioTo(rounds(pair.own(), byteSize)))
                 .forEach(cells::add);
         return cells;
     }
 
     private Stream<Pair> pairs() {
         return peers.stream().flatMap(peer -> ours.stream().map(own -> new Pair(peer, own)));
+    }
+
+    /// Ours with encryption, each beside the same without.
+    private Stream<Pair> encrypted() {
+        return ours.stream()
+                .filter(own -> ours.contains(own + ENCRYPTED))
+                .map(own -> new Pair(own + ENCRYPTED, own));
     }
 
     private Rounds rounds(String program, long byteSize) {

@@ -113,6 +113,16 @@ public final class Options {
                             "The secret of the job, the same on every rank. A connection that does"
                                     + " not know it is refused.");
 
+    public static final Option<Boolean> TLS =
+            Option.bool("tls")
+                    .environment("HOROVOD_TLS")
+                    .byDefault(false)
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help(
+                            "Encrypt all that ranks and launcher send over the network, with keys that"
+                                    + " each connection makes anew. Memory that ranks of a host share is not"
+                                    + " encrypted.");
+
     public static final Option<String> JOB_ID =
             Option.text()
                     .environment("HOROVOD_JOB_ID")
@@ -212,6 +222,7 @@ public final class Options {
                                     RENDEZVOUS_FOLDER,
                                     RENDEZVOUS_SERVER,
                                     SECRET_KEY,
+                                    TLS,
                                     JOB_ID,
                                     START_TIMEOUT,
                                     HEARTBEAT_TIMEOUT,

@@ -14,6 +14,7 @@ import java.util.Set;
 /// @param cacheCapacity how many operations are remembered; 0 for none
 /// @param groupFusion whether groups may travel together with other operations
 /// @param planLocking whether steps that repeat run without negotiation
+/// @param tls whether connections are encrypted
 /// @param joinAverage what an average is divided by while some ranks have joined
 public record RuntimeSettings(
         Tuning tuning,
@@ -21,6 +22,7 @@ public record RuntimeSettings(
         int cacheCapacity,
         boolean groupFusion,
         boolean planLocking,
+        boolean tls,
         JoinAverage joinAverage,
         StallSettings stall,
         TimelineSettings timeline,
@@ -46,6 +48,7 @@ public record RuntimeSettings(
                 environment.get(RuntimeOptions.CACHE_CAPACITY),
                 !environment.get(RuntimeOptions.DISABLE_GROUP_FUSION),
                 environment.get(RuntimeOptions.PLAN_LOCKING),
+                environment.get(Options.TLS),
                 environment.get(RuntimeOptions.JOIN_AVERAGE),
                 StallSettings.from(environment),
                 TimelineSettings.from(environment),

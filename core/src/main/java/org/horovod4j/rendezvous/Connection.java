@@ -1,6 +1,7 @@
 package org.horovod4j.rendezvous;
 
 import org.horovod4j.log.Log;
+import org.horovod4j.trust.Line;
 import org.jspecify.annotations.Nullable;
 
 import java.io.EOFException;
@@ -8,7 +9,6 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.SocketTimeoutException;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -32,7 +32,7 @@ final class Connection {
     /// How long an ended connection may take to tell the other end why.
     private static final Duration LAST_WORDS = Duration.ofMillis(200);
 
-    private final SocketChannel channel;
+    private final Line line;
     private final Frames frames;
     private final Duration heartbeatTimeout;
     private final BlockingQueue<Message> outbound = new LinkedBlockingQueue<>(QUEUE_CAPACITY);
@@ -40,12 +40,13 @@ final class Connection {
     private volatile @Nullable Thread reader;
     private volatile @Nullable Thread writer;
 
-    /// Takes over `channel`, which has passed its handshake.
-    Connection(SocketChannel channel, Duration heartbeatTimeout, int readLimit) throws IOException {
-        this.channel = channel;
-        this.frames = new Frames(channel.socket(), readLimit);
+    /// Takes over `line`.
+    Connection(Line line, Duration heartbeatTimeout, int readLimit) throws IOException {
+        this.line = line;
+        this.frames = new Frames(line, readLimit);
         this.heartbeatTimeout = heartbeatTimeout;
-        channel.socket()
+        line.channel()
+                .socket()
                 .setSoTimeout(Math.clamp(heartbeatTimeout.toMillis(), 1, Integer.MAX_VALUE));
     }
 
@@ -83,7 +84,7 @@ final class Connection {
     /// Queues `message`, or closes the connection when the other end has not read for long.
     void send(Message message) {
         if (!outbound.offer(message)) {
-            LOGGER.log(Level.WARNING, "{0} does not read what it is sent: closing", channel);
+            LOGGER.log(Level.WARNING, "{0} does not read what it is sent: closing", line.channel());
             close();
         }
     }
@@ -97,9 +98,9 @@ final class Connection {
     /// Closes at once.
     void close() {
         try {
-            channel.close();
+            line.close();
         } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "Closing " + channel + " failed", e);
+            LOGGER.log(Level.DEBUG, "Closing " + line.channel() + " failed", e);
         }
     }
 
@@ -113,9 +114,10 @@ final class Connection {
                     frames.flush();
                 }
             }
-            channel.shutdownOutput();
+            line.farewell();
+            line.channel().shutdownOutput();
         } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "Writing to " + channel + " failed", e);
+            LOGGER.log(Level.DEBUG, "Writing to " + line.channel() + " failed", e);
             close(); // which the reader hears
         } catch (InterruptedException e) {
             close();
@@ -141,7 +143,7 @@ final class Connection {
         } catch (IOException e) {
             return new End(End.Kind.CLOSED, "its connection broke (" + e.getMessage() + ")");
         } catch (RuntimeException e) {
-            LOGGER.log(Level.ERROR, "What came over " + channel + " could not be handled", e);
+            LOGGER.log(Level.ERROR, "What came over " + line.channel() + " could not be handled", e);
             return new End(End.Kind.BROKEN, "handling its message failed: " + e);
         }
     }

@@ -1,12 +1,13 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.trust.Line;
+
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
-import java.net.Socket;
 
 /// A connection as a sequence of messages, each a length and then the bytes of [MessageCodec].
 ///
@@ -19,9 +20,9 @@ final class Frames {
     private final DataOutputStream out;
     private final int readLimit;
 
-    Frames(Socket socket, int readLimit) throws IOException {
-        this.in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
-        this.out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
+    Frames(Line line, int readLimit) throws IOException {
+        this.in = new DataInputStream(new BufferedInputStream(line.input()));
+        this.out = new DataOutputStream(new BufferedOutputStream(line.output()));
         this.readLimit = readLimit;
     }
 

@@ -1,6 +1,7 @@
 package org.horovod4j.rendezvous;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 
 import java.net.InetSocketAddress;
@@ -70,6 +71,11 @@ public record Invitation(String writer, List<InetSocketAddress> servers, Secret 
         } catch (ConfigurationException e) {
             throw new MalformedMessageException("its secret is none");
         }
+    }
+
+    /// The same, with what connections to the server are protected by: the file does not say.
+    Invitation with(Protection protection) {
+        return new Invitation(writer, servers, secret.with(protection));
     }
 
     private static InetSocketAddress address(String value) throws MalformedMessageException {

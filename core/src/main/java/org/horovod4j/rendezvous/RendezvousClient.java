@@ -7,12 +7,12 @@ import org.horovod4j.rendezvous.Connection.End;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Loss;
 import org.horovod4j.spi.Member;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -190,9 +190,9 @@ public final class RendezvousClient implements ControlPlane {
         stop();
     }
 
-    private Connection open(SocketChannel channel) {
+    private Connection open(Line opened) {
         try {
-            return new Connection(channel, heartbeatTimeout, Frames.serverLimit(size));
+            return new Connection(opened, heartbeatTimeout, Frames.serverLimit(size));
         } catch (IOException e) {
             throw new ConfigurationException(
                     "joining the job as rank " + rank + ": the connection broke at once", e);

@@ -4,6 +4,7 @@ import org.horovod4j.log.Log;
 import org.horovod4j.trust.Gate;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.RefusalLog;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
@@ -12,7 +13,6 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -151,9 +151,9 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
-    private void admit(SocketChannel channel) {
+    private void admit(Line line) {
         try {
-            Connection connection = new Connection(channel, heartbeatTimeout, Frames.CLIENT_LIMIT);
+            Connection connection = new Connection(line, heartbeatTimeout, Frames.CLIENT_LIMIT);
             connections.add(connection);
             if (closed) { // it slipped in while the others were sent off
                 connection.close();

@@ -1,6 +1,7 @@
 package org.horovod4j.rendezvous;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.UnreachableException;
 
 import java.time.Duration;
@@ -21,11 +22,14 @@ public final class Search {
     private final RendezvousFolder folder;
     private final String job;
     private final Duration limit;
+    private final Protection protection;
 
     /// @param limit how long to look
-    public Search(RendezvousFolder folder, String job, Duration limit) {
+    /// @param protection what connections to the server are protected by
+    public Search(RendezvousFolder folder, String job, Duration limit, Protection protection) {
         this.folder = folder;
         this.job = job;
+        this.protection = protection;
         this.limit = limit;
     }
 
@@ -40,7 +44,7 @@ public final class Search {
         while (true) {
             String found;
             try {
-                Optional<Invitation> invitation = folder.look(job);
+                Optional<Invitation> invitation = folder.look(job).map(it -> it.with(protection));
                 if (invitation.isPresent()) {
                     line(invitation.get()).probe();
                     return invitation.get();

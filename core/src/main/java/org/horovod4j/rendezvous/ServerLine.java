@@ -5,6 +5,7 @@ import org.horovod4j.log.Log;
 import org.horovod4j.trust.Dialler;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.RefusedException;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
@@ -14,7 +15,6 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -40,8 +40,7 @@ final class ServerLine {
 
     ServerLine(Secret secret, List<InetSocketAddress> servers, Duration startTimeout) {
         Handshake handshake = new Handshake(secret, Purpose.RENDEZVOUS);
-        this.dialler =
-                new Dialler(SocketSettings.DEFAULT, channel -> handshake.dial(channel.socket()));
+        this.dialler = new Dialler(SocketSettings.DEFAULT, handshake::dial);
         this.servers = List.copyOf(servers);
         this.startTimeout = startTimeout;
     }
@@ -50,7 +49,7 @@ final class ServerLine {
     /// timeout.
     ///
     /// @throws ConfigurationException when there is none in time, or what is there is not ours
-    SocketChannel dial(int rank) {
+    Line dial(int rank) {
         long deadline = System.nanoTime() + startTimeout.toNanos();
         long pause = MIN_PAUSE_NANOS;
         while (true) {
@@ -79,7 +78,7 @@ final class ServerLine {
         }
     }
 
-    private SocketChannel attempt() throws UnreachableException {
+    private Line attempt() throws UnreachableException {
         Duration limit = ATTEMPT.plus(FURTHER_ADDRESS.multipliedBy(servers.size()));
         return dialler.dial(servers, limit, () -> {});
     }
@@ -109,7 +108,7 @@ final class ServerLine {
     private ConfigurationException unreachable(int rank, UnreachableException e) {
         String remedy =
                 e.attempts().stream().anyMatch(ServerLine::isFinal)
-                        ? "Give every rank the address and the secret of its own job's launcher."
+                        ? "Give every rank the address, the secret and the encryption of its own job."
                         : "Check that the launcher runs, and that its port is open to this host.";
         return new ConfigurationException(
                 """

@@ -11,6 +11,7 @@ import org.horovod4j.rendezvous.RendezvousClient;
 import org.horovod4j.rendezvous.RendezvousFolder;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.rendezvous.Search;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
@@ -66,7 +67,7 @@ final class MeetingPoint implements AutoCloseable {
     }
 
     private static MeetingPoint at(WorkerSettings settings, Rendezvous.At at) {
-        Secret secret = Secret.decode(at.secret().text());
+        Secret secret = Secret.decode(at.secret().text()).with(protection(settings));
         boolean ofRankZero = at.host() == RendezvousHost.RANK0;
         return new MeetingPoint(
                 settings,
@@ -78,7 +79,7 @@ final class MeetingPoint implements AutoCloseable {
     }
 
     private static MeetingPoint host(WorkerSettings settings, RendezvousFolder folder, String job) {
-        Secret secret = Secret.random();
+        Secret secret = Secret.random().with(protection(settings));
         RendezvousServer server = serve(settings, secret, 0);
         int port = server.address().getPort();
         try {
@@ -96,11 +97,15 @@ final class MeetingPoint implements AutoCloseable {
 
     private static MeetingPoint find(WorkerSettings settings, RendezvousFolder folder, String job) {
         Invitation invitation =
-                new Search(folder, job, settings.startTimeout())
+                new Search(folder, job, settings.startTimeout(), protection(settings))
                         .await(settings.identity().toString(), settings.host());
         LOG.log(Level.INFO, "found by {0}: {1}", folder.file(job), invitation);
         return new MeetingPoint(
                 settings, invitation.secret(), invitation.servers(), 0, null, () -> {});
+    }
+
+    private static Protection protection(WorkerSettings settings) {
+        return Protection.of(settings.runtime().tls());
     }
 
     private static String writer(WorkerSettings settings) {

@@ -23,6 +23,7 @@ import org.horovod4j.transport.local.Exchange;
 import org.horovod4j.transport.local.LocalChannels;
 import org.horovod4j.transport.tcp.TcpChannels;
 import org.horovod4j.transport.tcp.TcpTuning;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
@@ -256,7 +257,7 @@ public final class World {
     }
 
     private final class SocketSite implements Site {
-        private final Secret secret = Secret.random();
+        private final Secret secret = Secret.random().with(Protection.of(settings.tls()));
         private final RendezvousServer server =
                 RendezvousServer.start(
                         secret,

@@ -12,7 +12,8 @@ public interface Link extends AutoCloseable {
 
     /// Hands over up to `length` bytes of `segment` from `offset`; the caller may reuse them at once.
     ///
-    /// @return how many were taken, 0 when there is no room now
+    /// @return how many were taken, 0 when there is no room now; the others are to be offered again,
+    ///     before any that follow them
     /// @throws LinkBrokenException when the peer's end is closed
     long trySend(MemorySegment segment, long offset, long length);
 

@@ -39,21 +39,21 @@ public final class Dialler {
     /// What makes a connection one to the wanted peer.
     @FunctionalInterface
     public interface Greeting {
-        /// Returns when it is; under its own deadline.
+        /// Returns when it is, with the line to speak on; under its own deadline.
         ///
         /// @throws IOException when it is not
-        void greet(SocketChannel channel) throws IOException;
+        Line greet(SocketChannel channel) throws IOException;
     }
 
-    /// A connection in blocking mode to the first of `candidates` that passed the greeting.
+    /// A line in blocking mode to the first of `candidates` that passed the greeting.
     ///
     /// @param candidates where the peer may be, likeliest first; names are looked up
     /// @param vigil called every few milliseconds, may throw to give up
     /// @throws UnreachableException when all failed, or none got through within `limit`
-    public SocketChannel dial(List<InetSocketAddress> candidates, Duration limit, Runnable vigil)
+    public Line dial(List<InetSocketAddress> candidates, Duration limit, Runnable vigil)
             throws UnreachableException {
         Race race = new Race(limit, Thread.currentThread());
-        SocketChannel won = null;
+        Line won = null;
         try {
             won = race.run(candidates, vigil);
             return won;
@@ -78,7 +78,7 @@ public final class Dialler {
             this.waiter = waiter;
         }
 
-        SocketChannel run(List<InetSocketAddress> candidates, Runnable vigil)
+        Line run(List<InetSocketAddress> candidates, Runnable vigil)
                 throws UnreachableException {
             for (InetSocketAddress address : resolve(candidates)) {
                 Runner runner = new Runner(this, address);
@@ -93,10 +93,10 @@ public final class Dialler {
                 await(deadlineNanos, runner, vigil);
             }
             Runner first = winner.get();
-            if (first == null || first.channel == null) {
+            if (first == null || first.line == null) {
                 throw new UnreachableException(attempts());
             }
-            return first.channel;
+            return first.line;
         }
 
         /// Returns when somebody won, when `runner` failed, or when the time is up.
@@ -114,7 +114,7 @@ public final class Dialler {
 
         /// From here on nobody can win. A loser that is still connecting stops at once; one that is
         /// past it ends its greeting first, or the other side would take it for a port scanner.
-        void end(@Nullable SocketChannel won) {
+        void end(@Nullable Line won) {
             winner.compareAndSet(null, nobody);
             for (Runner runner : runners) {
                 boolean unclaimed = runner == winner.get() && won == null; // the vigil gave up
@@ -163,6 +163,7 @@ public final class Dialler {
         private final Race race;
         private final InetSocketAddress address;
         private volatile @Nullable SocketChannel channel;
+        private volatile @Nullable Line line;
         private volatile @Nullable IOException failure;
         private volatile boolean connected;
 
@@ -179,7 +180,7 @@ public final class Dialler {
                 settings.apply(opened);
                 opened.socket().connect(address, remainingMillis());
                 connected = true;
-                greeting.greet(opened);
+                line = greeting.greet(opened);
                 if (!race.winner.compareAndSet(null, this)) {
                     close();
                 }

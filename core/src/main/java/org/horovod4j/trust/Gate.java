@@ -2,6 +2,7 @@ package org.horovod4j.trust;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.log.Log;
+import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -34,7 +35,7 @@ public final class Gate implements AutoCloseable {
     private final Handshake handshake;
     private final SocketSettings settings;
     private final RefusalLog refusals;
-    private final Consumer<SocketChannel> admitted;
+    private final Consumer<Line> admitted;
     private final Set<SocketChannel> strangers = ConcurrentHashMap.newKeySet();
     private final Semaphore room = new Semaphore(MAX_STRANGERS);
 
@@ -43,7 +44,7 @@ public final class Gate implements AutoCloseable {
             Handshake handshake,
             SocketSettings settings,
             RefusalLog refusals,
-            Consumer<SocketChannel> admitted)
+            Consumer<Line> admitted)
             throws IOException {
         this.listener = listener;
         this.address = (InetSocketAddress) listener.getLocalAddress();
@@ -55,7 +56,7 @@ public final class Gate implements AutoCloseable {
 
     /// Listens at `bind`; a wildcard address takes IPv4 and IPv6, port 0 any free port.
     ///
-    /// @param admitted is handed each connection that proved itself, in blocking mode and on a
+    /// @param admitted is handed the line to each that proved itself, in blocking mode and on a
     ///     thread of its own, and owns it from then on
     /// @throws ConfigurationException when it cannot listen there
     public static Gate open(
@@ -63,7 +64,7 @@ public final class Gate implements AutoCloseable {
             Handshake handshake,
             SocketSettings settings,
             RefusalLog refusals,
-            Consumer<SocketChannel> admitted) {
+            Consumer<Line> admitted) {
         try {
             ServerSocketChannel listener = ServerSocketChannel.open();
             try {
@@ -120,11 +121,11 @@ public final class Gate implements AutoCloseable {
     }
 
     private void admit(SocketChannel stranger) {
-        boolean proved = false;
+        @Nullable Line line = null;
         try {
             settings.apply(stranger);
-            handshake.accept(stranger.socket());
-            proved = listener.isOpen();
+            Line proved = handshake.accept(stranger);
+            line = listener.isOpen() ? proved : null;
         } catch (RefusedException e) {
             if (listener.isOpen()) {
                 refusals.refused(stranger.socket().getInetAddress(), e);
@@ -134,12 +135,12 @@ public final class Gate implements AutoCloseable {
         } finally {
             room.release();
             strangers.remove(stranger);
-            if (!proved) {
+            if (line == null) {
                 closeQuietly(stranger);
             }
         }
-        if (proved) {
-            admitted.accept(stranger);
+        if (line != null) {
+            admitted.accept(line);
         }
     }
 

@@ -1,41 +1,40 @@
 package org.horovod4j.trust;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import org.horovod4j.trust.RefusedException.Reason;
+import org.jspecify.annotations.Nullable;
 
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
+import java.nio.channels.SocketChannel;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.HexFormat;
 
-/// How two ends of a new connection prove to each other that they hold the job's secret.
+import javax.crypto.SecretKey;
+
+/// How two ends of a new connection prove to each other that they hold the job's secret, and how they
+/// come by the keys of an encrypted one.
 ///
-/// | from     | bytes | what                                                           |
-/// |----------|-------|----------------------------------------------------------------|
-/// | dialler  | 41    | opening: magic, version, purpose, a random nonce               |
-/// | acceptor | 41    | opening, once the dialler's is known to be one                 |
-/// | dialler  | 32    | proof: HMAC over role, purpose, dialler's and acceptor's nonce |
-/// | acceptor | 32    | proof, once the dialler's is right                             |
+/// | from     | what                                                               |
+/// |----------|--------------------------------------------------------------------|
+/// | dialler  | its [Opening]                                                      |
+/// | acceptor | its opening, once the dialler's is known to be one                 |
+/// | dialler  | proof: HMAC over role, dialler's opening and acceptor's            |
+/// | acceptor | proof, once the dialler's is right                                 |
 ///
-/// Both nonces are in both proofs, so a recorded conversation proves nothing later; the role is
-/// too, so a proof cannot be sent back to its maker. Strangers learn nothing: the acceptor keeps
-/// silent until it has seen the magic, and proves nothing to those who have not proved first.
+/// Both openings are in both proofs, nonces and public keys included, so a recorded conversation
+/// proves nothing later and nobody between the two can put in a key of his own; the role is too, so a
+/// proof cannot be sent back to its maker. Strangers learn nothing: the acceptor keeps silent until it
+/// has seen the magic, and proves nothing to those who have not proved first.
 ///
 /// All reads are of fixed size and the whole takes [#DEADLINE] at most, so a half-open connection
 /// costs a thread for seconds and nothing more.
 public final class Handshake {
     public static final Duration DEADLINE = Duration.ofSeconds(5);
 
-    private static final byte[] MAGIC = "Hvd4J\r\n".getBytes(US_ASCII);
-    private static final byte VERSION = 1;
-    private static final int NONCE_SIZE = 32;
     private static final int PROOF_SIZE = 32;
 
     private final Secret secret;
@@ -55,13 +54,26 @@ public final class Handshake {
 
     /// What a connection is for; part of the proof, so that none can be led to another door.
     public enum Purpose {
-        RENDEZVOUS(0),
-        LINK(1);
+        /// Short messages, over as many connections as there are ranks: small buffers.
+        RENDEZVOUS(0, 8 << 10),
+        /// Tensors, for which 64 KiB were within a tenth of the speed of larger records.
+        LINK(1, 64 << 10);
 
         private final byte code;
+        private final int recordSize;
 
-        Purpose(int code) {
+        Purpose(int code, int recordSize) {
             this.code = (byte) code;
+            this.recordSize = recordSize;
+        }
+
+        byte code() {
+            return code;
+        }
+
+        /// The most bytes of text in a record, where they are encrypted.
+        int recordSize() {
+            return recordSize;
         }
     }
 
@@ -76,19 +88,23 @@ public final class Handshake {
         }
     }
 
-    /// Proves itself on a connection that this side opened.
+    /// Proves itself on a connection that this side opened, which must block.
     ///
     /// @throws RefusedException when the other end is not of this job, or says that we are not
-    public void dial(Socket socket) throws IOException {
-        PromptReader in = new PromptReader(socket, deadline);
+    public Line dial(SocketChannel channel) throws IOException {
+        Socket socket = channel.socket();
         boolean proved = false;
         try {
-            byte[] mine = nonce();
-            open(socket, mine);
-            byte[] theirs = readOpening(in);
+            PromptReader in = new PromptReader(socket, deadline);
+            EphemeralKey key = key();
+            Opening mine = opening(key);
+            socket.getOutputStream().write(mine.bytes());
+            Opening theirs = Opening.read(in, purpose);
+            checkProtection(theirs);
             socket.getOutputStream().write(proof(Role.DIALLER, mine, theirs));
             proved = true;
             check(in.read(PROOF_SIZE), proof(Role.ACCEPTOR, mine, theirs));
+            return line(channel, Role.DIALLER, key, mine, theirs);
         } catch (EOFException | SocketException e) {
             throw proved
                     ? new RefusedException(Reason.SECRET, "refused our proof of the job's secret")
@@ -98,17 +114,21 @@ public final class Handshake {
         }
     }
 
-    /// Proves itself on a connection that the other side opened.
+    /// Proves itself on a connection that the other side opened, which must block.
     ///
     /// @throws RefusedException when the other end is not of this job
-    public void accept(Socket socket) throws IOException {
-        PromptReader in = new PromptReader(socket, deadline);
+    public Line accept(SocketChannel channel) throws IOException {
+        Socket socket = channel.socket();
         try {
-            byte[] theirs = readOpening(in);
-            byte[] mine = nonce();
-            open(socket, mine);
+            PromptReader in = new PromptReader(socket, deadline);
+            Opening theirs = Opening.read(in, purpose);
+            EphemeralKey key = key();
+            Opening mine = opening(key);
+            socket.getOutputStream().write(mine.bytes());
+            checkProtection(theirs); // after the opening, by which the dialler learns of it too
             check(in.read(PROOF_SIZE), proof(Role.DIALLER, theirs, mine));
             socket.getOutputStream().write(proof(Role.ACCEPTOR, theirs, mine));
+            return line(channel, Role.ACCEPTOR, key, theirs, mine);
         } catch (EOFException | SocketException e) {
             throw gone();
         } catch (SocketTimeoutException e) {
@@ -116,46 +136,28 @@ public final class Handshake {
         }
     }
 
-    private byte[] nonce() {
-        byte[] nonce = new byte[NONCE_SIZE];
+    private @Nullable EphemeralKey key() {
+        return switch (secret.protection()) {
+            case AUTHENTICATED -> null;
+            case ENCRYPTED -> EphemeralKey.generate();
+        };
+    }
+
+    private Opening opening(@Nullable EphemeralKey key) {
+        byte[] nonce = new byte[Opening.nonceSize()];
         random.nextBytes(nonce);
-        return nonce;
+        byte[] publicKey = key == null ? new byte[0] : key.publicKey();
+        return Opening.of(purpose, secret.protection(), nonce, publicKey);
     }
 
-    private void open(Socket socket, byte[] nonce) throws IOException {
-        byte[] opening = Arrays.copyOf(MAGIC, MAGIC.length + 2 + NONCE_SIZE);
-        opening[MAGIC.length] = VERSION;
-        opening[MAGIC.length + 1] = purpose.code;
-        System.arraycopy(nonce, 0, opening, MAGIC.length + 2, NONCE_SIZE);
-        socket.getOutputStream().write(opening);
+    private void checkProtection(Opening theirs) throws RefusedException {
+        if (theirs.protection() != secret.protection()) {
+            throw theirs.protection().refused();
+        }
     }
 
-    /// The other end's nonce. The magic is read apart, since a shorter greeting of another protocol
-    /// would otherwise be waited for until the deadline.
-    private byte[] readOpening(PromptReader in) throws IOException {
-        byte[] magic = in.read(MAGIC.length);
-        if (!Arrays.equals(magic, MAGIC)) {
-            throw new RefusedException(
-                    Reason.FOREIGN, "does not speak our protocol: it " + impression(magic));
-        }
-        byte[] kind = in.read(2);
-        if (kind[0] != VERSION) {
-            throw new RefusedException(
-                    Reason.VERSION,
-                    "speaks version %d of the protocol, we speak %d: use one Horovod4J on all hosts"
-                            .formatted(kind[0], VERSION));
-        }
-        if (kind[1] != purpose.code) {
-            throw new RefusedException(
-                    Reason.PURPOSE,
-                    "is of Horovod4J but not here for " + purpose + ": a port is mixed up");
-        }
-        return in.read(NONCE_SIZE);
-    }
-
-    private byte[] proof(Role role, byte[] diallerNonce, byte[] acceptorNonce) {
-        byte[] context = {VERSION, purpose.code, role.code};
-        return secret.sign(context, diallerNonce, acceptorNonce);
+    private byte[] proof(Role role, Opening dialler, Opening acceptor) {
+        return secret.sign(new byte[] {role.code}, dialler.bytes(), acceptor.bytes());
     }
 
     /// Compares in constant time, so that nobody can guess a proof byte by byte.
@@ -165,16 +167,21 @@ public final class Handshake {
         }
     }
 
-    /// What the first bytes look like, without repeating a stranger's text in our log.
-    private static String impression(byte[] bytes) {
-        String text = new String(bytes, US_ASCII);
-        if (bytes[0] == 0x16 && bytes[1] == 0x03) {
-            return "sent a TLS hello";
+    private Line line(
+            SocketChannel channel,
+            Role role,
+            @Nullable EphemeralKey key,
+            Opening dialler,
+            Opening acceptor)
+            throws RefusedException {
+        if (key == null) {
+            return new PlainLine(channel);
         }
-        if (text.startsWith("GET ") || text.startsWith("POST ") || text.startsWith("HEAD ")) {
-            return "sent an HTTP request";
-        }
-        return "began with the bytes " + HexFormat.ofDelimiter(" ").formatHex(bytes);
+        Opening theirs = role == Role.DIALLER ? acceptor : dialler;
+        SecretKey mixed = secret.mix(key.agree(theirs.publicKey()));
+        TrafficSecrets secrets = TrafficSecrets.of(mixed, dialler, acceptor);
+        TrafficSecrets ours = role == Role.DIALLER ? secrets : secrets.reversed();
+        return ours.line(channel, purpose.recordSize());
     }
 
     private RefusedException silent() {

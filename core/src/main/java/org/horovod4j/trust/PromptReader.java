@@ -15,11 +15,22 @@ import java.util.concurrent.TimeUnit;
 /// time. Whoever reads on afterwards sets a timeout of its own: this one leaves its last.
 public final class PromptReader {
     private final Socket socket;
+    private final InputStream in;
     private final Duration limit;
     private final long deadlineNanos;
 
-    public PromptReader(Socket socket, Duration limit) {
+    public PromptReader(Line line, Duration limit) throws IOException {
+        this(line.channel().socket(), line.input(), limit);
+    }
+
+    /// Of a connection that has proved nothing yet.
+    PromptReader(Socket socket, Duration limit) throws IOException {
+        this(socket, socket.getInputStream(), limit);
+    }
+
+    private PromptReader(Socket socket, InputStream in, Duration limit) {
         this.socket = socket;
+        this.in = in;
         this.limit = limit;
         this.deadlineNanos = System.nanoTime() + limit.toNanos();
     }
@@ -29,7 +40,6 @@ public final class PromptReader {
     /// @throws EOFException when the other end closes before
     /// @throws SocketTimeoutException when they do not come in time
     public byte[] read(int count) throws IOException {
-        InputStream in = socket.getInputStream();
         byte[] bytes = new byte[count];
         int got = 0;
         while (got < count) {

@@ -27,6 +27,8 @@ public final class RefusedException extends IOException {
         VERSION,
         /// It is of Horovod4J, but came to the wrong door.
         PURPOSE,
+        /// It encrypts, and we do not, or the other way round.
+        PROTECTION,
         /// It holds another secret, or none.
         SECRET,
         /// It did not finish in time.
@@ -37,7 +39,7 @@ public final class RefusedException extends IOException {
         /// Whether asking again cannot help: something must be set up differently.
         public boolean isFinal() {
             return switch (this) {
-                case FOREIGN, VERSION, PURPOSE, SECRET -> true;
+                case FOREIGN, VERSION, PURPOSE, PROTECTION, SECRET -> true;
                 case SILENT, CLOSED -> false;
             };
         }

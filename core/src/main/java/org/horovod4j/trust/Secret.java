@@ -8,26 +8,30 @@ import java.security.SecureRandom;
 import java.util.Base64;
 
 import javax.crypto.Mac;
+import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
 /// What the processes of one job know and nobody else does: 32 random bytes, made by the launcher.
 ///
-/// It signs, and is never sent, printed or compared.
+/// It signs, and is never sent, printed or compared. With it goes what the job wants its connections
+/// to be protected by, since whoever holds the secret has to know that too.
 public final class Secret {
     private static final int BYTE_SIZE = 32;
     private static final String ALGORITHM = "HmacSHA256";
 
     private final byte[] bytes;
+    private final Protection protection;
 
-    private Secret(byte[] bytes) {
+    private Secret(byte[] bytes, Protection protection) {
         this.bytes = bytes;
+        this.protection = protection;
     }
 
     /// A new secret.
     public static Secret random() {
         byte[] bytes = new byte[BYTE_SIZE];
         new SecureRandom().nextBytes(bytes);
-        return new Secret(bytes);
+        return new Secret(bytes, Protection.AUTHENTICATED);
     }
 
     /// The secret that [#encode] wrote.
@@ -38,7 +42,7 @@ public final class Secret {
         try {
             byte[] bytes = Base64.getUrlDecoder().decode(text.strip());
             if (bytes.length == BYTE_SIZE) {
-                return new Secret(bytes);
+                return new Secret(bytes, Protection.AUTHENTICATED);
             }
             throw malformed(bytes.length + " bytes", null);
         } catch (IllegalArgumentException e) {
@@ -49,6 +53,20 @@ public final class Secret {
     /// The secret as text of one word, for an environment variable that only the job can read.
     public String encode() {
         return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    /// The same secret, for a job whose connections are protected like this.
+    public Secret with(Protection wanted) {
+        return new Secret(bytes, wanted);
+    }
+
+    Protection protection() {
+        return protection;
+    }
+
+    /// A key of this secret and of what two ends have agreed on, useless to who knows but one of them.
+    SecretKey mix(byte[] agreed) {
+        return Hkdf.extract(bytes, agreed);
     }
 
     /// HMAC-SHA256 over the parts, one after the other: callers keep their sizes fixed.

@@ -11,6 +11,7 @@ import org.horovod4j.transport.Liveness;
 import org.horovod4j.transport.Neighbourhood;
 import org.horovod4j.transport.Patience;
 import org.horovod4j.transport.Wire;
+import org.horovod4j.trust.Protection;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +39,7 @@ final class BackendWorld implements AutoCloseable {
     private BackendWorld(Plan plan) {
         this.questions = new AtomicLongArray(plan.size);
         this.threads = Executors.newFixedThreadPool(plan.size);
-        this.site = new Site(plan.size, plan.transport, plan.hosts);
+        this.site = new Site(plan.size, plan.transport, plan.hosts, plan.protection);
         boolean crowded = plan.size > Runtime.getRuntime().availableProcessors();
         for (int rank = 0; rank < plan.size; rank++) {
             Liveness liveness = liveness(rank);
@@ -63,7 +64,8 @@ final class BackendWorld implements AutoCloseable {
             Transport transport,
             IntUnaryOperator hosts,
             IntFunction<Kernels> kernels,
-            AllreduceChoice allreduce) {
+            AllreduceChoice allreduce,
+            Protection protection) {
 
         /// Hosts take turns, so that the ranks of one do not follow each other.
         static Plan of(Layout layout) {
@@ -72,19 +74,20 @@ final class BackendWorld implements AutoCloseable {
                     layout.transport(),
                     rank -> rank % layout.hosts(),
                     _ -> Kernels.best(),
-                    AllreduceChoice.AUTO);
+                    AllreduceChoice.AUTO,
+                    Protection.of(layout.tls()));
         }
 
         Plan placed(IntUnaryOperator hostOfRank) {
-            return new Plan(size, transport, hostOfRank, kernels, allreduce);
+            return new Plan(size, transport, hostOfRank, kernels, allreduce, protection);
         }
 
         Plan calculating(IntFunction<Kernels> kernelsOfRank) {
-            return new Plan(size, transport, hosts, kernelsOfRank, allreduce);
+            return new Plan(size, transport, hosts, kernelsOfRank, allreduce, protection);
         }
 
         Plan choosing(AllreduceChoice choice) {
-            return new Plan(size, transport, hosts, kernels, choice);
+            return new Plan(size, transport, hosts, kernels, choice, protection);
         }
 
         BackendWorld open() {

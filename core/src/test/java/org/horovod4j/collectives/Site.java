@@ -13,6 +13,7 @@ import org.horovod4j.transport.local.LocalDomain;
 import org.horovod4j.transport.shm.HostMemory;
 import org.horovod4j.transport.tcp.TcpChannels;
 import org.horovod4j.transport.tcp.TcpTuning;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 
 import java.net.InetSocketAddress;
@@ -36,10 +37,10 @@ final class Site implements AutoCloseable {
     private final List<SharedMemory> memories = new ArrayList<>();
 
     /// @param hosts the number of each rank's host
-    Site(int size, Transport transport, IntUnaryOperator hosts) {
+    Site(int size, Transport transport, IntUnaryOperator hosts, Protection protection) {
         this.transport = transport;
         Exchange exchange = new Exchange();
-        Secret secret = Secret.random();
+        Secret secret = Secret.random().with(protection);
         List<HostMemory> files = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {
             String address = "";

@@ -8,6 +8,7 @@ import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
 import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
@@ -38,7 +39,7 @@ final class Job implements AutoCloseable {
 
     private final JobPlan plan;
     private final String id = "it-" + UUID.randomUUID();
-    private final Secret secret = Secret.random();
+    private final Secret secret;
     private final SharedFiles files = SharedFiles.present();
     private final @Nullable RendezvousServer server;
     private final int port;
@@ -46,6 +47,7 @@ final class Job implements AutoCloseable {
 
     Job(JobPlan plan) throws IOException {
         this.plan = plan;
+        this.secret = Secret.random().with(Protection.of(option(Options.TLS)));
         this.server = plan.server() == RendezvousHost.LAUNCHER ? serve() : null;
         this.port = server == null ? freePort() : server.address().getPort();
     }
@@ -166,7 +168,7 @@ final class Job implements AutoCloseable {
                 option(Options.START_TIMEOUT));
     }
 
-    private Duration option(Option<Duration> option) {
+    private <T extends Comparable<T>> T option(Option<T> option) {
         return new Environment(plan.variables()).get(option);
     }
 

@@ -10,16 +10,19 @@ import org.horovod4j.spi.Loss;
 import org.horovod4j.trust.Gate;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.Line;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.RefusalLog;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -28,10 +31,18 @@ import java.util.Map;
 import java.util.concurrent.Future;
 
 /// How the ranks of a running job learn of each other's end.
+@ParameterizedClass(name = "{0}")
+@EnumSource(Protection.class)
 final class LossTest {
+    private final Protection protection;
+
+    LossTest(Protection protection) {
+        this.protection = protection;
+    }
+
     @Test
     void aConnectionThatClosesIsALoss() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             World3 world = new World3(ranks);
             world.raw.close();
 
@@ -50,7 +61,7 @@ final class LossTest {
 
     @Test
     void theLaunchersReportIsTheBetterReason() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             World3 world = new World3(ranks);
             ranks.server.reportExit(2, "killed by signal 9 (SIGKILL)");
             world.raw.close();
@@ -64,7 +75,7 @@ final class LossTest {
 
     @Test
     void onlyTheFirstLossIsToldThoughTheReasonComesLater() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             World3 world = new World3(ranks);
             ranks.server.reportExit(2, "exit code 1");
             world.raw.close();
@@ -82,7 +93,7 @@ final class LossTest {
 
     @Test
     void aSilentRankIsGivenUpAndHearsIt() throws Exception {
-        try (Ranks ranks = new Ranks(3, Duration.ofSeconds(2), Ranks.CALM)) {
+        try (Ranks ranks = new Ranks(protection, 3, Duration.ofSeconds(2), Ranks.CALM)) {
             World3 world = new World3(ranks);
 
             for (Rank survivor : world.others) {
@@ -101,9 +112,9 @@ final class LossTest {
 
     @Test
     void aMalformedFrameIsALoss() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             World3 world = new World3(ranks);
-            new DataOutputStream(world.raw.socket.getOutputStream()).writeInt(Integer.MAX_VALUE);
+            new DataOutputStream(world.raw.line.output()).writeInt(Integer.MAX_VALUE);
 
             for (Rank survivor : world.others) {
                 assertThat(survivor.losses.take().reason())
@@ -115,7 +126,7 @@ final class LossTest {
 
     @Test
     void anOrderlyLeaveIsToldWithItsOperations() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             List<Rank> all = ranks.joined(0);
             all.get(1).client.leave(Map.of(0, 12L, 3, 4L), true, "called shutdown");
             all.get(1).client.close();
@@ -143,7 +154,7 @@ final class LossTest {
 
     @Test
     void aFailureAfterAnOrderlyLeaveIsTold() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             World3 world = new World3(ranks);
             world.others.getFirst().client.leave(Map.of(0, 5L), true, "called shutdown");
             Rank survivor = world.others.getLast();
@@ -156,7 +167,7 @@ final class LossTest {
 
     @Test
     void aLossEndsAGather() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             World3 world = new World3(ranks);
             Future<?> gather =
                     ranks.async(() -> world.others.getFirst().client.gather("plan", new byte[9]));
@@ -175,7 +186,7 @@ final class LossTest {
 
     @Test
     void aServerThatClosesIsTheLossOfTheLauncher() throws Exception {
-        try (Ranks ranks = new Ranks(2)) {
+        try (Ranks ranks = new Ranks(protection, 2)) {
             List<Rank> all = ranks.joined(0);
             ranks.server.close();
 
@@ -189,7 +200,7 @@ final class LossTest {
 
     @Test
     void aServerThatFallsSilentIsTheLossOfTheLauncher() throws Exception {
-        Secret secret = Secret.random();
+        Secret secret = Secret.random().with(protection);
         Gate stuck =
                 Gate.open(
                         new InetSocketAddress(0),
@@ -216,9 +227,9 @@ final class LossTest {
         }
     }
 
-    private static void welcomeAndFallSilent(SocketChannel channel) {
+    private static void welcomeAndFallSilent(Line line) {
         try {
-            Frames frames = new Frames(channel.socket(), Frames.CLIENT_LIMIT);
+            Frames frames = new Frames(line, Frames.CLIENT_LIMIT);
             assertThat(frames.read()).isInstanceOf(Message.Join.class);
             frames.write(new Message.Joined(List.of(Ranks.card(0))));
             frames.flush();
@@ -229,7 +240,7 @@ final class LossTest {
 
     @Test
     void aFloodOfMessagesIsALoss() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             World3 world = new World3(ranks);
             Future<?> flood = ranks.async(world::flood);
 
@@ -241,7 +252,7 @@ final class LossTest {
 
     @Test
     void whoHasLeftIsToldSo() throws Exception {
-        try (Ranks ranks = new Ranks(1)) {
+        try (Ranks ranks = new Ranks(protection, 1)) {
             Rank rank = ranks.rank(0);
             assertThatThrownBy(() -> rank.client.gather("early", new byte[0]))
                     .isInstanceOf(IllegalStateException.class);

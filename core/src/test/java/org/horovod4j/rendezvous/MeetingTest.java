@@ -8,9 +8,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.rendezvous.Ranks.Rank;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.net.InetSocketAddress;
@@ -23,11 +26,19 @@ import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
 /// How ranks come together, and how they fail to.
+@ParameterizedClass(name = "{0}")
+@EnumSource(Protection.class)
 final class MeetingTest {
+    private final Protection protection;
+
+    MeetingTest(Protection protection) {
+        this.protection = protection;
+    }
+
     @ParameterizedTest(name = "size {0}")
     @ValueSource(ints = {1, 2, 16, 64})
     void everyRankHearsOfAllInOrder(int size) throws Exception {
-        try (Ranks ranks = new Ranks(size)) {
+        try (Ranks ranks = new Ranks(protection, size)) {
             List<Rank> all = IntStream.range(0, size).mapToObj(ranks::rank).toList();
 
             ranks.onEach(
@@ -44,7 +55,7 @@ final class MeetingTest {
     @ParameterizedTest(name = "size {0}")
     @ValueSource(ints = {1, 2, 16, 64})
     void gatherHandsEveryRankAllShares(int size) throws Exception {
-        try (Ranks ranks = new Ranks(size)) {
+        try (Ranks ranks = new Ranks(protection, size)) {
             ranks.onEach(
                     ranks.joined(0),
                     rank -> {
@@ -64,7 +75,7 @@ final class MeetingTest {
 
     @Test
     void namesTheRanksThatDidNotCome() throws Exception {
-        try (Ranks ranks = new Ranks(5, Ranks.CALM, Duration.ofMillis(500))) {
+        try (Ranks ranks = new Ranks(protection, 5, Ranks.CALM, Duration.ofMillis(500))) {
             ranks.onEach(
                     List.of(ranks.rank(0), ranks.rank(2)),
                     rank ->
@@ -79,7 +90,7 @@ final class MeetingTest {
 
     @Test
     void refusesImpostorsWithoutDisturbingTheOthers() throws Exception {
-        try (Ranks ranks = new Ranks(2)) {
+        try (Ranks ranks = new Ranks(protection, 2)) {
             Future<?> first = ranks.async(ranks.rank(0)::join);
             assertThatThrownBy(ranks.rank(1, 3, 0)::join)
                     .isInstanceOf(ConfigurationException.class)
@@ -97,7 +108,7 @@ final class MeetingTest {
 
     @Test
     void aRankThatDiesWhileOthersJoinEndsTheMeeting() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             Future<?> waiting = ranks.async(ranks.rank(0)::join);
             try (SilentClient dying = new SilentClient(ranks)) {
                 dying.say(new Message.Join(0, 3, Ranks.card(1)));
@@ -114,7 +125,7 @@ final class MeetingTest {
 
     @Test
     void aProcessThatEndsBeforeItJoinsEndsTheMeeting() throws Exception {
-        try (Ranks ranks = new Ranks(3)) {
+        try (Ranks ranks = new Ranks(protection, 3)) {
             Future<?> waiting = ranks.async(ranks.rank(0)::join);
             ranks.server.reportExit(2, "exit code 3");
 
@@ -128,7 +139,7 @@ final class MeetingTest {
     @Test
     void aClientWaitsForAServerThatStartsLater() throws Exception {
         int port = freePort();
-        Secret secret = Secret.random();
+        Secret secret = Secret.random().with(protection);
         RendezvousClient client = client(secret, port, Ranks.CALM);
         Ranks.Rank rank = new Ranks.Rank(client, Ranks.card(0));
         Thread joining = Thread.startVirtualThread(rank::join);
@@ -146,7 +157,7 @@ final class MeetingTest {
     @Test
     void aServerThatNeverComesIsAConfigurationError() throws Exception {
         int port = freePort();
-        try (RendezvousClient client = client(Secret.random(), port, Duration.ofMillis(300))) {
+        try (RendezvousClient client = client(Secret.random().with(protection), port, Duration.ofMillis(300))) {
             assertThatThrownBy(new Ranks.Rank(client, Ranks.card(0))::join)
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("no rendezvous server was reached in 0.3 s")
@@ -156,9 +167,9 @@ final class MeetingTest {
 
     @Test
     void theWrongSecretIsSaidAtOnce() throws Exception {
-        try (Ranks ranks = new Ranks(1);
+        try (Ranks ranks = new Ranks(protection, 1);
                 RendezvousClient client =
-                        client(Secret.random(), ranks.server.address().getPort(), Ranks.CALM)) {
+                        client(Secret.random().with(protection), ranks.server.address().getPort(), Ranks.CALM)) {
             assertThatThrownBy(new Ranks.Rank(client, Ranks.card(0))::join)
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("refused our proof of the job's secret");
@@ -168,7 +179,7 @@ final class MeetingTest {
 
     @Test
     void fastRanksMayMeetAgainWhileOthersStillLeave() throws Exception {
-        try (Ranks ranks = new Ranks(2)) {
+        try (Ranks ranks = new Ranks(protection, 2)) {
             List<Rank> first = ranks.joined(0);
             first.getFirst().client.leave(Map.of(0, 1L), true, "called shutdown");
             first.getFirst().client.close();

@@ -3,6 +3,7 @@ package org.horovod4j.rendezvous;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Loss;
 import org.horovod4j.spi.Member;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 
 import java.net.InetSocketAddress;
@@ -22,7 +23,7 @@ final class Ranks implements AutoCloseable {
     /// Long enough that a busy machine is not taken for a silent rank.
     static final Duration CALM = Duration.ofSeconds(30);
 
-    final Secret secret = Secret.random();
+    final Secret secret;
     final RendezvousServer server;
     private final int size;
     private final Duration heartbeatTimeout;
@@ -30,10 +31,19 @@ final class Ranks implements AutoCloseable {
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     Ranks(int size) {
-        this(size, CALM, CALM);
+        this(Protection.AUTHENTICATED, size);
     }
 
-    Ranks(int size, Duration heartbeatTimeout, Duration startTimeout) {
+    Ranks(Protection protection, int size) {
+        this(protection, size, CALM, CALM);
+    }
+
+    Ranks(
+            Protection protection,
+            int size,
+            Duration heartbeatTimeout,
+            Duration startTimeout) {
+        this.secret = Secret.random().with(protection);
         this.size = size;
         this.heartbeatTimeout = heartbeatTimeout;
         this.server =

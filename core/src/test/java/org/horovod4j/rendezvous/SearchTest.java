@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -84,7 +85,7 @@ class SearchTest {
     }
 
     private Search search(Duration limit) {
-        return new Search(folder(), JOB, limit);
+        return new Search(folder(), JOB, limit, Protection.AUTHENTICATED);
     }
 
     private void post(Secret secret, int port) {

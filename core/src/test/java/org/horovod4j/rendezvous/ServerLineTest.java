@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -12,7 +13,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.nio.channels.SocketChannel;
+
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -33,8 +34,8 @@ class ServerLineTest {
                 RendezvousServer server = server(secret)) {
             List<InetSocketAddress> addresses =
                     List.of(closedPort(), stranger.address(), other.address(), server.address());
-            try (SocketChannel channel = new ServerLine(secret, addresses, LONG).dial(1)) {
-                assertThat(channel.getRemoteAddress()).isEqualTo(server.address());
+            try (Line line = new ServerLine(secret, addresses, LONG).dial(1)) {
+                assertThat(line.channel().getRemoteAddress()).isEqualTo(server.address());
             }
         }
     }
@@ -44,13 +45,13 @@ class ServerLineTest {
         InetSocketAddress later = closedPort();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
                 Stranger stranger = new Stranger()) {
-            ServerLine line = new ServerLine(secret, List.of(stranger.address(), later), LONG);
-            Future<SocketChannel> dialled = threads.submit(() -> line.dial(1));
+            ServerLine server = new ServerLine(secret, List.of(stranger.address(), later), LONG);
+            Future<Line> dialled = threads.submit(() -> server.dial(1));
             stranger.calls.await(); // twice called, so the first failure was not the last word
             try (RendezvousServer _ =
                             RendezvousServer.start(secret, 2, later, LONG, LONG);
-                    SocketChannel channel = dialled.get()) {
-                assertThat(channel.getRemoteAddress()).isEqualTo(later);
+                    Line line = dialled.get()) {
+                assertThat(line.channel().getRemoteAddress()).isEqualTo(later);
             }
         }
     }

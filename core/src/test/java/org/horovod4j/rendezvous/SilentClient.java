@@ -2,21 +2,26 @@ package org.horovod4j.rendezvous;
 
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.Line;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.channels.SocketChannel;
 import java.util.List;
 
 /// A client that proves itself and then says what a test tells it to, and nothing by itself.
 final class SilentClient implements AutoCloseable {
     final Socket socket;
+    final Line line;
     private final Frames frames;
 
     SilentClient(Ranks ranks) throws IOException {
-        socket = new Socket("localhost", ranks.server.address().getPort());
-        new Handshake(ranks.secret, Purpose.RENDEZVOUS).dial(socket);
+        int port = ranks.server.address().getPort();
+        socket = SocketChannel.open(new InetSocketAddress("localhost", port)).socket();
+        line = new Handshake(ranks.secret, Purpose.RENDEZVOUS).dial(socket.getChannel());
         socket.setSoTimeout(0);
-        frames = new Frames(socket, Frames.serverLimit(100));
+        frames = new Frames(line, Frames.serverLimit(100));
     }
 
     SilentClient say(Message message) throws IOException {

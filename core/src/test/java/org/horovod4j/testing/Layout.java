@@ -3,23 +3,31 @@ package org.horovod4j.testing;
 import org.horovod4j.testing.World.Transport;
 
 import java.util.Arrays;
+import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// A world to test in: how many ranks, on how many hosts, and what carries their bytes.
-public record Layout(int size, int hosts, Transport transport) {
+/// A world to test in: how many ranks, on how many hosts, what carries their bytes, and whether these
+/// are encrypted on the way.
+public record Layout(int size, int hosts, Transport transport, boolean tls) {
     private static final int[] SIZES = {1, 2, 3, 4, 5, 8, 16};
     private static final int MOST_HOSTS = 3;
 
+    public Layout(int size, int hosts, Transport transport) {
+        this(size, hosts, transport, false);
+    }
+
     /// Every size over every transport, on one host, two and three, evenly and unevenly. Over TCP no
-    /// rank shares memory, so that hosts make no difference.
+    /// rank shares memory, so that hosts make no difference. Then the encrypted ones of [#few].
     public static Stream<Layout> all() {
-        return Arrays.stream(Transport.values())
-                .flatMap(
-                        transport ->
-                                Arrays.stream(SIZES)
-                                        .boxed()
-                                        .flatMap(size -> spread(size, transport)));
+        Stream<Layout> plain =
+                Arrays.stream(Transport.values())
+                        .flatMap(
+                                transport ->
+                                        Arrays.stream(SIZES)
+                                                .boxed()
+                                                .flatMap(size -> spread(size, transport)));
+        return Stream.concat(plain, few().filter(Layout::tls));
     }
 
     private static Stream<Layout> spread(int size, Transport transport) {
@@ -28,7 +36,7 @@ public record Layout(int size, int hosts, Transport transport) {
     }
 
     /// One of each path that a collective can take: alone, one host, a rank per host, some of each,
-    /// hosts that differ, sockets alone.
+    /// hosts that differ, sockets alone, encrypted.
     public static Stream<Layout> few() {
         return Stream.of(
                 new Layout(1, 1, Transport.LOCAL),
@@ -39,7 +47,9 @@ public record Layout(int size, int hosts, Transport transport) {
                 new Layout(4, 2, Transport.SHM),
                 new Layout(5, 3, Transport.SHM),
                 new Layout(2, 1, Transport.TCP),
-                new Layout(5, 1, Transport.TCP));
+                new Layout(5, 1, Transport.TCP),
+                new Layout(3, 1, Transport.TCP, true),
+                new Layout(4, 2, Transport.SHM, true));
     }
 
     /// Those of [#few] in which ranks can disagree.
@@ -48,12 +58,19 @@ public record Layout(int size, int hosts, Transport transport) {
     }
 
     public World world() {
-        return World.of(size).hosts(hosts).via(transport);
+        World world = World.of(size).hosts(hosts).via(transport);
+        return tls ? world.with(Map.of("HOROVOD_TLS", "1")) : world;
     }
 
     @Override
     public String toString() {
-        return "%d rank%s on %d host%s via %s"
-                .formatted(size, size == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s", transport);
+        return "%d rank%s on %d host%s via %s%s"
+                .formatted(
+                        size,
+                        size == 1 ? "" : "s",
+                        hosts,
+                        hosts == 1 ? "" : "s",
+                        transport,
+                        tls ? ", encrypted" : "");
     }
 }

@@ -9,22 +9,21 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 
 final class DiallerTest {
     private static final Duration LIMIT = Duration.ofSeconds(10);
-    private static final Dialler ANYBODY = new Dialler(SocketSettings.DEFAULT, channel -> {});
+    private static final Dialler ANYBODY = new Dialler(SocketSettings.DEFAULT, Line::plain);
 
     @Test
     void passesOverAddressesThatLeadNowhere() throws Exception {
         try (ServerSocket listener = listen()) {
             InetSocketAddress good = address(listener);
 
-            try (SocketChannel channel =
+            try (Line line =
                     ANYBODY.dial(List.of(closedPort(), good), LIMIT, () -> {})) {
-                assertThat(channel.getRemoteAddress()).isEqualTo(good);
+                assertThat(line.channel().getRemoteAddress()).isEqualTo(good);
             }
         }
     }
@@ -40,10 +39,11 @@ final class DiallerTest {
                                 if (!channel.getRemoteAddress().equals(address(wanted))) {
                                     throw new IOException("a stranger");
                                 }
+                                return Line.plain(channel);
                             });
-            try (SocketChannel channel =
+            try (Line line =
                     picky.dial(List.of(address(stranger), address(wanted)), LIMIT, () -> {})) {
-                assertThat(channel.getRemoteAddress()).isEqualTo(address(wanted));
+                assertThat(line.channel().getRemoteAddress()).isEqualTo(address(wanted));
             }
         }
     }
@@ -59,10 +59,11 @@ final class DiallerTest {
                                 if (channel.getRemoteAddress().equals(address(hanging))) {
                                     new PromptReader(channel.socket(), LIMIT).read(1);
                                 }
+                                return Line.plain(channel);
                             });
-            try (SocketChannel channel =
+            try (Line line =
                     patient.dial(List.of(address(hanging), address(good)), LIMIT, () -> {})) {
-                assertThat(channel.getRemoteAddress()).isEqualTo(address(good));
+                assertThat(line.channel().getRemoteAddress()).isEqualTo(address(good));
             }
         }
     }
@@ -95,7 +96,10 @@ final class DiallerTest {
             Dialler endless =
                     new Dialler(
                             SocketSettings.DEFAULT,
-                            channel -> new PromptReader(channel.socket(), LIMIT).read(1));
+                            channel -> {
+                                new PromptReader(channel.socket(), LIMIT).read(1);
+                                return Line.plain(channel);
+                            });
 
             assertThatThrownBy(
                             () ->

@@ -11,7 +11,9 @@ import org.horovod4j.trust.Handshake.Purpose;
 import org.horovod4j.trust.RefusedException.Reason;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -28,25 +30,32 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /// Who gets in and who does not, over real sockets.
+@ParameterizedClass(name = "{0}")
+@EnumSource(Protection.class)
 final class GateTest {
+    GateTest(Protection protection) {
+        this.secret = Secret.random().with(protection);
+        this.gate =
+                Gate.open(
+                        new InetSocketAddress(0),
+                        new Handshake(secret, Purpose.LINK, SHORT),
+                        SocketSettings.DEFAULT,
+                        new RefusalLog(log),
+                        admitted::add);
+    }
+
     private static final Duration SHORT = Duration.ofMillis(200);
 
-    private final Secret secret = Secret.random();
+    private final Secret secret;
     private final RecordingLogger log = new RecordingLogger();
-    private final BlockingQueue<SocketChannel> admitted = new LinkedBlockingQueue<>();
-    private final Gate gate =
-            Gate.open(
-                    new InetSocketAddress(0),
-                    new Handshake(secret, Purpose.LINK, SHORT),
-                    SocketSettings.DEFAULT,
-                    new RefusalLog(log),
-                    admitted::add);
+    private final BlockingQueue<Line> admitted = new LinkedBlockingQueue<>();
+    private final Gate gate;
 
     @AfterEach
     void close() throws IOException {
         gate.close();
-        for (SocketChannel channel : admitted) {
-            channel.close();
+        for (Line line : admitted) {
+            line.close();
         }
     }
 
@@ -54,21 +63,20 @@ final class GateTest {
     @ValueSource(strings = {"127.0.0.1", "::1"})
     void admitsThoseWhoKnowTheSecret(String host) throws Exception {
         try (Socket socket = connect(host)) {
-            new Handshake(secret, Purpose.LINK).dial(socket);
+            Line line = new Handshake(secret, Purpose.LINK).dial(socket.getChannel());
+            Line inside = admitted.take();
+            line.output().write(42);
 
-            SocketChannel inside = admitted.take();
-            socket.getOutputStream().write(42);
-
-            assertThat(inside.socket().getInputStream().read()).isEqualTo(42);
-            assertThat(inside.getOption(StandardSocketOptions.TCP_NODELAY)).isTrue();
-            assertThat(inside.getOption(StandardSocketOptions.SO_KEEPALIVE)).isTrue();
+            assertThat(inside.input().read()).isEqualTo(42);
+            assertThat(inside.channel().getOption(StandardSocketOptions.TCP_NODELAY)).isTrue();
+            assertThat(inside.channel().getOption(StandardSocketOptions.SO_KEEPALIVE)).isTrue();
         }
         assertThat(log.lines()).isEmpty();
     }
 
     @Test
     void refusesAnotherSecretAndTellsTheCaller() throws Exception {
-        assertRefused(new Handshake(Secret.random(), Purpose.LINK), Reason.SECRET);
+        assertRefused(new Handshake(Secret.random().with(secret.protection()), Purpose.LINK), Reason.SECRET);
 
         awaitOneLine("does not know the job's secret");
         assertStillOpen();
@@ -77,7 +85,7 @@ final class GateTest {
     @Test
     void refusesAnotherPurpose() throws Exception {
         try (Socket socket = connect("127.0.0.1")) {
-            assertThatThrownBy(() -> new Handshake(secret, Purpose.RENDEZVOUS).dial(socket))
+            assertThatThrownBy(() -> new Handshake(secret, Purpose.RENDEZVOUS).dial(socket.getChannel()))
                     .isInstanceOf(RefusedException.class);
         }
         awaitOneLine("a port is mixed up");
@@ -154,11 +162,11 @@ final class GateTest {
     @Test
     void aProofSentBackToItsMakerProvesNothing() throws Exception {
         try (ServerSocket mirror = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-                Socket socket = new Socket(mirror.getInetAddress(), mirror.getLocalPort());
+                Socket socket = SocketChannel.open(mirror.getLocalSocketAddress()).socket();
                 Socket reflection = mirror.accept()) {
             Thread echoing = Thread.startVirtualThread(() -> echo(reflection));
 
-            assertThatThrownBy(() -> new Handshake(secret, Purpose.LINK).dial(socket))
+            assertThatThrownBy(() -> new Handshake(secret, Purpose.LINK).dial(socket.getChannel()))
                     .isInstanceOf(RefusedException.class)
                     .hasMessage("does not know the job's secret");
             socket.shutdownOutput();
@@ -185,7 +193,7 @@ final class GateTest {
 
     private void assertRefused(Handshake handshake, Reason reason) throws IOException {
         try (Socket socket = connect("127.0.0.1")) {
-            assertThatThrownBy(() -> handshake.dial(socket))
+            assertThatThrownBy(() -> handshake.dial(socket.getChannel()))
                     .isInstanceOfSatisfying(
                             RefusedException.class, e -> assertThat(e.reason()).isEqualTo(reason));
         }
@@ -203,13 +211,13 @@ final class GateTest {
 
     private void assertStillOpen() throws Exception {
         try (Socket socket = connect("127.0.0.1")) {
-            new Handshake(secret, Purpose.LINK).dial(socket);
+            new Handshake(secret, Purpose.LINK).dial(socket.getChannel());
             admitted.take().close();
         }
     }
 
     private Socket connect(String host) throws IOException {
-        return new Socket(host, port(gate));
+        return SocketChannel.open(new InetSocketAddress(host, port(gate))).socket();
     }
 
     private static int port(Gate gate) {

@@ -3,6 +3,7 @@ package org.horovod4j.launcher;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
 import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 
 import java.net.InetAddress;
@@ -14,24 +15,24 @@ import java.util.UUID;
 /// What a job has before anything is known of its program and ranks.
 ///
 /// @param id marks the processes of this job and all they start
-/// @param secret proves that a process belongs to it
+/// @param secret proves that a process belongs to it, and says whether connections are encrypted
 record JobSettings(String id, Secret secret, Duration heartbeatTimeout, Duration startTimeout) {
-    /// A new job, with the timeouts that the environment sets.
+    /// A new job, with the timeouts and the encryption that the environment sets.
     static JobSettings of(Map<String, String> environment) {
         Environment options = new Environment(environment);
         return new JobSettings(
                 UUID.randomUUID().toString(),
-                Secret.random(),
+                Secret.random().with(Protection.of(options.get(Options.TLS))),
                 options.get(Options.HEARTBEAT_TIMEOUT),
                 options.get(Options.START_TIMEOUT));
     }
 
-    /// The same job with the timeouts that flags set.
+    /// The same job with the timeouts and the encryption that flags set.
     JobSettings with(Map<String, String> flags) {
         Environment options = new Environment(flags);
         return new JobSettings(
                 id,
-                secret,
+                options.find(Options.TLS).map(Protection::of).map(secret::with).orElse(secret),
                 options.find(Options.HEARTBEAT_TIMEOUT).orElse(heartbeatTimeout),
                 options.find(Options.START_TIMEOUT).orElse(startTimeout));
     }

@@ -176,7 +176,7 @@ final class TensorQueue {
         lock.lock();
         try {
             checkOpen();
-            last.submitted(submitted, segment);
+            last.submitted(submitted, segment, clock.nanoTime());
             joining = last;
             if (plan != null) {
                 deviation = Deviation.WISH;

@@ -3,6 +3,7 @@ package org.horovod4j.transport.tcp;
 import org.horovod4j.transport.Liveness;
 import org.horovod4j.trust.Dialler;
 import org.horovod4j.trust.Handshake;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.PromptReader;
 import org.horovod4j.trust.SocketSettings;
 
@@ -30,15 +31,15 @@ final class Caller {
     /// Streams that the wanted rank has confirmed, in order and not blocking.
     ///
     /// @throws IOException when the rank cannot be reached, or one of the streams breaks
-    List<SocketChannel> call(Hello first, List<InetSocketAddress> candidates, Liveness liveness)
+    List<Line> call(Hello first, List<InetSocketAddress> candidates, Liveness liveness)
             throws IOException {
-        List<SocketChannel> streams = new ArrayList<>();
+        List<Line> streams = new ArrayList<>();
         boolean complete = false;
         try {
             List<InetSocketAddress> addresses = candidates;
             for (int i = 0; i < first.streams(); i++) {
-                SocketChannel stream = call(first.withStream(i), addresses, liveness, streams);
-                addresses = List.of((InetSocketAddress) stream.getRemoteAddress());
+                Line stream = call(first.withStream(i), addresses, liveness, streams);
+                addresses = List.of((InetSocketAddress) stream.channel().getRemoteAddress());
             }
             complete = true;
             return streams;
@@ -49,27 +50,28 @@ final class Caller {
         }
     }
 
-    private SocketChannel call(
+    private Line call(
             Hello hello,
             List<InetSocketAddress> addresses,
             Liveness liveness,
-            List<SocketChannel> streams)
+            List<Line> streams)
             throws IOException {
         Dialler dialler = new Dialler(settings, channel -> greet(channel, hello));
-        SocketChannel stream = dialler.dial(addresses, timeout, liveness::check);
+        Line stream = dialler.dial(addresses, timeout, liveness::check);
         streams.add(stream); // before anything can fail, so that it is closed then
-        stream.socket().getOutputStream().write(Hello.TAKEN);
-        stream.configureBlocking(false);
+        stream.output().write(Hello.TAKEN);
+        stream.channel().configureBlocking(false);
         return stream;
     }
 
-    private void greet(SocketChannel channel, Hello hello) throws IOException {
-        handshake.dial(channel.socket());
-        channel.socket().getOutputStream().write(hello.encode());
-        PromptReader in = new PromptReader(channel.socket(), Handshake.DEADLINE);
+    private Line greet(SocketChannel channel, Hello hello) throws IOException {
+        Line line = handshake.dial(channel);
+        line.output().write(hello.encode());
+        PromptReader in = new PromptReader(line, Handshake.DEADLINE);
         Verdict verdict = Verdict.of(in.read(1)[0]);
         if (verdict != Verdict.WELCOME) {
             throw new Verdict.Unwelcome(verdict);
         }
+        return line;
     }
 }

@@ -1,8 +1,8 @@
 package org.horovod4j.transport.tcp;
 
+import org.horovod4j.trust.Line;
 import org.jspecify.annotations.Nullable;
 
-import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -41,22 +41,22 @@ final class Calls {
         private final long world;
         private final long epoch;
         private final long number;
-        private final @Nullable SocketChannel[] streams;
+        private final @Nullable Line[] streams;
 
         Call(Hello hello) {
             this.world = hello.world();
             this.epoch = hello.epoch();
             this.number = hello.call();
-            this.streams = new @Nullable SocketChannel[hello.streams()];
+            this.streams = new @Nullable Line[hello.streams()];
         }
 
         boolean isComplete() {
             return Arrays.stream(streams).allMatch(Objects::nonNull);
         }
 
-        List<SocketChannel> present() {
-            List<SocketChannel> present = new ArrayList<>();
-            for (SocketChannel stream : streams) {
+        List<Line> present() {
+            List<Line> present = new ArrayList<>();
+            for (Line stream : streams) {
                 if (stream != null) {
                     present.add(stream);
                 }
@@ -91,7 +91,7 @@ final class Calls {
     /// Keeps a stream whose caller took the welcome.
     ///
     /// @return false when it is no longer welcome, and the caller of this method should close it
-    synchronized boolean keep(Hello hello, SocketChannel stream) {
+    synchronized boolean keep(Hello hello, Line stream) {
         if (judge(hello) != Verdict.WELCOME) {
             return false;
         }
@@ -112,7 +112,7 @@ final class Calls {
     }
 
     /// The streams of the link that `peer` opened in `epoch`; null while not all are there.
-    synchronized @Nullable List<SocketChannel> take(int channel, int peer, long epoch) {
+    synchronized @Nullable List<Line> take(int channel, int peer, long epoch) {
         Key key = new Key(channel, peer);
         Call call = waiting.get(key);
         if (call == null || call.epoch != epoch || !call.isComplete()) {

@@ -7,6 +7,7 @@ import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Liveness;
 import org.horovod4j.transport.Patience;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.UnreachableException;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,6 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -57,7 +57,7 @@ final class Operator {
     /// @param current whether the link is still wanted
     /// @throws ConfigurationException when none of the peer's addresses leads to it
     /// @throws LinkBrokenException when the peer does not take the call, or it is no longer wanted
-    List<SocketChannel> connect(Wish wish, Liveness liveness, BooleanSupplier current) {
+    List<Line> connect(Wish wish, Liveness liveness, BooleanSupplier current) {
         Peers met = peers;
         int peer = wish.peer;
         if (met == null || peer == rank || peer < 0 || peer >= met.members().size()) {
@@ -71,7 +71,7 @@ final class Operator {
         calls.advance(channel, epoch);
     }
 
-    private List<SocketChannel> call(Peers met, Wish wish, Liveness liveness) {
+    private List<Line> call(Peers met, Wish wish, Liveness liveness) {
         int peer = wish.peer;
         Member self = met.members().get(rank);
         Member other = met.members().get(peer);
@@ -128,13 +128,13 @@ final class Operator {
 
     /// Waits as long as the job lives: a rank may come late to its first collective for good
     /// reasons, and one that cannot reach us fails by itself, of which liveness tells.
-    private List<SocketChannel> awaitCall(
+    private List<Line> awaitCall(
             Peers met, Wish wish, Liveness liveness, BooleanSupplier current) {
         Patience patience = new Patience(liveness, Clock.SYSTEM, true);
         long warnNanos = System.nanoTime() + timeout.toNanos();
         boolean warned = false;
         while (true) {
-            List<SocketChannel> streams = calls.take(wish.channel, wish.peer, wish.epoch);
+            List<Line> streams = calls.take(wish.channel, wish.peer, wish.epoch);
             if (streams != null) {
                 return streams;
             }

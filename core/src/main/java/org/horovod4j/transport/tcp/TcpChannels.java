@@ -10,6 +10,7 @@ import org.horovod4j.transport.Liveness;
 import org.horovod4j.trust.Gate;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.PromptReader;
 import org.horovod4j.trust.RefusalLog;
 import org.horovod4j.trust.Secret;
@@ -18,7 +19,6 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -121,15 +121,15 @@ public final class TcpChannels implements Channels {
     }
 
     /// Answers a caller that has passed the handshake.
-    private void answer(SocketChannel stream) {
-        PromptReader in = new PromptReader(stream.socket(), Handshake.DEADLINE);
+    private void answer(Line stream) {
         boolean kept = false;
         try {
+            PromptReader in = new PromptReader(stream, Handshake.DEADLINE);
             Hello hello = Hello.decode(in.read(Hello.BYTE_SIZE));
             Verdict verdict = calls.judge(hello);
-            stream.socket().getOutputStream().write(verdict.code());
+            stream.output().write(verdict.code());
             if (verdict == Verdict.WELCOME && in.read(1)[0] == Hello.TAKEN) {
-                stream.configureBlocking(false);
+                stream.channel().configureBlocking(false);
                 kept = calls.keep(hello, stream);
             }
         } catch (IOException e) {

@@ -3,12 +3,12 @@ package org.horovod4j.transport.tcp;
 import org.horovod4j.log.Log;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.trust.Line;
 
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
-import java.nio.channels.SocketChannel;
 import java.util.List;
 
 /// A link over one or more TCP connections.
@@ -26,14 +26,14 @@ final class TcpLink implements Link {
     private static final int MAX_TURN = 1 << 20;
 
     private final int peer;
-    private final SocketChannel[] streams;
+    private final Line[] streams;
     private long sent;
     private long received;
 
     /// Takes over `streams`, in order, which must not block.
-    TcpLink(int peer, List<SocketChannel> streams) {
+    TcpLink(int peer, List<Line> streams) {
         this.peer = peer;
-        this.streams = streams.toArray(SocketChannel[]::new);
+        this.streams = streams.toArray(Line[]::new);
     }
 
     @Override
@@ -80,16 +80,26 @@ final class TcpLink implements Link {
 
     @Override
     public void close() {
-        for (SocketChannel stream : streams) {
+        for (Line stream : streams) {
+            farewell(stream);
             closeQuietly(stream);
         }
     }
 
-    static void closeQuietly(SocketChannel channel) {
+    /// To a peer that is gone, or has closed its end first, nothing needs to be said.
+    private static void farewell(Line stream) {
         try {
-            channel.close();
+            stream.farewell();
         } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "Closing " + channel + " failed", e);
+            LOGGER.log(Level.DEBUG, "Nobody hears that " + stream.channel() + " closes", e);
+        }
+    }
+
+    static void closeQuietly(Line stream) {
+        try {
+            stream.close();
+        } catch (IOException e) {
+            LOGGER.log(Level.DEBUG, "Closing " + stream.channel() + " failed", e);
         }
     }
 
@@ -98,7 +108,7 @@ final class TcpLink implements Link {
         return (int) Math.min(room, length);
     }
 
-    private SocketChannel stream(long position) {
+    private Line stream(long position) {
         return streams.length == 1
                 ? streams[0]
                 : streams[(int) (position / STRIPE % streams.length)];

@@ -5,8 +5,8 @@ import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Links;
 import org.horovod4j.transport.Liveness;
+import org.horovod4j.trust.Line;
 
-import java.nio.channels.SocketChannel;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +46,7 @@ final class TcpLinks implements Links {
             }
             wish = new Operator.Wish(channel, epoch, peer, streams);
         }
-        List<SocketChannel> opened =
+        List<Line> opened =
                 operator.connect(wish, liveness, () -> isCurrent(wish.epoch()));
         return install(new TcpLink(peer, opened), wish.epoch());
     }

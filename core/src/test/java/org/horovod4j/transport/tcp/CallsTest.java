@@ -2,6 +2,7 @@ package org.horovod4j.transport.tcp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.trust.Line;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -13,7 +14,7 @@ final class CallsTest {
 
     @Test
     void callsForUnopenedChannelsAreKeptUpToALimit() throws IOException {
-        try (SocketChannel any = SocketChannel.open()) {
+        try (Line any = Line.plain(SocketChannel.open())) {
             for (int channel = 0; channel < Calls.MAX_EARLY; channel++) {
                 assertThat(calls.keep(hello(channel, 0, 0), any)).isTrue();
             }
@@ -29,9 +30,9 @@ final class CallsTest {
     @Test
     void aNewCallTakesThePlaceOfTheOneBefore() throws IOException {
         calls.open(1);
-        SocketChannel first = keep(hello(1, 0, 0));
-        SocketChannel second = keep(hello(1, 1, 1));
-        assertThat(first.isOpen()).isFalse();
+        Line first = keep(hello(1, 0, 0));
+        Line second = keep(hello(1, 1, 1));
+        assertThat(first.channel().isOpen()).isFalse();
 
         assertThat(calls.take(1, 2, 0)).isNull();
         calls.advance(1, 1);
@@ -41,22 +42,22 @@ final class CallsTest {
 
     @Test
     void aChannelForgetsItsCallsWhenItCloses() throws IOException {
-        SocketChannel early = keep(hello(1, 0, 0));
-        SocketChannel other = keep(hello(2, 0, 1));
+        Line early = keep(hello(1, 0, 0));
+        Line other = keep(hello(2, 0, 1));
         calls.open(1);
         calls.close(1);
 
-        assertThat(early.isOpen()).isFalse();
-        assertThat(other.isOpen()).isTrue();
+        assertThat(early.channel().isOpen()).isFalse();
+        assertThat(other.channel().isOpen()).isTrue();
         assertThat(calls.judge(hello(1, 0, 2))).isEqualTo(Verdict.CLOSED);
         calls.advance(1, 4);
         assertThat(calls.judge(hello(1, 9, 3))).isEqualTo(Verdict.CLOSED);
         calls.close();
-        assertThat(other.isOpen()).isFalse();
+        assertThat(other.channel().isOpen()).isFalse();
     }
 
-    private SocketChannel keep(Hello hello) throws IOException {
-        SocketChannel stream = SocketChannel.open();
+    private Line keep(Hello hello) throws IOException {
+        Line stream = Line.plain(SocketChannel.open());
         assertThat(calls.judge(hello)).isEqualTo(Verdict.WELCOME);
         assertThat(calls.keep(hello, stream)).isTrue();
         return stream;

@@ -6,9 +6,12 @@ import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.trust.Protection;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.lang.foreign.Arena;
@@ -17,7 +20,15 @@ import java.util.Random;
 import java.util.concurrent.Future;
 
 /// That bytes arrive, all and in order.
+@ParameterizedClass(name = "{0}")
+@EnumSource(Protection.class)
 final class TcpLinkTest {
+    private final Protection protection;
+
+    TcpLinkTest(Protection protection) {
+        this.protection = protection;
+    }
+
     private static final MemorySegment NOTHING = allocate(0);
 
     @ParameterizedTest(name = "{0} streams, {1} bytes")
@@ -33,7 +44,7 @@ final class TcpLinkTest {
     })
     void bytesArriveInOrderBothWaysAtOnce(int streams, int byteSize) throws Exception {
         long seed = new Random().nextLong();
-        try (TcpWorld world = TcpWorld.met(2, streams)) {
+        try (TcpWorld world = TcpWorld.met(protection, 2, streams)) {
             MemorySegment[] out = {random(byteSize, seed), random(byteSize, seed + 1)};
             world.onEach(
                     rank -> {
@@ -51,7 +62,7 @@ final class TcpLinkTest {
         long seed = new Random().nextLong();
         int byteSize = 10 << 20;
         MemorySegment whole = random(byteSize, seed);
-        try (TcpWorld world = TcpWorld.met(2, streams)) {
+        try (TcpWorld world = TcpWorld.met(protection, 2, streams)) {
             Future<?> sending =
                     world.async(
                             () -> {
@@ -69,7 +80,7 @@ final class TcpLinkTest {
     @ValueSource(ints = {1, 4})
     void whatWasSentBeforeTheCloseStillArrives(int streams) throws Exception {
         MemorySegment whole = random(200_003, 1);
-        try (TcpWorld world = TcpWorld.met(2, streams)) {
+        try (TcpWorld world = TcpWorld.met(protection, 2, streams)) {
             Link sender = world.links(1).link(0);
             Link receiver = world.links(0).link(1);
             Future<?> sending =
@@ -93,7 +104,7 @@ final class TcpLinkTest {
 
     @Test
     void sendingToAClosedEndFails() throws Exception {
-        try (TcpWorld world = TcpWorld.met(2, 1)) {
+        try (TcpWorld world = TcpWorld.met(protection, 2, 1)) {
             Link sender = world.links(1).link(0);
             world.links(0).link(1).close();
             MemorySegment one = allocate(1);
@@ -108,7 +119,7 @@ final class TcpLinkTest {
 
     @Test
     void aFullLinkTakesNothingRatherThanWait() throws Exception {
-        try (TcpWorld world = TcpWorld.met(2, 1)) {
+        try (TcpWorld world = TcpWorld.met(protection, 2, 1)) {
             Link sender = world.links(1).link(0);
             MemorySegment block = allocate(1 << 20);
             await().until(() -> sender.trySend(block, 0, block.byteSize()) == 0);

@@ -9,9 +9,12 @@ import org.horovod4j.spi.Member;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Links;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.net.InetAddress;
@@ -23,19 +26,27 @@ import java.util.List;
 import java.util.concurrent.Future;
 
 /// How links are found, opened and begun anew.
+@ParameterizedClass(name = "{0}")
+@EnumSource(Protection.class)
 final class TcpLinksTest {
+    private final Protection protection;
+
+    TcpLinksTest(Protection protection) {
+        this.protection = protection;
+    }
+
     @ParameterizedTest(name = "{0} streams")
     @ValueSource(ints = {1, 4})
     void allPairsOpenAtOnceFromBothSides(int streams) throws Exception {
         int size = 5;
-        try (TcpWorld world = TcpWorld.met(size, streams)) {
+        try (TcpWorld world = TcpWorld.met(protection, size, streams)) {
             world.onEach(rank -> swapWithAll(world.links(rank), rank, size));
         }
     }
 
     @Test
     void aLinkIsOpenedOnce() throws Exception {
-        try (TcpWorld world = TcpWorld.met(2, 1)) {
+        try (TcpWorld world = TcpWorld.met(protection, 2, 1)) {
             world.onEach(
                     rank -> {
                         Link link = world.links(rank).link(1 - rank);
@@ -46,7 +57,7 @@ final class TcpLinksTest {
 
     @Test
     void aCallMayComeBeforeThisRankHasMetTheOthers() throws Exception {
-        try (TcpWorld world = new TcpWorld(2, 2)) {
+        try (TcpWorld world = new TcpWorld(protection, 2, 2)) {
             Link early = world.meet(1, 7, () -> {}).link(0);
             Future<?> late = world.async(() -> swapRanks(world.meet(0, 7, () -> {}).link(1), 0));
             swapRanks(early, 1);
@@ -56,7 +67,7 @@ final class TcpLinksTest {
 
     @Test
     void aCallFromAnotherWorldIsTurnedAway() throws Exception {
-        try (TcpWorld world = new TcpWorld(2, 1)) {
+        try (TcpWorld world = new TcpWorld(protection, 2, 1)) {
             world.meet(0, 8, () -> {});
             Links stranger = world.meet(1, 7, () -> {});
 
@@ -66,7 +77,7 @@ final class TcpLinksTest {
 
     @Test
     void linksWorkAgainAfterAllHaveReset() throws Exception {
-        try (TcpWorld world = TcpWorld.met(3, 2)) {
+        try (TcpWorld world = TcpWorld.met(protection, 3, 2)) {
             for (int round = 0; round < 3; round++) {
                 world.onEach(
                         rank -> {
@@ -80,7 +91,7 @@ final class TcpLinksTest {
 
     @Test
     void aRankThatHasResetKeepsOthersWaitingAndTurnsAwayTheOld() throws Exception {
-        try (TcpWorld world = TcpWorld.met(3, 1)) {
+        try (TcpWorld world = TcpWorld.met(protection, 3, 1)) {
             world.links(2).reset();
             Link ahead = world.links(2).link(1); // kept by rank 1 until it resets
             world.links(0).reset();
@@ -119,7 +130,7 @@ final class TcpLinksTest {
 
     @Test
     void anotherRankAtTheAddressIsPassedOver() throws Exception {
-        try (TcpWorld world = new TcpWorld(3, 1)) {
+        try (TcpWorld world = new TcpWorld(protection, 3, 1)) {
             List<InetSocketAddress> misleading = new ArrayList<>();
             misleading.add(world.members.get(1).addresses().getFirst());
             misleading.addAll(world.members.getFirst().addresses());
@@ -135,7 +146,7 @@ final class TcpLinksTest {
 
     @Test
     void waitingForACallEndsWithTheLiveness() throws Exception {
-        try (TcpWorld world = new TcpWorld(2, 1)) {
+        try (TcpWorld world = new TcpWorld(protection, 2, 1)) {
             Links waiting =
                     world.meet(
                             0,
@@ -162,8 +173,9 @@ final class TcpLinksTest {
         }
     }
 
-    private static TcpChannels open(Secret secret, int rank) {
-        return TcpChannels.listen(secret, rank, Duration.ofSeconds(10), TcpTuning.DEFAULT);
+    private TcpChannels open(Secret secret, int rank) {
+        return TcpChannels.listen(
+                secret.with(protection), rank, Duration.ofSeconds(10), TcpTuning.DEFAULT);
     }
 
     /// In ascending order on all ranks, or they would wait for each other in a circle.

@@ -3,6 +3,7 @@ package org.horovod4j.transport.tcp;
 import org.horovod4j.spi.Member;
 import org.horovod4j.transport.Links;
 import org.horovod4j.transport.Liveness;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 
 import java.time.Duration;
@@ -27,8 +28,8 @@ final class TcpWorld implements AutoCloseable {
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     /// @param streams connections per link, which are all between hosts
-    TcpWorld(int size, int streams) {
-        Secret secret = Secret.random();
+    TcpWorld(Protection protection, int size, int streams) {
+        Secret secret = Secret.random().with(protection);
         TcpTuning tuning = new TcpTuning(streams, 1, TcpTuning.DEFAULT.sockets());
         for (int rank = 0; rank < size; rank++) {
             TcpChannels own = TcpChannels.listen(secret, rank, TIMEOUT, tuning);
@@ -38,7 +39,11 @@ final class TcpWorld implements AutoCloseable {
     }
 
     static TcpWorld met(int size, int streams) {
-        TcpWorld world = new TcpWorld(size, streams);
+        return met(Protection.AUTHENTICATED, size, streams);
+    }
+
+    static TcpWorld met(Protection protection, int size, int streams) {
+        TcpWorld world = new TcpWorld(protection, size, streams);
         IntStream.range(0, size).forEach(rank -> world.meet(rank, 1, () -> {}));
         return world;
     }
