@@ -1,6 +1,10 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.check.BuildReport;
+import org.horovod4j.launcher.command.CommandLineReader;
+import org.horovod4j.launcher.command.Invocation;
+import org.horovod4j.launcher.command.Version;
 import org.horovod4j.launcher.output.Console;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
@@ -42,8 +46,10 @@ public final class HorovodRun {
         // Beside the reading of the command line, the longest part of the whole start.
         Soon<JobSettings> settings = Soon.of(() -> JobSettings.of(environment));
         try {
-            return switch (new CommandLineReader().read(arguments)) {
+            return switch (new CommandLineReader(environment, console::say).read(arguments)) {
                 case Invocation.Tell(String text) -> tell(text);
+                case Invocation.CheckBuild(List<String> command) ->
+                        tell(new BuildReport(environment).text(Version.own(), command));
                 case Invocation.Launch launch -> launch(launch, settings);
             };
         } catch (ConfigurationException e) {
