@@ -27,15 +27,14 @@ public final class BuildReport {
     /// @param version of Horovod4J
     /// @param command a program whose class path is looked at; may be empty
     public String text(String version, List<String> command) throws InterruptedException {
-        ClassPath classPath =
-                ClassPath.of(command, environment.getOrDefault("CLASSPATH", ""));
+        ClassPath classPath = ClassPath.of(command, environment.getOrDefault("CLASSPATH", ""));
         StringBuilder text = new StringBuilder();
         text.append("Horovod4J %s%n".formatted(version));
-        text.append(
-                "Java %s, %s%n".formatted(Runtime.version(), System.getProperty("java.home")));
+        text.append("Java %s, %s%n".formatted(Runtime.version(), System.getProperty("java.home")));
         chapter(
                 text,
-                "Frameworks found (%s, %d jars)".formatted(classPath.origin(), classPath.jars().size()),
+                "Frameworks found (%s, %d jars)"
+                        .formatted(classPath.origin(), classPath.jars().size()),
                 frameworks(classPath));
         chapter(text, "Controllers", controllers());
         chapter(text, "Transports", transports());

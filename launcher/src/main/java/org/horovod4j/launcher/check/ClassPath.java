@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.jar.Attributes;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
@@ -18,6 +17,7 @@ import java.util.stream.Stream;
 /// @param origin who named them
 record ClassPath(String origin, List<Path> jars) {
     private static final List<String> FLAGS = List.of("-cp", "-classpath", "--class-path");
+    private static final String JOINED_FLAG = "--class-path=";
 
     ClassPath {
         jars = List.copyOf(jars);
@@ -26,22 +26,21 @@ record ClassPath(String origin, List<Path> jars) {
     /// The class path of a command, or that of the environment.
     static ClassPath of(List<String> command, String environment) {
         for (int at = 1; at < command.size(); at++) {
-            String word = command.get(at - 1);
-            if (FLAGS.contains(word)) {
-                return new ClassPath(word + " of the command", expand(command.get(at)));
+            String word = command.get(at);
+            String before = command.get(at - 1);
+            if (FLAGS.contains(before)) {
+                return new ClassPath(before + " of the command", expand(word));
             }
-            if (word.equals("-jar")) {
-                return new ClassPath(command.get(at), withManifest(Path.of(command.get(at))));
+            if (word.startsWith(JOINED_FLAG)) {
+                return new ClassPath(
+                        "--class-path of the command",
+                        expand(word.substring(JOINED_FLAG.length())));
+            }
+            if (before.equals("-jar")) {
+                return new ClassPath(word, withManifest(Path.of(word)));
             }
         }
-        Optional<String> joined =
-                command.stream().filter(word -> word.startsWith("--class-path=")).findFirst();
-        return joined.map(
-                        word ->
-                                new ClassPath(
-                                        "--class-path of the command",
-                                        expand(word.substring(word.indexOf('=') + 1))))
-                .orElseGet(() -> new ClassPath("CLASSPATH", expand(environment)));
+        return new ClassPath("CLASSPATH", expand(environment));
     }
 
     /// Every jar that a class path means; `folder/*` stands for all of a folder.
@@ -50,14 +49,13 @@ record ClassPath(String origin, List<Path> jars) {
                 .flatMap(
                         part ->
                                 part.equals("*") || part.endsWith("/*")
-                                        ? inFolder(Path.of("./" + part).getParent(), part)
+                                        ? files(Path.of(part.substring(0, part.length() - 1)))
                                         : Stream.of(Path.of(part)))
                 .filter(ClassPath::isJar)
                 .toList();
     }
 
-    private static Stream<Path> inFolder(Path relative, String part) {
-        Path folder = part.startsWith("/") ? Path.of(part).getParent() : relative;
+    private static Stream<Path> files(Path folder) {
         if (!Files.isDirectory(folder)) {
             return Stream.empty();
         }

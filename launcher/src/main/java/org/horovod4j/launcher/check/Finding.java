@@ -8,10 +8,6 @@ record Finding(boolean isThere, String what, String detail) {
         return new Finding(true, what, detail);
     }
 
-    static Finding missing(String what) {
-        return missing(what, "");
-    }
-
     static Finding missing(String what, String reason) {
         return new Finding(false, what, reason);
     }

@@ -2,56 +2,88 @@ package org.horovod4j.launcher.check;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /// A framework for deep learning on the JVM, and the libraries by which it is known.
-///
-/// @param libraries names of artifacts; the first is the framework, others are its engines. A trailing
-///     `*` stands for any end
-record Framework(String name, List<String> libraries) {
+record Framework(String name, List<Library> libraries) {
     static final List<Framework> ALL =
             List.of(
-                    new Framework(
+                    of(
                             "DJL",
-                            List.of(
-                                    "api",
-                                    "pytorch-engine",
-                                    "tensorflow-engine",
-                                    "mxnet-engine",
-                                    "onnxruntime-engine")),
-                    new Framework(
+                            library("API", "ai.djl.api", "ai.djl:api"),
+                            djlEngine("PyTorch", "pytorch"),
+                            djlEngine("TensorFlow", "tensorflow"),
+                            djlEngine("MXNet", "mxnet"),
+                            djlEngine("ONNX Runtime", "onnxruntime")),
+                    of(
                             "TensorFlow Java",
-                            List.of("tensorflow-core-api", "libtensorflow", "tensorflow-core-native")),
-                    new Framework(
+                            library(
+                                    "API",
+                                    "org.tensorflow:tensorflow-core-api",
+                                    "tensorflow-core-api"),
+                            library("1.x", "org.tensorflow:libtensorflow", "libtensorflow")),
+                    of(
                             "DL4J",
-                            List.of("deeplearning4j-nn", "deeplearning4j-core", "nd4j-native", "nd4j-cuda-*")),
-                    new Framework("MXNet", List.of("mxnet-full_*", "mxnet-engine")));
+                            library(
+                                    "networks",
+                                    "org.deeplearning4j:deeplearning4j-nn",
+                                    "deeplearning4j-nn"),
+                            library("ND4J for CPUs", "org.nd4j:nd4j-native", "nd4j-native"),
+                            library("ND4J for CUDA", "org.nd4j:nd4j-cuda-*", "nd4j-cuda-*")),
+                    of(
+                            "MXNet",
+                            library(
+                                    "Scala and Java API",
+                                    "org.apache.mxnet:mxnet-full_*",
+                                    "mxnet-full_*")));
+
+    /// @param ids of the artifacts that hold it; a trailing `*` stands for any end
+    record Library(String name, List<String> ids) {
+        Library {
+            ids = List.copyOf(ids);
+        }
+
+        Optional<String> find(Collection<Artifact> artifacts) {
+            return artifacts.stream()
+                    .filter(artifact -> ids.stream().anyMatch(id -> matches(id, artifact.id())))
+                    .map(artifact -> name + " " + artifact.version())
+                    .findFirst();
+        }
+
+        private static boolean matches(String id, String found) {
+            return id.endsWith("*")
+                    ? found.startsWith(id.substring(0, id.length() - 1))
+                    : found.equals(id);
+        }
+    }
 
     Framework {
         libraries = List.copyOf(libraries);
     }
 
-    /// One line of the report.
-    Finding find(Collection<Artifact> artifacts) {
-        List<Artifact> found =
-                libraries.stream()
-                        .flatMap(
-                                library ->
-                                        artifacts.stream().filter(it -> matches(library, it)))
-                        .distinct()
-                        .toList();
-        return found.isEmpty()
-                ? Finding.missing(name)
-                : Finding.found(
-                        name,
-                        found.stream()
-                                .map(artifact -> artifact.name() + " " + artifact.version())
-                                .collect(Collectors.joining(", ")));
+    private static Framework of(String name, Library... libraries) {
+        return new Framework(name, List.of(libraries));
     }
 
-    private static boolean matches(String library, Artifact artifact) {
-        return library.endsWith("*")
-                ? artifact.name().startsWith(library.substring(0, library.length() - 1))
-                : artifact.name().equals(library);
+    private static Library library(String name, String... ids) {
+        return new Library(name, List.of(ids));
+    }
+
+    private static Library djlEngine(String name, String engine) {
+        return library(
+                name + " engine",
+                "ai.djl.%s_engine".formatted(engine),
+                "ai.djl.%1$s:%1$s-engine".formatted(engine),
+                engine + "-engine");
+    }
+
+    /// One line of the report.
+    Finding find(Collection<Artifact> artifacts) {
+        String found =
+                libraries.stream()
+                        .flatMap(library -> library.find(artifacts).stream())
+                        .collect(Collectors.joining(", "));
+        return found.isEmpty() ? Finding.missing(name, "") : Finding.found(name, found);
     }
 }

@@ -89,12 +89,13 @@ public final class CommandLineReader {
         if (environment.containsKey(LSF_JOB) && !request.namesHosts()) {
             notices.accept(
                     "this is LSF job %s, but LSF and jsrun are not supported: all %d processes start on"
-                            .formatted(environment.get(LSF_JOB), launch.processes())
+                                    .formatted(environment.get(LSF_JOB), launch.processes())
                             + " this machine. Name the hosts with -H.");
         }
     }
 
     private static String version() {
-        return "horovodrun (Horovod4J) %s, on Java %s%n".formatted(Version.own(), Runtime.version());
+        return "horovodrun (Horovod4J) %s, on Java %s%n"
+                .formatted(Version.own(), Runtime.version());
     }
 }

@@ -44,7 +44,10 @@ record ConfigFile(
                             .value("gaussian_process_noise", "autotune-gaussian-process-noise"),
                     section("timeline")
                             .value("filename", "timeline-filename")
-                            .truth("mark_cycles", "timeline-mark-cycles", "no-timeline-mark-cycles"),
+                            .truth(
+                                    "mark_cycles",
+                                    "timeline-mark-cycles",
+                                    "no-timeline-mark-cycles"),
                     section("stall_check")
                             .truth("enabled", "stall-check", "no-stall-check")
                             .value("warning_time_seconds", "stall-check-warning-time-seconds")
@@ -56,7 +59,10 @@ record ConfigFile(
                             .ignored("gloo_timeout_seconds", "gloo-timeout-seconds"),
                     section("logging")
                             .value("level", "log-level")
-                            .truth("with_timestamp", "log-with-timestamp", "log-without-timestamp"));
+                            .truth(
+                                    "with_timestamp",
+                                    "log-with-timestamp",
+                                    "log-without-timestamp"));
 
     ConfigFile {
         variables = Map.copyOf(variables);
@@ -76,7 +82,8 @@ record ConfigFile(
                 (name, keys) ->
                         root.find(name)
                                 .map(YamlNode::asSection)
-                                .ifPresent(section -> read(section, keys, variables, notices::add)));
+                                .ifPresent(
+                                        section -> read(section, keys, variables, notices::add)));
         return new ConfigFile(root.find(CONTROLLER).map(ControllerName::of), variables, notices);
     }
 

@@ -18,8 +18,7 @@ final class JobEnvironment {
                 .entries()
                 .forEach(
                         (name, value) -> {
-                            String text =
-                                    value instanceof YamlNode.Nothing ? "" : value.asText();
+                            String text = value instanceof YamlNode.Nothing ? "" : value.asText();
                             check(name, text, value);
                             variables.put(name, text);
                         });
@@ -48,8 +47,7 @@ final class JobEnvironment {
         } catch (ConfigurationException e) {
             throw new ConfigurationException(
                     "%s:%d: %s"
-                            .formatted(
-                                    value.where().file(), value.where().line(), e.getMessage()),
+                            .formatted(value.where().file(), value.where().line(), e.getMessage()),
                     e);
         }
     }

@@ -53,9 +53,7 @@ record JobFile(
 
     private static JobFile ofOurForm(YamlNode.Section root) {
         root.allow(KEYS);
-        Workers workers =
-                Workers.of(
-                        root.find("workers"), Resources.of(root.find("resources")));
+        Workers workers = Workers.of(root.find("workers"), Resources.of(root.find("resources")));
         List<Host> hosts = JobHosts.of(root, workers);
         return new JobFile(
                 name(root, root),

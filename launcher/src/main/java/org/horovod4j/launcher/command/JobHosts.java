@@ -45,7 +45,8 @@ final class JobHosts {
 
     private static String unknown(String name) {
         return LATER.contains(name)
-                ? "jobs on '%s' come in a later version. Now there are local and ssh.".formatted(name)
+                ? "jobs on '%s' come in a later version. Now there are local and ssh."
+                        .formatted(name)
                 : "there is no engine '%s'.%s Now there are local and ssh."
                         .formatted(
                                 name,

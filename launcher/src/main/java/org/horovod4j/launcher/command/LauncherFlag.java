@@ -70,11 +70,7 @@ enum LauncherFlag {
                     + " be given several times.",
             "--copy"),
 
-    GLOO(
-            Chapter.CONTROLLER,
-            null,
-            "horovodrun itself, here and by ssh: the default.",
-            "--gloo"),
+    GLOO(Chapter.CONTROLLER, null, "horovodrun itself, here and by ssh: the default.", "--gloo"),
     MPI(Chapter.CONTROLLER, null, "The mpirun on the PATH.", "--mpi"),
     MPI_ARGS(
             Chapter.CONTROLLER,

@@ -17,11 +17,7 @@ record Resources(int gpus) {
         section.find("cpus").ifPresent(cpus -> check(cpus, "\\d+(\\.\\d+)?", "as in 4 or 0.5"));
         section.find("mem")
                 .ifPresent(
-                        mem ->
-                                check(
-                                        mem,
-                                        "\\d+(\\.\\d+)?\\s*([KMGT]i?)?B?",
-                                        "as in 4096 or 16G"));
+                        mem -> check(mem, "\\d+(\\.\\d+)?\\s*([KMGT]i?)?B?", "as in 4096 or 16G"));
         return new Resources(section.find("gpus").map(gpus -> gpus.asCount(0)).orElse(0));
     }
 

@@ -34,8 +34,7 @@ final class RiseMlFile {
                         .asSection();
         train.allow(TRAIN_KEYS);
         train.find("parameters").ifPresent(RiseMlFile::refuseSearch);
-        Optional<YamlNode.Section> tensorflow =
-                train.find("tensorflow").map(YamlNode::asSection);
+        Optional<YamlNode.Section> tensorflow = train.find("tensorflow").map(YamlNode::asSection);
         tensorflow.ifPresent(RiseMlFile::check);
         return new JobFile(
                 JobFile.name(root, train),

@@ -29,7 +29,10 @@ final class RunLines {
                 switch (run) {
                     case YamlNode.Text text -> lines(text.text());
                     case YamlNode.Items items ->
-                            items.items().stream().map(YamlNode::asText).map(String::strip).toList();
+                            items.items().stream()
+                                    .map(YamlNode::asText)
+                                    .map(String::strip)
+                                    .toList();
                     case YamlNode.Section _, YamlNode.Nothing _ ->
                             throw run.where().error("needs a command, or a list of them.");
                 };

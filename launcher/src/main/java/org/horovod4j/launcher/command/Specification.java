@@ -50,7 +50,8 @@ final class Specification {
                 .setStopAtPositional(true)
                 // Words such as @file are for the program to read.
                 .setExpandAtFiles(false)
-                // Otherwise -hostfle would be read as -h and the like, and not as a slip of -hostfile.
+                // Otherwise -hostfle would be read as -h and the like, and not as a slip of
+                // -hostfile.
                 .setPosixClusteredShortOptionsAllowed(false)
                 .setUsageHelpAutoWidth(true);
     }
@@ -129,12 +130,9 @@ final class Specification {
     }
 
     private static OptionSpec hidden(List<String> words, int values) {
-        OptionSpec.Builder spec =
-                OptionSpec.builder(words.toArray(String[]::new)).hidden(true);
+        OptionSpec.Builder spec = OptionSpec.builder(words.toArray(String[]::new)).hidden(true);
         if (values > 0) {
-            spec.type(List.class)
-                    .auxiliaryTypes(String.class)
-                    .arity(String.valueOf(values));
+            spec.type(List.class).auxiliaryTypes(String.class).arity(String.valueOf(values));
         }
         return spec.build();
     }

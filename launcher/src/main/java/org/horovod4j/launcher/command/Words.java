@@ -32,8 +32,7 @@ final class Words {
         }
         if (words.quote != NONE) {
             throw new ConfigurationException(
-                    "%s: the quote %s is never closed in: %s"
-                            .formatted(origin, words.quote, text));
+                    "%s: the quote %s is never closed in: %s".formatted(origin, words.quote, text));
         }
         words.end();
         return List.copyOf(words.words);

@@ -17,12 +17,12 @@ record Workers(int count, int processesEach) {
                     case YamlNode.Section section -> of(section, resources);
                     case YamlNode.Text text -> new Workers(text.asCount(1), resources.processes());
                     case YamlNode.Items _, YamlNode.Nothing _ ->
-                            throw node.get().where().error("needs a number, or count and processes.");
+                            throw node.get()
+                                    .where()
+                                    .error("needs a number, or count and processes.");
                 };
         if (workers.processes() > LaunchRequest.MOST_PROCESSES) {
-            throw node.get()
-                    .where()
-                    .error("%s is more than a job can have.".formatted(workers));
+            throw node.get().where().error("%s is more than a job can have.".formatted(workers));
         }
         return workers;
     }
@@ -42,7 +42,8 @@ record Workers(int count, int processesEach) {
 
     @Override
     public String toString() {
-        return "%s with %s".formatted(many(count, "worker", "s"), many(processesEach, "process", "es"))
+        return "%s with %s"
+                        .formatted(many(count, "worker", "s"), many(processesEach, "process", "es"))
                 + (count == 1 ? "" : " each");
     }
 

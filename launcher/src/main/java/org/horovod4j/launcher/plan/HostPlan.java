@@ -51,7 +51,7 @@ public record HostPlan(List<Slot> slots) {
         if (left > 0) {
             throw new ConfigurationException(
                     ("%d processes do not fit: the hosts have %d slots in all (%s). Lower -np, or"
-                            + " give the hosts more slots.")
+                                    + " give the hosts more slots.")
                             .formatted(processes, processes - left, listed(hosts)));
         }
         return used;

@@ -81,10 +81,8 @@ public sealed interface YamlNode {
     default int asCount(int least) {
         String text = asText().strip();
         if (!text.matches("\\d{1,6}") || Integer.parseInt(text) < least) {
-            throw where()
-                    .error(
-                            "'%s' is not a whole number from %d to 999999."
-                                    .formatted(text, least));
+            throw where().error(
+                            "'%s' is not a whole number from %d to 999999.".formatted(text, least));
         }
         return Integer.parseInt(text);
     }

@@ -295,7 +295,10 @@ class CommandLineReaderTest {
     @Test
     void insideLsfTheUserHearsThatItsHostsAreNotRead() {
         reader(Map.of("LSB_JOBID", "77")).read("-np", "4", "train");
-        assertThat(notices).singleElement().asString().contains("LSF job 77", "all 4 processes", "-H");
+        assertThat(notices)
+                .singleElement()
+                .asString()
+                .contains("LSF job 77", "all 4 processes", "-H");
         notices.clear();
         reader(Map.of("LSB_JOBID", "77")).read("-np", "4", "-H", "a:4", "train");
         assertThat(notices).isEmpty();

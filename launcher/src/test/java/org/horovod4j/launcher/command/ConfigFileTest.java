@@ -32,8 +32,7 @@ class ConfigFileTest {
     @Test
     void everyKeySetsTheVariableOfItsFlag() throws Exception {
         assertThat(
-                        read(
-                                        """
+                        read("""
                                         controller: mpi
                                         params:
                                           fusion_threshold_mb: 32

@@ -58,8 +58,7 @@ class RiseMlFileTest {
     @Test
     void processesOfAWorkerCanBeGiven() throws Exception {
         assertThat(
-                        read(
-                                        """
+                        read("""
                                         project: vision
                                         train:
                                           framework: tensorflow

@@ -17,7 +17,22 @@ class HostTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"", "a", "a:", ":2", "a:x", "a:-1", "a:1,", "a b:1", "a:9999999", "a:1;b:1", "-oX:1", "@a:1", "-l@a:1", "a@:1"})
+            strings = {
+                "",
+                "a",
+                "a:",
+                ":2",
+                "a:x",
+                "a:-1",
+                "a:1,",
+                "a b:1",
+                "a:9999999",
+                "a:1;b:1",
+                "-oX:1",
+                "@a:1",
+                "-l@a:1",
+                "a@:1"
+            })
     void aMalformedHostIsRefusedWithAnExample(String text) {
         assertThatThrownBy(() -> Host.list(text))
                 .isInstanceOf(ConfigurationException.class)
