@@ -24,6 +24,8 @@ public final class BuildReport {
         this.searchPath = SearchPath.of(environment.getOrDefault("PATH", ""));
     }
 
+    /// The whole table, as it is printed.
+    ///
     /// @param version of Horovod4J
     /// @param command a program whose class path is looked at; may be empty
     public String text(String version, List<String> command) throws InterruptedException {

@@ -18,12 +18,17 @@ public final class CommandLineReader {
     private final Consumer<String> notices;
     private final CommandLine commandLine = Specification.commandLine();
 
+    /// A reader of one command line.
+    ///
+    /// @param environment of the launcher
     /// @param notices hears what the user should know of flags that are accepted without effect
     public CommandLineReader(Map<String, String> environment, Consumer<String> notices) {
         this.environment = environment;
         this.notices = notices;
     }
 
+    /// What these words ask for.
+    ///
     /// @throws ConfigurationException when the arguments make no sense
     public Invocation read(String... arguments) {
         Arguments given = Arguments.parse(commandLine, arguments);

@@ -36,6 +36,8 @@ public final class YamlFile {
         this.file = file;
     }
 
+    /// The outermost level of a file.
+    ///
     /// @throws ConfigurationException when it cannot be read, or is no YAML of this form
     public static YamlNode.Section read(Path file) {
         String text;
