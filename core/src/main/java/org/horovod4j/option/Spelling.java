@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.Optional;
 
 /// Guesses what a misspelt name was meant to be.
-final class Spelling {
+public final class Spelling {
     /// A name with more changes than a third of its letters is another name.
     private static final int LETTERS_PER_CHANGE = 3;
 
@@ -17,7 +17,7 @@ final class Spelling {
     /// The candidate with the fewest changes to `word`, unless even that has too many.
     ///
     /// @param prefix how many letters at the front all names share, and so tell nothing
-    static Optional<String> nearest(String word, Collection<String> candidates, int prefix) {
+    public static Optional<String> nearest(String word, Collection<String> candidates, int prefix) {
         int most = Math.max(ALWAYS_FORGIVEN, (word.length() - prefix) / LETTERS_PER_CHANGE);
         return candidates.stream()
                 .filter(candidate -> changes(word, candidate) <= most)

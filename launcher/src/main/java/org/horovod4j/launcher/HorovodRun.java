@@ -1,6 +1,11 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.check.BuildReport;
+import org.horovod4j.launcher.command.CommandLineReader;
+import org.horovod4j.launcher.command.Controller;
+import org.horovod4j.launcher.command.Invocation;
+import org.horovod4j.launcher.command.Version;
 import org.horovod4j.launcher.mpi.MpiJob;
 import org.horovod4j.launcher.mpi.MpiRun;
 import org.horovod4j.launcher.output.Console;
@@ -48,8 +53,10 @@ public final class HorovodRun {
         // Beside the reading of the command line, the longest part of the whole start.
         Soon<JobSettings> settings = Soon.of(() -> JobSettings.of(environment));
         try {
-            return switch (new CommandLineReader().read(arguments)) {
+            return switch (new CommandLineReader(environment, console::say).read(arguments)) {
                 case Invocation.Tell(String text) -> tell(text);
+                case Invocation.CheckBuild(List<String> command) ->
+                        tell(new BuildReport(environment).text(Version.own(), command));
                 case Invocation.Launch launch ->
                         switch (launch.controller()) {
                             case Controller.Own() -> launch(launch, settings);

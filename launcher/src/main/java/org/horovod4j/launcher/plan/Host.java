@@ -1,25 +1,21 @@
 package org.horovod4j.launcher.plan;
 
 import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
-/// A host as the user named it, how many processes it takes, and how to log in there.
+/// A host as the user named it, how many processes it takes, and how to log in there. Its name is
+/// resolved nowhere but where it is called.
 public record Host(String name, int slots, Login login) {
-    /// At most six digits, so that neither a slot count nor the sum over hosts overflows.
-    private static final Pattern SYNTAX = Pattern.compile("([\\w.-]+):(\\d{1,6})");
-
-    private static final String EXAMPLE = "Write each host as name:slots, as in -H localhost:4.";
-
     public Host {
         if (slots < 1) {
             throw new ConfigurationException(
-                    "-H: host '%s' has no slots. Give it at least one, as in %s:1."
+                    "host '%s' has no slots. Give it at least one, as in %s:1."
                             .formatted(name, name));
         }
     }
@@ -29,33 +25,61 @@ public record Host(String name, int slots, Login login) {
         this(name, slots, Login.DEFAULT);
     }
 
-    /// Reads the value of `-H`, a list such as `a:2,b:4`.
+    /// Reads the value of `-H`, a list such as `a:2,me@b:4,[fd00::7]:4`.
     public static List<Host> list(String text) {
+        return list("-H", text, null);
+    }
+
+    /// Reads a list of hosts.
+    ///
+    /// @param origin who gave it, for errors
+    /// @param slotsByDefault of a host that gives none; null if each must
+    public static List<Host> list(String origin, String text, @Nullable Integer slotsByDefault) {
         List<Host> hosts = new ArrayList<>();
         Set<String> names = new HashSet<>();
         for (String item : text.split(",", -1)) {
-            Host host = parse(item.strip(), text);
+            Host host =
+                    parse(item.strip(), slotsByDefault)
+                            .orElseThrow(
+                                    () ->
+                                            new ConfigurationException(
+                                                    "%s: '%s' in '%s' is not a host with slots. %s"
+                                                            .formatted(
+                                                                    origin,
+                                                                    item.strip(),
+                                                                    text,
+                                                                    HostText.remedy(item))));
             if (!names.add(host.name)) {
                 throw new ConfigurationException(
-                        "-H: host '%s' appears twice in '%s'. Name it once, with all its slots."
-                                .formatted(host.name, text));
+                        "%s: host '%s' appears twice in '%s'. Name it once, with all its slots."
+                                .formatted(origin, host.name, text));
             }
             hosts.add(host);
         }
         return List.copyOf(hosts);
     }
 
-    private static Host parse(String item, String text) {
-        Matcher match = SYNTAX.matcher(item);
-        if (!match.matches()) {
-            throw new ConfigurationException(
-                    "-H: '%s' in '%s' is not a host with slots. %s".formatted(item, text, EXAMPLE));
-        }
-        return new Host(match.group(1), Integer.parseInt(match.group(2)));
+    private static Optional<Host> parse(String item, @Nullable Integer slotsByDefault) {
+        return HostText.parse(item)
+                .flatMap(
+                        text ->
+                                Optional.ofNullable(text.slots())
+                                        .or(() -> Optional.ofNullable(slotsByDefault))
+                                        .map(
+                                                slots ->
+                                                        new Host(
+                                                                text.name(),
+                                                                slots,
+                                                                Login.of(text.user()))));
+    }
+
+    /// The same host, logged in to as `login` says where nothing was said of this host alone.
+    public Host withDefaults(Login login) {
+        return new Host(name, slots, this.login.orElse(login));
     }
 
     @Override
     public String toString() {
-        return name + ":" + slots;
+        return (name.contains(":") ? "[%s]".formatted(name) : name) + ":" + slots;
     }
 }

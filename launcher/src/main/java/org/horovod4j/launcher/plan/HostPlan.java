@@ -50,7 +50,8 @@ public record HostPlan(List<Slot> slots) {
         }
         if (left > 0) {
             throw new ConfigurationException(
-                    "-np %d: the hosts have %d slots in all (%s). Lower -np or give -H more slots."
+                    ("%d processes do not fit: the hosts have %d slots in all (%s). Ask for fewer, or"
+                                    + " give the hosts more slots.")
                             .formatted(processes, processes - left, listed(hosts)));
         }
         return used;

@@ -8,4 +8,16 @@ import java.nio.file.Path;
 public record Login(@Nullable String user, @Nullable Integer port, @Nullable Path identityFile) {
     /// As ssh would do it by itself.
     public static final Login DEFAULT = new Login(null, null, null);
+
+    static Login of(@Nullable String user) {
+        return user == null ? DEFAULT : new Login(user, null, null);
+    }
+
+    /// This one, with what it leaves open taken from `other`.
+    Login orElse(Login other) {
+        return new Login(
+                user == null ? other.user : user,
+                port == null ? other.port : port,
+                identityFile == null ? other.identityFile : identityFile);
+    }
 }

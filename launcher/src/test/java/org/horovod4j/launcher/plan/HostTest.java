@@ -17,11 +17,42 @@ class HostTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"", "a", "a:", ":2", "a:x", "a:-1", "a:1,", "a b:1", "a:9999999", "a:1;b:1"})
+            strings = {
+                "",
+                "a",
+                "a:",
+                ":2",
+                "a:x",
+                "a:-1",
+                "a:1,",
+                "a b:1",
+                "a:9999999",
+                "a:1;b:1",
+                "-oX:1",
+                "@a:1",
+                "-l@a:1",
+                "a@:1"
+            })
     void aMalformedHostIsRefusedWithAnExample(String text) {
         assertThatThrownBy(() -> Host.list(text))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("localhost:4");
+    }
+
+    @Test
+    void usersAndIpv6AddressesAreUnderstood() {
+        assertThat(Host.list("me@a:2,[fd00::7]:4"))
+                .containsExactly(
+                        new Host("a", 2, new Login("me", null, null)), new Host("fd00::7", 4));
+        assertThat(Host.list("[fd00::7]:4").getFirst()).hasToString("[fd00::7]:4");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"fd00::7:4", "::1:2"})
+    void anIpv6AddressNeedsBrackets(String text) {
+        assertThatThrownBy(() -> Host.list(text))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("in brackets, as in [fd00::7]:4");
     }
 
     @Test

@@ -1,4 +1,4 @@
-package org.horovod4j.launcher;
+package org.horovod4j.launcher.command;
 
 import org.horovod4j.launcher.plan.Host;
 
@@ -6,15 +6,24 @@ import java.util.List;
 import java.util.Map;
 
 /// What the user asked for.
-sealed interface Invocation {
-    /// Prints a text: help or the version.
+public sealed interface Invocation {
+    /// Prints a text: help, the version or a script.
     record Tell(String text) implements Invocation {}
+
+    /// Tells what this installation can do.
+    ///
+    /// @param command a program whose class path is looked at; may be empty
+    record CheckBuild(List<String> command) implements Invocation {
+        public CheckBuild {
+            command = List.copyOf(command);
+        }
+    }
 
     /// Runs a program, or several one after the other.
     ///
     /// @param processes how many ranks
     /// @param hosts where they may run
-    /// @param options the variables that flags set, for the job and its processes
+    /// @param options the variables that flags and files set, for the job and its processes
     /// @param commands the words of each program, at least one of each; all ranks end one before any
     ///     starts the next
     record Launch(

@@ -1,9 +1,9 @@
-package org.horovod4j.launcher;
+package org.horovod4j.launcher.command;
 
 import java.util.List;
 
 /// Who starts the processes of a job.
-sealed interface Controller {
+public sealed interface Controller {
     /// The launcher itself: here, and through ssh on other hosts.
     record Own() implements Controller {}
 

@@ -1,4 +1,4 @@
-package org.horovod4j.launcher;
+package org.horovod4j.launcher.command;
 
 import org.jspecify.annotations.Nullable;
 
@@ -10,8 +10,8 @@ import java.util.List;
 /// @param java the `java` to run there; null for the same path as here
 /// @param copies files and folders, such as the jars of the application, that each host gets a copy
 ///     of; in the command line their paths become those of the copies
-record RemoteSide(@Nullable String java, List<Path> copies) {
-    RemoteSide {
+public record RemoteSide(@Nullable String java, List<Path> copies) {
+    public RemoteSide {
         copies = List.copyOf(copies);
     }
 }

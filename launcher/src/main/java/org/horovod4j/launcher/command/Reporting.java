@@ -1,4 +1,4 @@
-package org.horovod4j.launcher;
+package org.horovod4j.launcher.command;
 
 import org.jspecify.annotations.Nullable;
 
@@ -9,4 +9,4 @@ import java.nio.file.Path;
 /// @param verbose whether the launcher tells each of its steps
 /// @param folder where the output of each rank goes too; null for nowhere
 /// @param timestamps whether each line of output carries the time
-record Reporting(boolean verbose, @Nullable Path folder, boolean timestamps) {}
+public record Reporting(boolean verbose, @Nullable Path folder, boolean timestamps) {}

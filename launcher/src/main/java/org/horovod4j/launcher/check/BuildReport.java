@@ -1,0 +1,130 @@
+package org.horovod4j.launcher.check;
+
+import org.horovod4j.launcher.process.SearchPath;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Options;
+
+import java.io.IOException;
+import java.lang.module.ModuleFinder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/// The table of `horovodrun --check-build`.
+public final class BuildReport {
+    private static final String VECTOR_MODULE = "jdk.incubator.vector";
+
+    private final Map<String, String> environment;
+    private final SearchPath searchPath;
+
+    public BuildReport(Map<String, String> environment) {
+        this.environment = environment;
+        this.searchPath = SearchPath.of(environment.getOrDefault("PATH", ""));
+    }
+
+    /// The whole table, as it is printed.
+    ///
+    /// @param version of Horovod4J
+    /// @param command a program whose class path is looked at; may be empty
+    public String text(String version, List<String> command) throws InterruptedException {
+        ClassPath classPath = ClassPath.of(command, environment.getOrDefault("CLASSPATH", ""));
+        StringBuilder text = new StringBuilder();
+        text.append("Horovod4J %s%n".formatted(version));
+        text.append("Java %s, %s%n".formatted(Runtime.version(), System.getProperty("java.home")));
+        chapter(
+                text,
+                "Frameworks found (%s, %d jars)"
+                        .formatted(classPath.origin(), classPath.jars().size()),
+                frameworks(classPath));
+        chapter(text, "Controllers", controllers());
+        chapter(text, "Transports", transports());
+        chapter(text, "Kernels", kernels());
+        chapter(text, "Devices", devices());
+        return text.toString();
+    }
+
+    private static void chapter(StringBuilder text, String title, List<Finding> findings) {
+        text.append("%n%s:%n".formatted(title));
+        findings.forEach(finding -> text.append("%s%n".formatted(finding)));
+    }
+
+    private static List<Finding> frameworks(ClassPath classPath) {
+        List<Artifact> artifacts = new ArrayList<>();
+        List<Finding> findings = new ArrayList<>();
+        for (Path jar : classPath.jars()) {
+            try {
+                artifacts.addAll(Artifact.in(jar));
+            } catch (IOException e) {
+                findings.add(
+                        Finding.missing(
+                                jar.toString(), "cannot be read (%s)".formatted(e.getMessage())));
+            }
+        }
+        Framework.ALL.forEach(framework -> findings.add(framework.find(artifacts)));
+        return findings;
+    }
+
+    private List<Finding> controllers() throws InterruptedException {
+        return List.of(
+                Finding.found("horovodrun", "this machine, and others by ssh"),
+                tool("MPI", "mpirun", "--version"),
+                tool("Slurm", "srun", "--version"));
+    }
+
+    private Finding tool(String what, String name, String question) throws InterruptedException {
+        Tool tool = Tool.find(name, searchPath).orElse(null);
+        if (tool == null) {
+            return Finding.missing(what, "no %s on the PATH".formatted(name));
+        }
+        try {
+            List<String> answer = tool.ask(question);
+            return Finding.found(
+                    what, "%s, %s".formatted(tool.path(), answer.stream().findFirst().orElse("")));
+        } catch (IOException e) {
+            return Finding.missing(what, "%s %s".formatted(tool.path(), e.getMessage()));
+        }
+    }
+
+    private List<Finding> transports() {
+        Path folder = Path.of(new Environment(environment).get(Options.SHM_FOLDER));
+        return List.of(
+                Files.isDirectory(folder) && Files.isWritable(folder)
+                        ? Finding.found("shared memory", folder.toString())
+                        : Finding.missing(
+                                "shared memory",
+                                "%s cannot be written to, files in %s take its place"
+                                        .formatted(folder, System.getProperty("java.io.tmpdir"))),
+                Finding.found("TCP", ""));
+    }
+
+    private static List<Finding> kernels() {
+        return List.of(
+                ModuleFinder.ofSystem().find(VECTOR_MODULE).isPresent()
+                        ? Finding.found("vector", VECTOR_MODULE)
+                        : Finding.missing("vector", "this Java lacks " + VECTOR_MODULE),
+                Finding.found("scalar", ""));
+    }
+
+    private List<Finding> devices() throws InterruptedException {
+        int cores = Runtime.getRuntime().availableProcessors();
+        return List.of(Finding.found("CPU cores", String.valueOf(cores)), gpus());
+    }
+
+    private Finding gpus() throws InterruptedException {
+        String what = "NVIDIA GPUs";
+        Tool tool = Tool.find("nvidia-smi", searchPath).orElse(null);
+        if (tool == null) {
+            return Finding.missing(what, "no nvidia-smi on the PATH");
+        }
+        try {
+            long count = tool.ask("-L").stream().filter(line -> line.startsWith("GPU ")).count();
+            return count > 0
+                    ? Finding.found(what, String.valueOf(count))
+                    : Finding.missing(what, "%s lists none".formatted(tool.path()));
+        } catch (IOException e) {
+            return Finding.missing(what, "%s %s".formatted(tool.path(), e.getMessage()));
+        }
+    }
+}

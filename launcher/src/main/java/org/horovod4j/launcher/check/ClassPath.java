@@ -1,0 +1,99 @@
+package org.horovod4j.launcher.check;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.jar.Attributes;
+import java.util.jar.JarFile;
+import java.util.jar.Manifest;
+import java.util.stream.Stream;
+
+/// The jars that a program would run with.
+///
+/// @param origin who named them
+record ClassPath(String origin, List<Path> jars) {
+    private static final List<String> FLAGS = List.of("-cp", "-classpath", "--class-path");
+    private static final String JOINED_FLAG = "--class-path=";
+
+    ClassPath {
+        jars = List.copyOf(jars);
+    }
+
+    /// The class path of a command, or that of the environment.
+    static ClassPath of(List<String> command, String environment) {
+        for (int at = 1; at < command.size(); at++) {
+            String word = command.get(at);
+            String before = command.get(at - 1);
+            if (FLAGS.contains(before)) {
+                return new ClassPath(before + " of the command", expand(word));
+            }
+            if (word.startsWith(JOINED_FLAG)) {
+                return new ClassPath(
+                        "--class-path of the command",
+                        expand(word.substring(JOINED_FLAG.length())));
+            }
+            if (before.equals("-jar")) {
+                return new ClassPath(word, withManifest(Path.of(word)));
+            }
+        }
+        return new ClassPath("CLASSPATH", expand(environment));
+    }
+
+    /// Every jar that a class path means; `folder/*` stands for all of a folder.
+    private static List<Path> expand(String classPath) {
+        return Stream.of(classPath.split(File.pathSeparator))
+                .flatMap(
+                        part ->
+                                part.equals("*") || part.endsWith("/*")
+                                        ? files(Path.of(part.substring(0, part.length() - 1)))
+                                        : Stream.of(Path.of(part)))
+                .filter(ClassPath::isJar)
+                .toList();
+    }
+
+    private static Stream<Path> files(Path folder) {
+        if (!Files.isDirectory(folder)) {
+            return Stream.empty();
+        }
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.sorted().toList().stream();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /// A jar and those that its manifest names, relative to its own folder.
+    private static List<Path> withManifest(Path jar) {
+        List<Path> jars = new ArrayList<>();
+        if (isJar(jar)) {
+            jars.add(jar);
+            for (String other : manifestClassPath(jar).split(" +")) {
+                if (!other.isEmpty() && isJar(jar.resolveSibling(other))) {
+                    jars.add(jar.resolveSibling(other));
+                }
+            }
+        }
+        return jars;
+    }
+
+    private static String manifestClassPath(Path jar) {
+        try (JarFile file = new JarFile(jar.toFile())) {
+            Manifest manifest = file.getManifest();
+            String value =
+                    manifest == null
+                            ? null
+                            : manifest.getMainAttributes().getValue(Attributes.Name.CLASS_PATH);
+            return value == null ? "" : value;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean isJar(Path file) {
+        return file.toString().endsWith(".jar") && Files.isRegularFile(file);
+    }
+}

@@ -1,0 +1,11 @@
+/// What this installation can do, for `horovodrun --check-build`.
+///
+/// Start with [BuildReport], then [Framework] (what is looked for on a class path).
+///
+/// - May depend on: `org.horovod4j.option`, `org.horovod4j.launcher.process`.
+/// - Used by: `org.horovod4j.launcher`.
+/// - Invariant: looks and asks, but changes nothing; a tool that does not answer is reported as such.
+@NullMarked
+package org.horovod4j.launcher.check;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,85 @@
+package org.horovod4j.launcher.command;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.yaml.YamlFile;
+import org.horovod4j.launcher.yaml.YamlNode;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/// The file of `--job`: one training, described once. `docs/job-file.md` has the schema.
+///
+/// @param name for messages: project and framework
+/// @param hosts where its processes may run; empty for this machine
+/// @param environment variables for the job and its processes
+/// @param commands what each process runs, one after the other
+/// @param notices what the user should hear of keys without effect
+record JobFile(
+        String name,
+        Workers workers,
+        List<Host> hosts,
+        Map<String, String> environment,
+        List<List<String>> commands,
+        List<String> notices) {
+    private static final List<String> KEYS =
+            List.of(
+                    "project",
+                    "framework",
+                    "workers",
+                    "resources",
+                    "hosts",
+                    "engine",
+                    "environment",
+                    "run");
+
+    JobFile {
+        hosts = List.copyOf(hosts);
+        environment = Map.copyOf(environment);
+        commands = List.copyOf(commands);
+        notices = List.copyOf(notices);
+    }
+
+    /// Reads a file of our own form, or a `riseml.yml`, which has everything below `train`.
+    ///
+    /// @throws ConfigurationException when the file cannot be read or says what makes no sense
+    static JobFile read(Path file) {
+        YamlNode.Section root = YamlFile.read(file);
+        return root.entries().containsKey(RiseMlFile.TRAIN)
+                ? RiseMlFile.read(root)
+                : ofOurForm(root);
+    }
+
+    private static JobFile ofOurForm(YamlNode.Section root) {
+        root.allow(KEYS);
+        Workers workers = Workers.of(root.find("workers"), Resources.of(root.find("resources")));
+        List<Host> hosts = JobHosts.of(root, workers);
+        return new JobFile(
+                name(root, root),
+                workers,
+                hosts,
+                root.find("environment").map(JobEnvironment::of).orElse(Map.of()),
+                RunLines.of(root),
+                List.of());
+    }
+
+    /// How messages call the job.
+    ///
+    /// @param outer has the project
+    /// @param inner has the framework
+    static String name(YamlNode.Section outer, YamlNode.Section inner) {
+        String project = outer.find("project").map(YamlNode::asText).orElse("without a name");
+        return "project %s%s"
+                .formatted(
+                        project,
+                        inner.find("framework")
+                                .map(framework -> " (%s)".formatted(framework.asText()))
+                                .orElse(""));
+    }
+
+    /// One line for `--verbose`.
+    String description() {
+        return "%s: %s. CPUs and memory are not reserved.".formatted(name, workers);
+    }
+}

@@ -1,0 +1,56 @@
+package org.horovod4j.launcher.command;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/// The variables that flags and files set. One that nobody sets stays out, so that what the environment
+/// says of it, and autotune, keep their say.
+final class JobOptions {
+    static final String NETWORK_INTERFACES = "HOROVOD_NETWORK_INTERFACES";
+
+    private JobOptions() {}
+
+    static Map<String, String> of(Arguments given, ConfigFile config, Optional<JobFile> job) {
+        Map<String, String> variables =
+                new LinkedHashMap<>(job.map(JobFile::environment).orElse(Map.of()));
+        variables.putAll(config.variables());
+        for (Option<?> option : Options.all()) {
+            put(option, given, variables);
+        }
+        interfaces(given).ifPresent(names -> variables.put(NETWORK_INTERFACES, names));
+        return variables;
+    }
+
+    /// Sets the variable as its flag says; a value that the processes would refuse is refused here.
+    private static void put(Option<?> option, Arguments given, Map<String, String> variables) {
+        List<OptionFlag> found =
+                OptionFlag.of(option).stream().filter(flag -> given.hasWord(flag.word())).toList();
+        if (found.size() > 1) {
+            throw new ConfigurationException(
+                    "%s and %s are about the same: give one of them."
+                            .formatted(found.get(0).word(), found.get(1).word()));
+        }
+        found.forEach(flag -> variables.put(option.variable(), flag.value(given.value(flag))));
+    }
+
+    private static Optional<String> interfaces(Arguments given) {
+        List<String> names =
+                given.values(LauncherFlag.NETWORK_INTERFACES).stream()
+                        .flatMap(text -> List.of(text.split(",", -1)).stream())
+                        .map(String::strip)
+                        .distinct()
+                        .toList();
+        if (names.contains("")) {
+            throw new ConfigurationException(
+                    "%s: a name is empty. Give names such as eth0,ib0."
+                            .formatted(LauncherFlag.NETWORK_INTERFACES));
+        }
+        return names.isEmpty() ? Optional.empty() : Optional.of(String.join(",", names));
+    }
+}

@@ -1,0 +1,182 @@
+package org.horovod4j.launcher.command;
+
+import static org.horovod4j.launcher.command.LauncherFlag.BINDING_ARGS;
+import static org.horovod4j.launcher.command.LauncherFlag.GLOO;
+import static org.horovod4j.launcher.command.LauncherFlag.HOSTS;
+import static org.horovod4j.launcher.command.LauncherFlag.HOST_FILE;
+import static org.horovod4j.launcher.command.LauncherFlag.JSRUN;
+import static org.horovod4j.launcher.command.LauncherFlag.MPI;
+import static org.horovod4j.launcher.command.LauncherFlag.MPI_ARGS;
+import static org.horovod4j.launcher.command.LauncherFlag.PROCESSES;
+import static org.horovod4j.launcher.command.LauncherFlag.TCP;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.HostFile;
+import org.horovod4j.launcher.plan.IdentityFile;
+import org.horovod4j.launcher.plan.Login;
+import org.jspecify.annotations.Nullable;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/// A launch as flags, configuration file and job file ask for it together. A flag counts most, the job
+/// file least.
+///
+/// @param job empty without `--job`
+record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) {
+    /// More than any machine takes, and few enough to keep sums of ranks inside an `int`.
+    static final int MOST_PROCESSES = 100_000;
+
+    /// @throws ConfigurationException when something is missing or makes no sense
+    Invocation.Launch launch() {
+        int processes = processes();
+        return new Invocation.Launch(
+                processes,
+                hosts(processes),
+                controller(),
+                remoteSide(),
+                reporting(),
+                JobOptions.of(given, config, job),
+                commands());
+    }
+
+    /// Whether the user has said where the processes run.
+    boolean namesHosts() {
+        return given.has(HOSTS)
+                || given.has(HOST_FILE)
+                || job.filter(file -> !file.hosts().isEmpty()).isPresent();
+    }
+
+    private int processes() {
+        Optional<String> text = given.value(PROCESSES);
+        if (text.isPresent()) {
+            return processes(text.get());
+        }
+        return job.map(file -> (int) file.workers().processes())
+                .orElseThrow(
+                        () ->
+                                new ConfigurationException(
+                                        "-np is missing. Say how many processes to start, as in -np 4."));
+    }
+
+    private static int processes(String text) {
+        if (!text.matches("\\d{1,6}")
+                || Integer.parseInt(text) < 1
+                || Integer.parseInt(text) > MOST_PROCESSES) {
+            throw new ConfigurationException(
+                    "-np: '%s' is not a number of processes. Give a whole number, as in -np 4."
+                            .formatted(text));
+        }
+        return Integer.parseInt(text);
+    }
+
+    private List<Host> hosts(int processes) {
+        onlyOneOf(HOSTS, HOST_FILE);
+        Login login = new Login(null, port(), identity());
+        return namedHosts(processes).stream().map(host -> host.withDefaults(login)).toList();
+    }
+
+    private List<Host> namedHosts(int processes) {
+        if (given.has(HOSTS)) {
+            return Host.list(given.value(HOSTS).orElse(""));
+        }
+        if (given.has(HOST_FILE)) {
+            return HostFile.read(Path.of(given.value(HOST_FILE).orElse("")));
+        }
+        return job.map(JobFile::hosts)
+                .filter(hosts -> !hosts.isEmpty())
+                .orElseGet(() -> List.of(new Host("localhost", processes)));
+    }
+
+    private @Nullable Integer port() {
+        String text = given.value(LauncherFlag.SSH_PORT).orElse(null);
+        if (text == null) {
+            return null;
+        }
+        if (!text.matches("\\d{1,5}")
+                || Integer.parseInt(text) < 1
+                || Integer.parseInt(text) > 65_535) {
+            throw new ConfigurationException(
+                    "-p: '%s' is not a port. Give a number from 1 to 65535.".formatted(text));
+        }
+        return Integer.valueOf(text);
+    }
+
+    private @Nullable Path identity() {
+        return given.value(LauncherFlag.SSH_IDENTITY)
+                .map(file -> IdentityFile.of(file, "-i"))
+                .orElse(null);
+    }
+
+    private Controller controller() {
+        onlyOneOf(GLOO, MPI, JSRUN);
+        if (given.has(JSRUN)) {
+            throw new ConfigurationException(
+                    "--jsrun: LSF and its jsrun are not supported. Name the hosts with -H, or use"
+                            + " --mpi.");
+        }
+        boolean isMpi =
+                given.has(MPI)
+                        || (!given.has(GLOO)
+                                && config.controller()
+                                        .filter(name -> name == ControllerName.MPI)
+                                        .isPresent());
+        return isMpi
+                ? new Controller.Mpi(words(MPI_ARGS), words(BINDING_ARGS), given.has(TCP))
+                : new Controller.Own();
+    }
+
+    private List<String> words(LauncherFlag flag) {
+        return given.value(flag).map(text -> Words.of(flag.toString(), text)).orElse(List.of());
+    }
+
+    private void onlyOneOf(LauncherFlag... flags) {
+        List<LauncherFlag> found = Stream.of(flags).filter(given::has).toList();
+        if (found.size() > 1) {
+            throw new ConfigurationException(
+                    "%s and %s are about the same: give one of them."
+                            .formatted(found.get(0), found.get(1)));
+        }
+    }
+
+    private RemoteSide remoteSide() {
+        List<Path> copies = given.values(LauncherFlag.COPY).stream().map(Path::of).toList();
+        for (Path copy : copies) {
+            if (!Files.isReadable(copy)) {
+                throw new ConfigurationException(
+                        "--copy: there is no readable file or folder '%s'. Check its path."
+                                .formatted(copy));
+            }
+        }
+        return new RemoteSide(
+                given.value(LauncherFlag.JAVA).filter(java -> !java.isBlank()).orElse(null),
+                copies);
+    }
+
+    private Reporting reporting() {
+        Path folder = given.value(LauncherFlag.OUTPUT_FOLDER).map(Path::of).orElse(null);
+        if (folder != null && Files.isRegularFile(folder)) {
+            throw new ConfigurationException(
+                    "--output-filename: '%s' is a file. Name a folder, in which each rank gets one."
+                            .formatted(folder));
+        }
+        return new Reporting(
+                given.has(LauncherFlag.VERBOSE), folder, given.has(LauncherFlag.TIMESTAMPS));
+    }
+
+    private List<List<String>> commands() {
+        List<String> command = given.command();
+        if (command.isEmpty() && job.isPresent()) {
+            return job.get().commands();
+        }
+        if (command.isEmpty() || command.getFirst().isEmpty()) {
+            throw new ConfigurationException(
+                    "no command to run. Put it last, as in: horovodrun -np 4 java -jar train.jar");
+        }
+        return List.of(command);
+    }
+}

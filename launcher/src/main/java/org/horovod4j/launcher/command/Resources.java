@@ -1,0 +1,35 @@
+package org.horovod4j.launcher.command;
+
+import org.horovod4j.launcher.yaml.YamlNode;
+
+import java.util.List;
+import java.util.Optional;
+
+/// What each worker needs. CPUs and memory are checked to be amounts, and no more: nothing is
+/// reserved on hosts that have no scheduler.
+record Resources(int gpus) {
+    static Resources of(Optional<YamlNode> node) {
+        if (node.isEmpty()) {
+            return new Resources(0);
+        }
+        YamlNode.Section section = node.get().asSection();
+        section.allow(List.of("gpus", "cpus", "mem"));
+        section.find("cpus").ifPresent(cpus -> check(cpus, "\\d+(\\.\\d+)?", "as in 4 or 0.5"));
+        section.find("mem")
+                .ifPresent(
+                        mem -> check(mem, "\\d+(\\.\\d+)?\\s*([KMGT]i?)?B?", "as in 4096 or 16G"));
+        return new Resources(section.find("gpus").map(gpus -> gpus.asCount(0)).orElse(0));
+    }
+
+    private static void check(YamlNode node, String syntax, String example) {
+        if (!node.asText().strip().matches(syntax)) {
+            throw node.where()
+                    .error("'%s' is not an amount, %s.".formatted(node.asText(), example));
+        }
+    }
+
+    /// How many processes a worker runs if nothing else is said: one for each GPU, and at least one.
+    int processes() {
+        return Math.max(1, gpus);
+    }
+}

@@ -1,0 +1,49 @@
+package org.horovod4j.launcher.command;
+
+import picocli.CommandLine.Model.UsageMessageSpec;
+
+/// What the help says around the list of flags.
+final class Usage {
+    // Lines of at most 78 characters: picocli breaks the others where it likes.
+    private static final String FOOTER =
+            """
+
+            The program
+              The word java means the java on the PATH if that is Java 25 or newer, else
+              the one that runs horovodrun. A java program gets the options
+                --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED
+              unless it names that module itself. Its standard input is empty.
+
+            Examples
+              horovodrun -np 4 java -cp app.jar Train --epochs 3
+              horovodrun -np 8 -H gpu1:4,gpu2:4 --verbose -- ./train.sh
+              horovodrun --job job.yml --fusion-threshold-mb 32
+              horovodrun --check-build java -cp app.jar Train
+
+            Of Horovod's flags, those about hierarchical and torus reduction, NCCL streams,
+            thread affinity, MPI threads, Gloo's timeout and the cache are accepted and do
+            nothing here. Elastic training comes in a later version.
+
+            Exit codes
+              0    all processes ended with 0
+              1    a process failed
+              2    the command line is wrong, nothing was started
+              130  ended by Ctrl-C (SIGINT)
+              143  ended by SIGTERM""";
+
+    private Usage() {}
+
+    static void describe(UsageMessageSpec usage) {
+        usage.customSynopsis(
+                "horovodrun -np N [-H HOST:SLOTS,…] [options] [--] command…",
+                "       horovodrun --job FILE [options]",
+                "       horovodrun --check-build [command…]");
+        usage.sortOptions(false);
+        usage.description(
+                "",
+                "Starts a program N times, as the ranks 0 to N-1 of one job. Each line of output is"
+                        + " marked with its rank. When one process fails, the others are ended, and"
+                        + " the first failure is reported.");
+        usage.footer(FOOTER.split("\n"));
+    }
+}

@@ -1,0 +1,13 @@
+/// The command line of `horovodrun`, and the files it names: what the user asks for, as records.
+///
+/// Start with [CommandLineReader] (from words to an [Invocation]), then [Specification] (which flags there
+/// are), [ConfigFile] and [JobFile] (what a file may say instead of flags).
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.plan`,
+///   `org.horovod4j.launcher.yaml`, `picocli`.
+/// - Used by: `org.horovod4j.launcher`.
+/// - Invariant: nothing is started here; all that can be wrong with flags and files is found here.
+@NullMarked
+package org.horovod4j.launcher.command;
+
+import org.jspecify.annotations.NullMarked;

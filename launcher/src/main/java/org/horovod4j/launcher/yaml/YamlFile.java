@@ -1,0 +1,112 @@
+package org.horovod4j.launcher.yaml;
+
+import org.horovod4j.ConfigurationException;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.api.lowlevel.Compose;
+import org.snakeyaml.engine.v2.exceptions.Mark;
+import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.snakeyaml.engine.v2.nodes.MappingNode;
+import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.NodeTuple;
+import org.snakeyaml.engine.v2.nodes.ScalarNode;
+import org.snakeyaml.engine.v2.nodes.SequenceNode;
+import org.snakeyaml.engine.v2.nodes.Tag;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.SequencedMap;
+
+/// Reads a file whose outermost level is keys with values.
+///
+/// Only the library's first step is used, which makes a tree with line numbers and builds no objects.
+public final class YamlFile {
+    /// More than any file of settings has. An alias stands for a copy here, so that a few lines of
+    /// aliases of aliases could mean billions.
+    private static final int MOST_NODES = 10_000;
+
+    private final Path file;
+    private int nodes;
+
+    private YamlFile(Path file) {
+        this.file = file;
+    }
+
+    /// The outermost level of a file.
+    ///
+    /// @throws ConfigurationException when it cannot be read, or is no YAML of this form
+    public static YamlNode.Section read(Path file) {
+        String text;
+        try {
+            text = Files.readString(file);
+        } catch (IOException e) {
+            throw new ConfigurationException(
+                    "'%s' cannot be read (%s). Check its path and mode.".formatted(file, e), e);
+        }
+        return new YamlFile(file).parse(text);
+    }
+
+    private YamlNode.Section parse(String text) {
+        Where start = new Where(file, 1, "");
+        try {
+            Optional<Node> root = new Compose(LoadSettings.builder().build()).composeString(text);
+            return root.<YamlNode>map(node -> convert(node, start.atLine(line(node))))
+                    .orElseGet(() -> new YamlNode.Nothing(start))
+                    .asSection();
+        } catch (MarkedYamlEngineException e) {
+            int line = e.getProblemMark().map(Mark::getLine).orElse(0) + 1;
+            throw new ConfigurationException(
+                    "%s: not valid YAML: %s. Check indentation, colons and quotes there."
+                            .formatted(start.atLine(line), e.getProblem()),
+                    e);
+        } catch (YamlEngineException e) {
+            throw new ConfigurationException(
+                    "%s: not valid YAML: %s".formatted(start, e.getMessage()), e);
+        }
+    }
+
+    private YamlNode convert(Node node, Where where) {
+        nodes++;
+        if (nodes > MOST_NODES || node.isRecursive()) {
+            throw where.error("aliases make it too large. Write the values out.");
+        }
+        return switch (node) {
+            case ScalarNode scalar when scalar.getTag().equals(Tag.NULL) ->
+                    new YamlNode.Nothing(where);
+            case ScalarNode scalar -> new YamlNode.Text(where, scalar.getValue());
+            case SequenceNode sequence -> new YamlNode.Items(where, items(sequence, where));
+            case MappingNode mapping -> section(mapping, where);
+            default -> throw where.error("this kind of YAML is not understood.");
+        };
+    }
+
+    private List<YamlNode> items(SequenceNode sequence, Where where) {
+        return sequence.getValue().stream()
+                .map(item -> convert(item, where.atLine(line(item))))
+                .toList();
+    }
+
+    private YamlNode.Section section(MappingNode mapping, Where where) {
+        SequencedMap<String, YamlNode> entries = new LinkedHashMap<>();
+        for (NodeTuple tuple : mapping.getValue()) {
+            int line = line(tuple.getKeyNode());
+            if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
+                throw where.atLine(line).error("a key must be one word.");
+            }
+            Where place = where.of(key.getValue(), line);
+            YamlNode before = entries.put(key.getValue(), convert(tuple.getValueNode(), place));
+            if (before != null) {
+                throw place.error("is in line %d already.".formatted(before.where().line()));
+            }
+        }
+        return new YamlNode.Section(where, entries);
+    }
+
+    private static int line(Node node) {
+        return node.getStartMark().map(Mark::getLine).orElse(0) + 1;
+    }
+}

@@ -1,0 +1,13 @@
+/// YAML files as trees in which every part knows its line, so that errors can name it.
+///
+/// Start with [YamlFile], then [YamlNode].
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.snakeyaml.engine.v2.api`,
+///   `org.snakeyaml.engine.v2.api.lowlevel`, `org.snakeyaml.engine.v2.exceptions`,
+///   `org.snakeyaml.engine.v2.nodes`.
+/// - Used by: `org.horovod4j.launcher.command`.
+/// - Invariant: a file becomes texts, lists and keys, and never an object of a class that it names.
+@NullMarked
+package org.horovod4j.launcher.yaml;
+
+import org.jspecify.annotations.NullMarked;

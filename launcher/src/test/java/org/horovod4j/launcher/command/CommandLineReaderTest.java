@@ -1,0 +1,329 @@
+package org.horovod4j.launcher.command;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.Login;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+class CommandLineReaderTest {
+    private final List<String> notices = new ArrayList<>();
+
+    private CommandLineReader reader(Map<String, String> environment) {
+        return new CommandLineReader(environment, notices::add);
+    }
+
+    private Invocation read(String line) {
+        return reader(Map.of()).read(line.isEmpty() ? new String[0] : line.split(" "));
+    }
+
+    private static Invocation launch(
+            int processes,
+            int slots,
+            boolean verbose,
+            Map<String, String> options,
+            List<String> command) {
+        return new Invocation.Launch(
+                processes,
+                List.of(new Host("localhost", slots)),
+                new Controller.Own(),
+                new RemoteSide(null, List.of()),
+                new Reporting(verbose, null, false),
+                options,
+                List.of(command));
+    }
+
+    @Test
+    void allIsUnderstood() {
+        assertThat(read("-np 2 -H localhost:4 --verbose train --fast"))
+                .isEqualTo(launch(2, 4, true, Map.of(), List.of("train", "--fast")));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-np 3 train", "--num-proc 3 train", "--num-proc=3 -- train"})
+    void byDefaultThisMachineTakesThemAll(String line) {
+        assertThat(read(line)).isEqualTo(launch(3, 3, false, Map.of(), List.of("train")));
+    }
+
+    @Test
+    void aFlagOfTheProcessesBecomesTheirVariable() {
+        assertThat(read("-np 2 --transport tcp --start-timeout 5 train"))
+                .isEqualTo(
+                        launch(
+                                2,
+                                2,
+                                false,
+                                Map.of("HOROVOD_TRANSPORT", "tcp", "HOROVOD_START_TIMEOUT", "5"),
+                                List.of("train")));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--fusion-threshold-mb 32, HOROVOD_FUSION_THRESHOLD, 33554432",
+        "--fusion-threshold-mb 0.5, HOROVOD_FUSION_THRESHOLD, 524288",
+        "--fusion-threshold-mb 0, HOROVOD_FUSION_THRESHOLD, 0",
+        "--cycle-time-ms 2.5, HOROVOD_CYCLE_TIME, 2.5",
+        "--cache-capacity 512, HOROVOD_CACHE_CAPACITY, 512",
+        "--autotune, HOROVOD_AUTOTUNE, 1",
+        "--no-autotune, HOROVOD_AUTOTUNE, 0",
+        "--autotune-log-file /tmp/log.csv, HOROVOD_AUTOTUNE_LOG, /tmp/log.csv",
+        "--autotune-warmup-samples 1, HOROVOD_AUTOTUNE_WARMUP_SAMPLES, 1",
+        "--autotune-steps-per-sample 5, HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE, 5",
+        "--autotune-bayes-opt-max-samples 9, HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES, 9",
+        "--autotune-gaussian-process-noise 0.2, HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 0.2",
+        "--timeline-filename t.json, HOROVOD_TIMELINE, t.json",
+        "--timeline-mark-cycles, HOROVOD_TIMELINE_MARK_CYCLES, 1",
+        "--no-timeline-mark-cycles, HOROVOD_TIMELINE_MARK_CYCLES, 0",
+        "--no-stall-check, HOROVOD_STALL_CHECK_DISABLE, 1",
+        "--stall-check, HOROVOD_STALL_CHECK_DISABLE, 0",
+        "--stall-check-warning-time-seconds 10, HOROVOD_STALL_CHECK_TIME_SECONDS, 10",
+        "--stall-check-shutdown-time-seconds 20, HOROVOD_STALL_SHUTDOWN_TIME_SECONDS, 20",
+        "--log-level INFO, HOROVOD_LOG_LEVEL, info",
+        "--log-with-timestamp, HOROVOD_LOG_HIDE_TIME, 0",
+        "--log-without-timestamp, HOROVOD_LOG_HIDE_TIME, 1",
+        "--log-hide-timestamp, HOROVOD_LOG_HIDE_TIME, 1",
+        "--no-log-hide-timestamp, HOROVOD_LOG_HIDE_TIME, 0"
+    })
+    void horovodsFlagsSetHorovodsVariables(String flag, String variable, String value) {
+        assertThat(read("-np 1 " + flag + " train"))
+                .asInstanceOf(InstanceOfAssertFactories.type(Invocation.Launch.class))
+                .satisfies(
+                        launch -> {
+                            assertThat(launch.options()).isEqualTo(Map.of(variable, value));
+                            assertThat(launch.commands()).containsExactly(List.of("train"));
+                        });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--fusion-threshold-mb -1, 'mebibytes, at least 0'",
+        "--fusion-threshold-mb 0.3, 'mebibytes, at least 0'",
+        "--cycle-time-ms -1, 'milliseconds, at least 0'",
+        "--autotune-gaussian-process-noise 1.5, a number from 0 to 1",
+        "--log-level loud, '`trace`, `debug`, `info`'"
+    })
+    void valuesOfFlagsAreChecked(String flag, String allowed) {
+        assertThatThrownBy(() -> read("-np 1 " + flag + " train"))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(flag.substring(0, flag.indexOf(' ')) + " is '")
+                .hasMessageContaining(allowed);
+    }
+
+    @Test
+    void flagsThatContradictEachOtherAreRefused() {
+        assertThatThrownBy(() -> read("-np 1 --no-stall-check --stall-check train"))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("--no-stall-check and --stall-check are about the same");
+    }
+
+    @Test
+    void aFlagWithAValueThatProcessesWouldRefuseIsRefusedAtOnce() {
+        assertThatThrownBy(() -> read("-np 2 --transport pigeon train"))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContainingAll("--transport", "pigeon", "auto", "tcp");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"train -np 3 --verbose", "train -- x", "train @file -H", "train --help"})
+    void whatFollowsTheProgramBelongsToIt(String command) {
+        for (String before : List.of("-np 1 ", "-np 1 -- ")) {
+            assertThat(read(before + command))
+                    .asInstanceOf(InstanceOfAssertFactories.type(Invocation.Launch.class))
+                    .extracting(it -> it.commands().getFirst())
+                    .isEqualTo(List.of(command.split(" ")));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "''                 | -np is missing",
+                "train              | -np is missing",
+                "-np 0 train        | -np: '0' is not a number",
+                "-np x train        | -np: 'x' is not a number",
+                "-np -1 train       | -np: '-1' is not a number",
+                "-np 9999999 train  | -np: '9999999' is not a number",
+                "-np                | -np needs a value",
+                "-np 2              | no command to run",
+                "-np 2 --           | no command to run",
+                "-np 2 -H a train   | -H: 'a' in 'a' is not a host with slots",
+                "-np 2 --verbos x   | Did you mean --verbose?",
+                "-np 2 --host a:1 x | Did you mean --hosts?",
+                "-np 2 --zebra x    | unknown option '--zebra'",
+                "-np 2 -hostfle f x | Did you mean -hostfile?",
+                "-np 2 -H a:0 train | host 'a' has no slots",
+                "-np 2 -H a:1 --hostfile f x | -H and --hostfile are about the same",
+                "-np 2 --hostfile none.txt x | host file 'none.txt' cannot be read",
+                "-np 2 -p 0 x       | -p: '0' is not a port",
+                "-np 2 -p 70000 x   | -p: '70000' is not a port",
+                "-np 2 -i none x    | -i: there is no readable file 'none'",
+                "-np 2 --copy none.jar x | --copy: there is no readable file or folder 'none.jar'",
+                "-np 2 --output-filename pom.xml x | --output-filename: 'pom.xml' is a file",
+                "-np 2 --network-interfaces eth0, x | a name is empty",
+                "-np 2 --mpi --gloo x | --gloo and --mpi are about the same",
+                "-np 2 --jsrun x    | LSF and its jsrun are not supported",
+                "-np 2 --mpi --mpi-args=\"a x | the quote \" is never closed",
+                "-np 2 --min-np 1 x | --min-np: elastic training comes in a later version",
+                "-np 2 --min-num-proc 1 x | elastic training comes in a later version",
+                "-np 2 --max-np 1 x | --max-np: elastic training comes in a later version",
+                "-np 2 --slots-per-host 1 x | elastic training comes in a later version",
+                "-np 2 --elastic-timeout 1 x | elastic training comes in a later version",
+                "-np 2 --reset-limit 1 x | elastic training comes in a later version",
+                "-np 2 --blacklist-cooldown-range 1 2 x | elastic training comes in a later version",
+                "-np 2 --host-discovery-script s x | elastic training comes in a later version",
+                "-np 2 --config-file none.yml x | none.yml' cannot be read",
+                "--job none.yml     | none.yml' cannot be read",
+                "--completion fish  | fish' is not a shell that horovodrun can complete for",
+            })
+    void aMistakeIsNamed(String line, String message) {
+        assertThatThrownBy(() -> read(line))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(message);
+    }
+
+    private Invocation.Launch launched(String line) {
+        return (Invocation.Launch) read(line);
+    }
+
+    @Test
+    void hostsTakeUsersAndAddresses() {
+        assertThat(launched("-np 2 -H me@a:1,[fd00::7]:4 -p 2222 -i pom.xml x").hosts())
+                .containsExactly(
+                        new Host("a", 1, new Login("me", 2222, Path.of("pom.xml"))),
+                        new Host("fd00::7", 4, new Login(null, 2222, Path.of("pom.xml"))));
+    }
+
+    @Test
+    void whatAHostSaysOfItselfBeatsTheFlags(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("hosts"), "a port=22\nb slots=3\n");
+        assertThat(launched("-np 2 -p 2222 -hostfile " + file + " x").hosts())
+                .containsExactly(
+                        new Host("a", 1, new Login(null, 22, null)),
+                        new Host("b", 3, new Login(null, 2222, null)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--network-interfaces eth0,ib0",
+                "--network-interface eth0 --network-interface ib0",
+                "--network-interfaces eth0 --network-interface ib0,eth0"
+            })
+    void interfacesAreJoined(String flags) {
+        assertThat(launched("-np 1 " + flags + " train").options())
+                .isEqualTo(Map.of("HOROVOD_NETWORK_INTERFACES", "eth0,ib0"));
+    }
+
+    @Test
+    void mpirunGetsItsWords() {
+        assertThat(
+                        ((Invocation.Launch)
+                                        reader(Map.of())
+                                                .read(
+                                                        "-np",
+                                                        "2",
+                                                        "--mpi",
+                                                        "--tcp",
+                                                        "--mpi-args=--mca btl 'self, tcp'",
+                                                        "--binding-args=--bind-to none",
+                                                        "x"))
+                                .controller())
+                .isEqualTo(
+                        new Controller.Mpi(
+                                List.of("--mca", "btl", "self, tcp"),
+                                List.of("--bind-to", "none"),
+                                true));
+        assertThat(notices).isEmpty();
+    }
+
+    @Test
+    void outputAndTheOtherSideAreDescribed() {
+        Invocation.Launch launch =
+                launched(
+                        "-np 1 --output-filename out -prefix-timestamp --java /opt/java --copy pom.xml"
+                                + " --copy src x");
+        assertThat(launch.reporting()).isEqualTo(new Reporting(false, Path.of("out"), true));
+        assertThat(launch.remoteSide())
+                .isEqualTo(
+                        new RemoteSide("/opt/java", List.of(Path.of("pom.xml"), Path.of("src"))));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--hierarchical-allreduce   | reduce inside each host first",
+                "--no-hierarchical-allreduce | reduce inside each host first",
+                "--hierarchical-allgather   | reduce inside each host first",
+                "--torus-allreduce          | HOROVOD_ALLREDUCE_ALGORITHM",
+                "--num-nccl-streams 2       | there are no NCCL streams",
+                "--thread-affinity 0        | taskset",
+                "--mpi-threads-disable      | HOROVOD_TRANSPORT",
+                "--gloo-timeout-seconds 60  | HOROVOD_START_TIMEOUT",
+                "--disable-cache            | nothing is cached",
+                "--tcp                      | no effect without --mpi",
+                "--mpi-args=x               | no effect without --mpi",
+            })
+    void flagsOfHorovodWithoutEffectAreAcceptedAndExplained(String flag, String notice) {
+        assertThat(launched("-np 1 " + flag + " train").options()).isEmpty();
+        assertThat(notices).singleElement().asString().startsWith(flag.split("[ =]")[0]);
+        assertThat(notices.getFirst()).contains("no effect").contains(notice);
+    }
+
+    @Test
+    void nothingIsSaidOfAnOrdinaryLaunch() {
+        read("-np 2 --gloo --autotune train");
+        assertThat(notices).isEmpty();
+    }
+
+    @Test
+    void insideLsfTheUserHearsThatItsHostsAreNotRead() {
+        reader(Map.of("LSB_JOBID", "77")).read("-np", "4", "train");
+        assertThat(notices)
+                .singleElement()
+                .asString()
+                .contains("LSF job 77", "all 4 processes", "-H");
+        notices.clear();
+        reader(Map.of("LSB_JOBID", "77")).read("-np", "4", "-H", "a:4", "train");
+        assertThat(notices).isEmpty();
+    }
+
+    @Test
+    void checkBuildNeedsNothingElse() {
+        assertThat(read("--check-build")).isEqualTo(new Invocation.CheckBuild(List.of()));
+        assertThat(read("-cb java -cp a.jar Train"))
+                .isEqualTo(new Invocation.CheckBuild(List.of("java", "-cp", "a.jar", "Train")));
+    }
+
+    @Test
+    void helpIsGroupedAndFitsTheScreen() {
+        assertThat(told("--help"))
+                .contains("Processes and hosts", "Examples", "Exit codes", "-np, --num-proc=N");
+        assertThat(told("--help").lines()).allMatch(line -> line.length() <= 80);
+    }
+
+    @Test
+    void theVersionIsTold() {
+        assertThat(told("--version")).startsWith("horovodrun (Horovod4J) ");
+    }
+
+    private String told(String option) {
+        return ((Invocation.Tell) read(option)).text();
+    }
+}

@@ -1,0 +1,171 @@
+package org.horovod4j.launcher.command;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.Login;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+class JobFileTest {
+    private final List<String> notices = new ArrayList<>();
+    @TempDir Path folder;
+
+    private Invocation.Launch read(String text, String... flags) throws IOException {
+        Path file = Files.writeString(folder.resolve("job.yml"), text);
+        List<String> words = new ArrayList<>(List.of("--job", file.toString()));
+        words.addAll(List.of(flags));
+        return (Invocation.Launch)
+                new CommandLineReader(Map.of(), notices::add).read(words.toArray(String[]::new));
+    }
+
+    private static List<String> shell(String line) {
+        return List.of("sh", "-c", line);
+    }
+
+    @Test
+    void oneFileDescribesATraining() throws Exception {
+        Invocation.Launch launch =
+                read(
+                        """
+                        project: mnist
+                        framework: djl
+                        workers: 2
+                        resources:
+                          gpus: 4
+                          cpus: 12
+                          mem: 4096
+                        hosts: [gpu1, "me@gpu2:8"]
+                        engine: ssh
+                        environment:
+                          DATA: /data/mnist
+                          HOROVOD_CYCLE_TIME: 2
+                        run:
+                          - ./fetch.sh "$DATA"
+                          - java -cp app.jar Train --epochs 3
+                        """,
+                        "--verbose");
+        assertThat(launch.processes()).isEqualTo(8);
+        assertThat(launch.hosts())
+                .containsExactly(
+                        new Host("gpu1", 4), new Host("gpu2", 8, new Login("me", null, null)));
+        assertThat(launch.options())
+                .isEqualTo(Map.of("DATA", "/data/mnist", "HOROVOD_CYCLE_TIME", "2"));
+        assertThat(launch.commands())
+                .containsExactly(
+                        shell("./fetch.sh \"$DATA\""),
+                        List.of("java", "-cp", "app.jar", "Train", "--epochs", "3"));
+        assertThat(notices)
+                .singleElement()
+                .asString()
+                .startsWith("project mnist (djl): 2 workers with 4 processes each.");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "''                                                | 1",
+                "'workers: 3'                                      | 3",
+                "'workers: 3\nresources: {gpus: 2}'                | 6",
+                "'workers: 3\nresources: {gpus: 0, cpus: 0.5}'     | 3",
+                "'workers: {count: 3, processes: 1}\nresources: {gpus: 2, mem: 16G}' | 3",
+                "'workers: {count: 3}'                             | 3",
+                "'workers: {processes: 5}'                         | 5",
+            })
+    void aWorkerRunsOneProcessForEachGpuOrAsManyAsSaid(String text, int processes)
+            throws Exception {
+        Invocation.Launch launch = read(text + "\nrun: train\n");
+        assertThat(launch.processes()).isEqualTo(processes);
+        assertThat(launch.hosts()).containsExactly(new Host("localhost", processes));
+    }
+
+    @Test
+    void flagsBesideTheFileBeatIt() throws Exception {
+        Invocation.Launch launch =
+                read(
+                        "workers: 4\nenvironment: {HOROVOD_CYCLE_TIME: 2}\nrun: train\n",
+                        "-np",
+                        "2",
+                        "-H",
+                        "a:2",
+                        "--cycle-time-ms",
+                        "5",
+                        "other",
+                        "--fast");
+        assertThat(launch.processes()).isEqualTo(2);
+        assertThat(launch.hosts()).containsExactly(new Host("a", 2));
+        assertThat(launch.options()).isEqualTo(Map.of("HOROVOD_CYCLE_TIME", "5"));
+        assertThat(launch.commands()).containsExactly(List.of("other", "--fast"));
+    }
+
+    @Test
+    void aTextIsRunLineByLineAndAnItemWhole() throws Exception {
+        assertThat(read("run: |\n  prepare \\\n    --all\n\n  train | tee log\n").commands())
+                .containsExactly(shell("prepare    --all"), shell("train | tee log"));
+        assertThat(read("run:\n- |\n  for i in 1 2; do\n    echo $i\n  done\n").commands())
+                .containsExactly(shell("for i in 1 2; do\n  echo $i\ndone"));
+        assertThat(read("run: >-\n  train\n  --deep\n").commands())
+                .containsExactly(shell("train --deep"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "java -jar a.jar, true",
+        "/opt/jdk/bin/java -cp a:b C x=1, true",
+        "java -cp $CP C, false",
+        "java C | tee log, false",
+        "javac A.java, false",
+        "echo java, false"
+    })
+    void aPlainJavaIsRunAsFromTheCommandLine(String line, boolean direct) throws Exception {
+        assertThat(read("run: \"" + line + "\"\n").commands())
+                .containsExactly(direct ? List.of(line.split(" ")) : shell(line));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "'workers: 2'                       | :1: the key run is missing",
+                "'wrokers: 2\nrun: x'               | :1: unknown key 'wrokers'. Did you mean workers?",
+                "'workers: many\nrun: x'            | :1: workers: 'many' is not a whole number",
+                "'workers: 0\nrun: x'               | :1: workers: '0' is not a whole number from 1",
+                "'workers: [2]\nrun: x'             | :1: workers: needs a number, or count and processes",
+                "'workers:\n  cuont: 2\nrun: x'     | :2: unknown key 'cuont' in workers. Did you mean count?",
+                "'workers: 90000\nresources: {gpus: 8}\nrun: x' | :1: workers: 90000 workers with 8 processes each is more",
+                "'run: x\nresources:\n  gpus: -1'   | :3: resources.gpus: '-1' is not a whole number",
+                "'run: x\nresources:\n  mem: lots'  | :3: resources.mem: 'lots' is not an amount",
+                "'run: x\nresources:\n  gpu: 1'     | :3: unknown key 'gpu' in resources. Did you mean gpus?",
+                "'run: x\nhosts: [a b]'             | :2: hosts: 'a b' in 'a b' is not a host",
+                "'run: x\nhosts: [a, a]'            | :2: hosts: host 'a' appears twice",
+                "'run: x\nengine: slurm'            | :2: engine: jobs on 'slurm' come in a later version",
+                "'run: x\nengine: shs'              | :2: engine: there is no engine 'shs'. Did you mean ssh?",
+                "'run: x\nengine: ssh'              | :2: engine: ssh needs hosts",
+                "'run: x\nhosts: [a]\nengine: local' | :3: engine: local means this machine, but hosts are named in line 2",
+                "'run: x\nenvironment:\n  HOROVOD_RANK: 1' | :3: environment.HOROVOD_RANK: horovodrun sets this one",
+                "'run: x\nenvironment:\n  HOROVOD_CYCLE_TIME: soon' | :3: HOROVOD_CYCLE_TIME is 'soon'",
+                "'run: x\nenvironment:\n  a-b: 1'   | :3: environment.a-b: 'a-b' is not the name of a variable",
+                "'run:\n- x\n- \"\"'                | :1: run: a command is empty",
+                "'run: \"\"'                        | :1: run: a command is empty",
+                "'run: {a: b}'                      | :1: run: needs a command",
+            })
+    void aMistakeIsNamedWithItsLine(String text, String message) {
+        assertThatThrownBy(() -> read(text))
+                .isInstanceOf(ConfigurationException.class)
+                .message()
+                .startsWith(folder.resolve("job.yml").toString())
+                .contains(message);
+    }
+}
