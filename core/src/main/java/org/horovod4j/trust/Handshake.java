@@ -56,7 +56,8 @@ public final class Handshake {
     /// What a connection is for; part of the proof, so that none can be led to another door.
     public enum Purpose {
         RENDEZVOUS(0),
-        LINK(1);
+        LINK(1),
+        FUNCTION(2);
 
         private final byte code;
 

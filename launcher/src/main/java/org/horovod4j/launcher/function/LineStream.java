@@ -1,0 +1,35 @@
+package org.horovod4j.launcher.function;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.function.Consumer;
+
+/// Hands what is written to it to a consumer, line by line and without line ends.
+public final class LineStream extends OutputStream {
+    private final Consumer<String> lines;
+    private final ByteArrayOutputStream line = new ByteArrayOutputStream();
+
+    public LineStream(Consumer<String> lines) {
+        this.lines = lines;
+    }
+
+    /// @throws IOException when the consumer failed, which makes the writer give up this stream
+    ///     alone
+    @Override
+    public void write(int octet) throws IOException {
+        if (octet != '\n') {
+            line.write(octet);
+            return;
+        }
+        String text = line.toString(UTF_8);
+        line.reset();
+        try {
+            lines.accept(text);
+        } catch (RuntimeException e) {
+            throw new IOException("the consumer of its lines failed: " + e, e);
+        }
+    }
+}
