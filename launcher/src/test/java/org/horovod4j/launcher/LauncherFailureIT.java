@@ -8,13 +8,17 @@ import static org.awaitility.Awaitility.await;
 import org.horovod4j.launcher.function.RankAction;
 import org.horovod4j.ReduceOp;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -26,7 +30,7 @@ import java.util.stream.Stream;
 /// What a program hears when a function that it launched goes wrong, and what is left of the job:
 /// nothing.
 class LauncherFailureIT {
-    /// Longer than any test may take, so that a rank which waits it out is one that was not ended.
+    /// Longer than the whole build may take: a rank that waits it out was not ended.
     private static final Duration VERY_LONG = Duration.ofMinutes(30);
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -40,12 +44,13 @@ class LauncherFailureIT {
     }
 
     @Test
-    @Timeout(60)
     void oneRankThatThrowsEndsThoseThatSleep() {
         LaunchException thrown =
                 failureOf(
                         3,
                         comm -> {
+                            System.out.println("job=" + System.getenv("HOROVOD_JOB_ID"));
+                            comm.barrier();
                             if (comm.rank() == 1) {
                                 throw new IllegalStateException(
                                         "no data", new IOException("disk full"));
@@ -149,6 +154,38 @@ class LauncherFailureIT {
         assertThat(outcome.join()).hasMessageContaining("was interrupted");
         assertThat(stillInterrupted.join()).isTrue();
         assertNothingIsLeft();
+    }
+
+    /// A program whose main thread waits in a launch.
+    static final class Waiting {
+        private Waiting() {}
+
+        public static void main(String[] arguments) {
+            Launcher.execute(2, _ -> waitForEver());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TERM", "KILL"})
+    void theJobEndsWithTheProgramThatLaunchedIt(String signal) throws Exception {
+        List<String> command =
+                List.of(
+                        "env",
+                        "--default-signal=TERM",
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Waiting.class.getName());
+        Process program = new ProcessBuilder(command).redirectErrorStream(true).start();
+        try (BufferedReader reader = program.inputReader()) {
+            String first = reader.lines().filter(line -> line.contains("job=")).findFirst().orElseThrow();
+            String job = first.substring(first.indexOf('=') + 1);
+            Processes.signal(signal, program.pid());
+            await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
+            await().atMost(PATIENCE).until(() -> Processes.watchdogsOf(job).isEmpty());
+        } finally {
+            program.destroyForcibly();
+        }
     }
 
     @Test
