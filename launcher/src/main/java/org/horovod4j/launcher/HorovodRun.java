@@ -63,7 +63,8 @@ public final class HorovodRun {
     private int launch(Invocation.Launch launch, Soon<JobSettings> settings)
             throws IOException, InterruptedException {
         Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
-        return launch(launch, settings.get().with(launch.options()), interrupts.get(), (_, _) -> {});
+        return launch(
+                launch, settings.get().with(launch.options()), interrupts.get(), (_, _) -> {});
     }
 
     /// Runs a job to its end, and gives the exit code.

@@ -52,7 +52,7 @@ final class LaunchPlaces {
         if (!Files.isReadable(file)) {
             throw new ConfigurationException(
                     "sshIdentity(%s): there is no such file, or it may not be read. Name a private"
-                            .formatted(file)
+                                    .formatted(file)
                             + " key of yours.");
         }
         sshIdentity = file;

@@ -26,7 +26,7 @@ final class LaunchVariables {
             if (!name.startsWith(PREFIX)) {
                 throw new ConfigurationException(
                         "options: '%s' is no option of Horovod4J. Use environment(…) for other"
-                                .formatted(name)
+                                        .formatted(name)
                                 + " variables.");
             }
         }
@@ -49,7 +49,7 @@ final class LaunchVariables {
             if (name.startsWith(PREFIX)) {
                 throw new ConfigurationException(
                         "environment: '%s' looks like an option. Use options(…) for it, which"
-                                .formatted(name)
+                                        .formatted(name)
                                 + " checks it.");
             }
             if (name.isEmpty() || name.contains("=")) {

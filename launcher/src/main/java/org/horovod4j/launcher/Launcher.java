@@ -125,9 +125,7 @@ public final class Launcher {
     /// How long the ranks wait for each other at the start.
     public Launcher startTimeout(Duration timeout) {
         return options(
-                Map.of(
-                        Options.START_TIMEOUT.variable(),
-                        Options.START_TIMEOUT.format(timeout)));
+                Map.of(Options.START_TIMEOUT.variable(), Options.START_TIMEOUT.format(timeout)));
     }
 
     /// Encrypts the connections between the processes, and those to this program.
@@ -242,7 +240,7 @@ public final class Launcher {
         HostPlan plan = HostPlan.of(places.hosts(), processes);
         Map<String, String> set = variables.with(places.variables());
         JobSettings settings = JobSettings.of(System.getenv()).with(set);
-        Ledger ledger = new Ledger(processes);
+        Ledger ledger = new Ledger();
         LastReport report = new LastReport(err == null ? System.err : err);
         Console console = new Console(out == null ? System.out : out, report);
         try (FunctionDesk desk =

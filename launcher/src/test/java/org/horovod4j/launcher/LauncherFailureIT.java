@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
-import org.horovod4j.launcher.function.RankAction;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.launcher.function.RankAction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -58,8 +58,7 @@ class LauncherFailureIT {
                             waitForEver();
                         });
         assertThat(thrown)
-                .hasMessage(
-                        "rank 1 on localhost threw java.lang.IllegalStateException: no data");
+                .hasMessage("rank 1 on localhost threw java.lang.IllegalStateException: no data");
         assertThat(thrown.rank()).hasValue(1);
         assertThat(printed(thrown))
                 .contains("Caused by: java.lang.IllegalStateException: no data")
@@ -75,8 +74,7 @@ class LauncherFailureIT {
                         3,
                         comm -> {
                             if (comm.rank() == 2) {
-                                throw new UncheckedIOException(
-                                        new IOException("bad shard"));
+                                throw new UncheckedIOException(new IOException("bad shard"));
                             }
                             comm.allreduce("tensor", new float[1], ReduceOp.SUM);
                         });
@@ -178,7 +176,8 @@ class LauncherFailureIT {
                         Waiting.class.getName());
         Process program = new ProcessBuilder(command).redirectErrorStream(true).start();
         try (BufferedReader reader = program.inputReader()) {
-            String first = reader.lines().filter(line -> line.contains("job=")).findFirst().orElseThrow();
+            String first =
+                    reader.lines().filter(line -> line.contains("job=")).findFirst().orElseThrow();
             String job = first.substring(first.indexOf('=') + 1);
             Processes.signal(signal, program.pid());
             await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
@@ -206,8 +205,7 @@ class LauncherFailureIT {
                 .containsExactly(1);
     }
 
-    private LaunchException failureOf(
-            int size, RankAction action) {
+    private LaunchException failureOf(int size, RankAction action) {
         return catchThrowableOfType(
                 LaunchException.class,
                 () -> Launcher.processes(size).output(lines::add).execute(action));

@@ -49,7 +49,11 @@ public final class FunctionDesk implements AutoCloseable {
     /// @param bind where to listen; port 0 picks one
     /// @param ledger where outcomes are noted
     public static FunctionDesk open(
-            Secret secret, InetSocketAddress bind, FunctionReader function, int size, Ledger ledger) {
+            Secret secret,
+            InetSocketAddress bind,
+            FunctionReader function,
+            int size,
+            Ledger ledger) {
         return new FunctionDesk(secret, bind, function.bytes(), size, ledger);
     }
 

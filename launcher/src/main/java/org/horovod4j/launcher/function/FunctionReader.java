@@ -39,8 +39,9 @@ public final class FunctionReader {
     /// @throws ConfigurationException when it cannot travel
     public static FunctionReader of(Serializable function) {
         FunctionReader reader = new FunctionReader(function);
-        FunctionReference arrived = (FunctionReference) reader.codec().decode(reader.bytes());
-        Call _ = arrived.resolve(reader.loader);
+        if (reader.codec().decode(reader.bytes()) instanceof FunctionReference arrived) {
+            Call _ = arrived.resolve(reader.loader);
+        }
         return reader;
     }
 

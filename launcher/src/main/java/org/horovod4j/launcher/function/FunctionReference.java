@@ -20,11 +20,7 @@ sealed interface FunctionReference {
     /// @param captured values of the variables that the lambda uses, or the object whose method is
     ///     referred to
     record Method(
-            String owner,
-            String name,
-            String descriptor,
-            int kind,
-            List<@Nullable Object> captured)
+            String owner, String name, String descriptor, int kind, List<@Nullable Object> captured)
             implements FunctionReference {
         public Method {
             captured = Collections.unmodifiableList(new ArrayList<>(captured));

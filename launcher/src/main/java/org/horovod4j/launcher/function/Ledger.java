@@ -1,23 +1,20 @@
 package org.horovod4j.launcher.function;
 
-import org.jspecify.annotations.Nullable;
-
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /// How the function ended on each rank, and in which order it went wrong.
 ///
 /// Safe for use by several threads: ranks hand in their outcomes on threads of their own.
 public final class Ledger {
-    private final byte @Nullable [][] values;
-    private final boolean[] closed;
+    private final Map<Integer, byte[]> values = new HashMap<>();
+    private final Set<Integer> ended = new HashSet<>();
     private final List<Setback> setbacks = new ArrayList<>();
-
-    public Ledger(int size) {
-        this.values = new byte[size][];
-        this.closed = new boolean[size];
-    }
 
     /// Why a rank has no result.
     public sealed interface Setback {
@@ -34,20 +31,18 @@ public final class Ledger {
 
     /// Notes an outcome; the first of a rank counts.
     synchronized void enter(Request.Outcome outcome) {
-        if (closed[outcome.rank()]) {
+        if (!ended.add(outcome.rank())) {
             return;
         }
-        closed[outcome.rank()] = true;
         switch (outcome) {
-            case Request.Returned(int rank, byte[] value) -> values[rank] = value;
+            case Request.Returned(int rank, byte[] value) -> values.put(rank, value);
             case Request.Threw(int rank, Failure failure) -> setbacks.add(new Threw(rank, failure));
         }
     }
 
     /// Notes that the process of a rank has ended, well or badly.
     public synchronized void exited(int rank, String how) {
-        if (!closed[rank]) {
-            closed[rank] = true;
+        if (ended.add(rank)) {
             setbacks.add(new Died(rank, how));
         }
     }
@@ -62,6 +57,6 @@ public final class Ledger {
 
     /// The encoded result of a rank, if there is one.
     public synchronized Optional<byte[]> value(int rank) {
-        return Optional.ofNullable(values[rank]);
+        return Optional.ofNullable(values.get(rank));
     }
 }

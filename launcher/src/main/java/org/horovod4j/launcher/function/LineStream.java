@@ -11,16 +11,24 @@ import java.util.function.Consumer;
 public final class LineStream extends OutputStream {
     private final Consumer<String> lines;
     private final ByteArrayOutputStream line = new ByteArrayOutputStream();
+    private boolean afterCarriageReturn;
 
     public LineStream(Consumer<String> lines) {
         this.lines = lines;
     }
 
+    /// Ends a line at a line feed or, for progress bars, a carriage return.
+    ///
     /// @throws IOException when the consumer failed, which makes the writer give up this stream
     ///     alone
     @Override
     public void write(int octet) throws IOException {
-        if (octet != '\n') {
+        boolean secondHalf = octet == '\n' && afterCarriageReturn;
+        afterCarriageReturn = octet == '\r';
+        if (secondHalf) {
+            return;
+        }
+        if (octet != '\n' && octet != '\r') {
             line.write(octet);
             return;
         }

@@ -11,7 +11,7 @@ import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
-import java.util.List;
+import java.util.Map;
 
 /// The program of a rank whose work is a function: fetches it, calls it, hands in the result.
 public final class RankMain {
@@ -25,11 +25,11 @@ public final class RankMain {
 
     /// @param arguments where the desk is: [DeskAddresses] as text
     public static void main(String[] arguments) {
-        // Exits even if the function has left threads behind: its result is all that is wanted.
+        // Ends even if the function has left threads behind: its result is all that is wanted.
         System.exit(of(System.getenv(), arguments).run());
     }
 
-    private static RankMain of(java.util.Map<String, String> variables, String... arguments) {
+    private static RankMain of(Map<String, String> variables, String... arguments) {
         WorkerSettings settings = WorkerSettings.from(new Environment(variables));
         Rendezvous rendezvous = settings.rendezvous();
         if (rendezvous == null || arguments.length != 1) {
@@ -46,7 +46,6 @@ public final class RankMain {
     }
 
     /// @return the exit code
-    @SuppressWarnings("CatchAndPrintStackTrace") // the last resort of a process that ends
     private int run() {
         try {
             desk.handIn(new Request.Returned(rank, work()));
@@ -72,6 +71,7 @@ public final class RankMain {
         }
     }
 
+    /// Prints what cannot be handed in: the launcher passes on the last lines of a process.
     private void report(Throwable thrown) {
         try {
             desk.handIn(new Request.Threw(rank, Failure.of(thrown)));

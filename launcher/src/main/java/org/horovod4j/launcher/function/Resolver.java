@@ -15,8 +15,7 @@ import java.util.List;
 
 /// Finds what a [FunctionReference] names among the classes of this process.
 record Resolver(ClassLoader loader) {
-    private static final MethodType CALL =
-            MethodType.methodType(Object.class, Communicator.class);
+    private static final MethodType CALL = MethodType.methodType(Object.class, Communicator.class);
 
     Call method(FunctionReference.Method reference) {
         Class<?> owner = find(reference.owner());
@@ -40,7 +39,7 @@ record Resolver(ClassLoader loader) {
         } catch (ReflectiveOperationException e) {
             throw new ConfigurationException(
                     "the function's class %s has no constructor without parameters (%s). Add one,"
-                            .formatted(className, e)
+                                    .formatted(className, e)
                             + " or make the class a record.",
                     e);
         }
@@ -57,7 +56,7 @@ record Resolver(ClassLoader loader) {
             default ->
                     throw new ConfigurationException(
                             "%s is no RankFunction in this process: give all ranks the same class"
-                                    .formatted(function.getClass().getName())
+                                            .formatted(function.getClass().getName())
                                     + " path.");
         };
     }
@@ -77,8 +76,7 @@ record Resolver(ClassLoader loader) {
 
     private MethodHandle handle(FunctionReference.Method reference, Class<?> owner) {
         try {
-            MethodType type =
-                    MethodType.fromMethodDescriptorString(reference.descriptor(), loader);
+            MethodType type = MethodType.fromMethodDescriptorString(reference.descriptor(), loader);
             return find(Access.lookup(owner), owner, reference, type).asFixedArity();
         } catch (NoSuchMethodException | TypeNotPresentException | LinkageError e) {
             throw new ConfigurationException(
@@ -86,10 +84,7 @@ record Resolver(ClassLoader loader) {
                     the function %s.%s%s is not in this process: %s
                     Give all ranks the same class path, with the same versions."""
                             .formatted(
-                                    owner.getName(),
-                                    reference.name(),
-                                    reference.descriptor(),
-                                    e),
+                                    owner.getName(), reference.name(), reference.descriptor(), e),
                     e);
         } catch (IllegalAccessException e) {
             throw Access.closed(owner);

@@ -21,7 +21,7 @@ class FunctionDeskTest {
     private static final RankFunction<Integer> FUNCTION = _ -> 5;
 
     private final Secret secret = Secret.random();
-    private final Ledger ledger = new Ledger(SIZE);
+    private final Ledger ledger = new Ledger();
     private final FunctionDesk desk =
             FunctionDesk.open(
                     secret,
@@ -95,8 +95,6 @@ class FunctionDeskTest {
     void addressesOfEveryKindAreReadAsTheyAreWritten() {
         assertThat(DeskAddresses.parse("10.0.0.7:4711,[fd00::7]:80"))
                 .extracting(InetSocketAddress::getPort, it -> it.getAddress().getHostAddress())
-                .containsExactly(
-                        tuple(4711, "10.0.0.7"),
-                        tuple(80, "fd00:0:0:0:0:0:0:7"));
+                .containsExactly(tuple(4711, "10.0.0.7"), tuple(80, "fd00:0:0:0:0:0:0:7"));
     }
 }

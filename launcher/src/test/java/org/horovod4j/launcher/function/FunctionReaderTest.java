@@ -181,8 +181,7 @@ class FunctionReaderTest {
                 .doesNotThrowAnyException();
     }
 
-    private static AbstractThrowableAssert<?, ?> refused(
-            RankFunction<?> function) {
+    private static AbstractThrowableAssert<?, ?> refused(RankFunction<?> function) {
         return assertThatThrownBy(() -> FunctionReader.of(function))
                 .isInstanceOf(ConfigurationException.class);
     }
