@@ -57,7 +57,9 @@ public final class LaunchException extends HorovodException {
             super(trace, null, false, false);
         }
 
+        /// Leaves out the name of this class, so that it prints as what was thrown there.
         @Override
+        @SuppressWarnings("OverrideThrowableToString")
         public String toString() {
             return String.valueOf(getMessage());
         }

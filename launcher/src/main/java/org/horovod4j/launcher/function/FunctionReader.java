@@ -95,12 +95,15 @@ public final class FunctionReader {
                 : "holds something that cannot be sent to the ranks:";
     }
 
+    /// Whether it calls a method of an object that is not a record: a record travels.
     private static boolean capturesThis(FunctionReference.Method method) {
-        return method.kind() != MethodHandleInfo.REF_invokeStatic
-                && !method.captured().isEmpty()
-                && method.captured().getFirst() instanceof Object first
+        if (method.kind() == MethodHandleInfo.REF_invokeStatic || method.captured().isEmpty()) {
+            return false;
+        }
+        Object first = method.captured().getFirst();
+        return first != null
                 && first.getClass().getName().equals(method.owner())
-                && !(first instanceof Record);
+                && !first.getClass().isRecord();
     }
 
     private FunctionReference reference() {

@@ -23,6 +23,8 @@ public final class RankMain {
         this.desk = desk;
     }
 
+    /// Runs one rank.
+    ///
     /// @param arguments where the desk is: [DeskAddresses] as text
     public static void main(String[] arguments) {
         // Ends even if the function has left threads behind: its result is all that is wanted.

@@ -45,9 +45,9 @@ class FunctionDeskTest {
     }
 
     @Test
-    void aRankFetchesTheFunctionAndHandsInItsResult() throws Throwable {
+    void aRankFetchesTheFunctionAndHandsInItsResult() throws Exception {
         FunctionReference fetched = line(secret).fetch();
-        assertThat(fetched.resolve(getClass().getClassLoader()).with(null)).isEqualTo(5);
+        assertThat(Calls.call(fetched, getClass().getClassLoader())).isEqualTo(5);
         byte[] value = new ObjectCodec().encode(5);
         line(secret).handIn(new Request.Returned(1, value));
         assertThat(ledger.value(1)).contains(value);

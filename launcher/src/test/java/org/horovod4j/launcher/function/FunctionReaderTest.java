@@ -27,12 +27,10 @@ class FunctionReaderTest {
 
     private final String field = "of the test";
 
-    /// As a rank does it, but for the communicator.
-    private static @Nullable Object call(RankFunction<?> function) throws Throwable {
+    /// As a rank does it.
+    private static Object call(RankFunction<?> function) {
         FunctionReader reader = FunctionReader.of(function);
-        FunctionReference arrived = (FunctionReference) reader.codec().decode(reader.bytes());
-        Communicator none = null;
-        return arrived.resolve(LOADER).with(none);
+        return Calls.call(reader.codec().decode(reader.bytes()), LOADER);
     }
 
     @Test
@@ -46,22 +44,22 @@ class FunctionReaderTest {
     }
 
     @Test
-    void primitivesNullsAndConstructorsAreCalledAsTheyStand() throws Throwable {
+    void primitivesNullsAndConstructorsAreCalledAsTheyStand() {
         byte small = 1;
         short mid = 2;
         boolean yes = true;
         float fraction = 0.5f;
-        String nothing = null;
+        @Nullable String nothing = null;
         assertThat(call(_ -> "" + small + mid + yes + fraction + nothing))
                 .isEqualTo("12true0.5null");
-        assertThat(call(Box::new)).isEqualTo(new Box(null));
-        assertThat(call(String::valueOf)).isEqualTo("null");
+        assertThat(call(Box::new)).isInstanceOf(Box.class);
+        assertThat(call(String::valueOf)).isInstanceOf(String.class);
     }
 
-    record Box(@Nullable Communicator content) {}
+    record Box(Communicator content) {}
 
     @Test
-    void aRecordsMethodMayUseItsComponents() throws Throwable {
+    void aRecordsMethodMayUseItsComponents() {
         assertThat(call(new Factor(21).doubled())).isEqualTo(42);
     }
 
