@@ -57,7 +57,9 @@ public final class Handshake {
         /// Short messages, over as many connections as there are ranks: small buffers.
         RENDEZVOUS(0, 8 << 10),
         /// Tensors, for which 64 KiB were within a tenth of the speed of larger records.
-        LINK(1, 64 << 10);
+        LINK(1, 64 << 10),
+        /// A function of a program and what it returned.
+        FUNCTION(2, 8 << 10);
 
         private final byte code;
         private final int recordSize;

@@ -77,7 +77,22 @@ public final class HorovodRun {
         return 0;
     }
 
-    private int launch(Invocation.Launch launch, Soon<JobSettings> soon)
+    private int launch(Invocation.Launch launch, Soon<JobSettings> settings)
+            throws IOException, InterruptedException {
+        Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
+        return launch(
+                launch, settings.get().with(launch.options()), interrupts.get(), (_, _) -> {});
+    }
+
+    /// Runs a job to its end, and gives the exit code.
+    ///
+    /// @param interrupts who may end it early
+    /// @param listener hears of each end of a rank, before the other ranks do
+    int launch(
+            Invocation.Launch launch,
+            JobSettings settings,
+            Interrupts interrupts,
+            Job.ExitListener listener)
             throws IOException, InterruptedException {
         HostPlan plan = HostPlan.of(launch.hosts(), launch.processes());
         requireLocal(launch.hosts());
@@ -86,19 +101,16 @@ public final class HorovodRun {
                         launch.commands().getFirst(),
                         SearchPath.of(environment.getOrDefault("PATH", "")),
                         JavaHome.own());
-
-        Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
-        JobSettings settings = soon.get().with(launch.options());
         try (RendezvousServer rendezvous = settings.openRendezvous(plan.slots().size());
                 HostAgent host = LocalHost.open(settings.mark())) {
             Job job =
                     new Job(
                             program,
                             host,
-                            rendezvous::reportExit,
+                            listener.before(rendezvous::reportExit),
                             console,
                             launch.reporting().verbose());
-            interrupts.get().passOn(job::interrupt);
+            interrupts.passOn(job::interrupt);
             job.start(plan, new JobVariables(settings, rendezvous.address(), launch.options()));
             return job.await();
         }

@@ -34,6 +34,11 @@ final class Interrupts {
         return interrupts;
     }
 
+    /// Catches no signal, for a job inside a program whose signals are its own; see [#came].
+    static Interrupts byHand() {
+        return new Interrupts();
+    }
+
     /// Names who is told, on a thread of the JVM, of each signal, also of those caught already.
     void passOn(Consumer<Signal> to) {
         receiver.complete(to);
@@ -54,8 +59,8 @@ final class Interrupts {
                 .invoke(null, type.getConstructor(String.class).newInstance(signal.name()), action);
     }
 
-    @SuppressWarnings("UnusedMethod") // called through its handle
-    private void came(Signal signal) {
+    /// Passes on a signal that came, or that somebody else wants to have come.
+    void came(Signal signal) {
         var _ = receiver.thenAccept(to -> to.accept(signal));
     }
 }

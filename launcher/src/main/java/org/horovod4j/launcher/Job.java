@@ -28,6 +28,14 @@ final class Job {
     /// Hears how ranks ended, well or badly: others may still wait for them.
     interface ExitListener {
         void exited(int rank, String how);
+
+        /// One that tells this one, and then the other.
+        default ExitListener before(ExitListener other) {
+            return (rank, how) -> {
+                exited(rank, how);
+                other.exited(rank, how);
+            };
+        }
     }
 
     private sealed interface Event {}

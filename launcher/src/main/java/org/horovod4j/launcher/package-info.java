@@ -1,12 +1,14 @@
-/// The command `horovodrun`: starts a program once for each rank, and watches over the processes.
+/// The command `horovodrun`: starts a program once for each rank, and watches over the processes;
+/// and [Launcher], which does the same for a function of a running program.
 ///
 /// Start with [HorovodRun], which reads from top to bottom like the life of a job, then [Job].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.rendezvous`,
 ///   `org.horovod4j.trust`, `org.horovod4j.launcher.check`,
 ///   `org.horovod4j.launcher.command`, `org.horovod4j.launcher.mpi`, `org.horovod4j.launcher.plan`,
-///   `org.horovod4j.launcher.process`, `org.horovod4j.launcher.output`.
-/// - Used by: its script alone.
+///   `org.horovod4j.launcher.process`, `org.horovod4j.launcher.output`,
+///   `org.horovod4j.launcher.function`.
+/// - Used by: its script, and programs that launch functions.
 /// - Invariant: the job's secret travels in the environment, never on a command line.
 @NullMarked
 package org.horovod4j.launcher;

@@ -1,0 +1,67 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.HorovodException;
+import org.horovod4j.launcher.function.Failure;
+import org.jspecify.annotations.Nullable;
+
+import java.util.OptionalInt;
+
+/// A launched function did not return on all ranks. The message tells on which rank it went wrong
+/// first, where, and how; all processes of the job have ended.
+///
+/// If the function threw, the cause prints as what it threw on that rank.
+public final class LaunchException extends HorovodException {
+    private static final long serialVersionUID = 1L;
+    private static final int NO_RANK = -1;
+
+    private final int rank;
+
+    private LaunchException(int rank, String message, @Nullable Throwable cause) {
+        super(message, cause);
+        this.rank = rank;
+    }
+
+    LaunchException(String message) {
+        this(NO_RANK, message, null);
+    }
+
+    LaunchException(String message, Throwable cause) {
+        this(NO_RANK, message, cause);
+    }
+
+    static LaunchException threw(int rank, String host, Failure failure) {
+        return new LaunchException(
+                rank,
+                "rank %d on %s threw %s".formatted(rank, host, failure.summary()),
+                new ThrownThere(failure.trace()));
+    }
+
+    static LaunchException died(int rank, String host, String how, String details) {
+        return new LaunchException(
+                rank,
+                "rank %d on %s ended before its function returned: %s\n%s"
+                        .formatted(rank, host, how, details),
+                null);
+    }
+
+    /// The rank that failed first, if it was a rank that failed.
+    public OptionalInt rank() {
+        return rank == NO_RANK ? OptionalInt.empty() : OptionalInt.of(rank);
+    }
+
+    /// What a rank threw. It has that rank's stack trace, as text, and none of its own.
+    private static final class ThrownThere extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        ThrownThere(String trace) {
+            super(trace, null, false, false);
+        }
+
+        /// Leaves out the name of this class, so that it prints as what was thrown there.
+        @Override
+        @SuppressWarnings("OverrideThrowableToString")
+        public String toString() {
+            return String.valueOf(getMessage());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.function.DeskAddresses;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.Login;
+import org.horovod4j.launcher.process.LocalHost;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+
+/// Where a program wants its job to run, and how the hosts reach this one.
+final class LaunchPlaces {
+    private final int processes;
+    private @Nullable String hosts;
+    private @Nullable Path hostFile;
+    private @Nullable Integer sshPort;
+    private @Nullable Path sshIdentity;
+    private List<String> networkInterfaces = List.of();
+
+    LaunchPlaces(int processes) {
+        this.processes = processes;
+    }
+
+    void hosts(String list) {
+        hosts = list;
+        checkOneSource();
+    }
+
+    void hostFile(Path file) {
+        hostFile = file;
+        checkOneSource();
+    }
+
+    void sshPort(int port) {
+        if (port < 1 || port > 65_535) {
+            throw new ConfigurationException(
+                    "sshPort(%d): a port is a number from 1 to 65535.".formatted(port));
+        }
+        sshPort = port;
+    }
+
+    void sshIdentity(Path file) {
+        if (!Files.isReadable(file)) {
+            throw new ConfigurationException(
+                    "sshIdentity(%s): there is no such file, or it may not be read. Name a private"
+                                    .formatted(file)
+                            + " key of yours.");
+        }
+        sshIdentity = file;
+    }
+
+    void networkInterfaces(List<String> names) {
+        networkInterfaces = List.copyOf(names);
+    }
+
+    /// The hosts, with the way to log in to each.
+    List<Host> hosts() {
+        return named().stream()
+                .map(host -> new Host(host.name(), host.slots(), login(host.login())))
+                .toList();
+    }
+
+    /// What the processes need to know of it.
+    Map<String, String> variables() {
+        return networkInterfaces.isEmpty()
+                ? Map.of()
+                : Map.of("HOROVOD_NETWORK_INTERFACES", String.join(",", networkInterfaces));
+    }
+
+    /// Where this program listens: as few as possible can reach a job that stays on this machine.
+    InetSocketAddress bind() {
+        return isLocal()
+                ? new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)
+                : new InetSocketAddress(0);
+    }
+
+    /// Where the processes find this program.
+    String desk(int port) {
+        try {
+            return isLocal()
+                    ? DeskAddresses.local(port)
+                    : DeskAddresses.everywhere(port, new LinkedHashSet<>(networkInterfaces));
+        } catch (SocketException e) {
+            throw new ConfigurationException(
+                    "this machine does not tell its network addresses: " + e.getMessage(), e);
+        }
+    }
+
+    private boolean isLocal() {
+        return named().stream().allMatch(host -> LocalHost.isNamed(host.name()));
+    }
+
+    private void checkOneSource() {
+        if (hosts != null && hostFile != null) {
+            throw new ConfigurationException(
+                    "hosts(\"%s\") and hostFile(%s) both say where to run. Leave one out."
+                            .formatted(hosts, hostFile));
+        }
+    }
+
+    private List<Host> named() {
+        if (hostFile != null) {
+            return Host.list(list(hostFile));
+        }
+        return Host.list(hosts == null ? "localhost:" + processes : hosts);
+    }
+
+    /// The lines of a host file as one list.
+    private static String list(Path file) {
+        try {
+            return String.join(
+                    ",",
+                    Files.readAllLines(file).stream()
+                            .map(line -> line.replaceFirst("#.*", "").strip())
+                            .filter(line -> !line.isEmpty())
+                            .map(line -> line.replaceFirst("\\s+slots\\s*=\\s*", ":"))
+                            .map(line -> line.contains(":") ? line : line + ":1")
+                            .toList());
+        } catch (IOException e) {
+            throw new ConfigurationException(
+                    "host file '%s' cannot be read (%s). Check its path and mode."
+                            .formatted(file, e),
+                    e);
+        }
+    }
+
+    private Login login(Login own) {
+        return new Login(
+                own.user(),
+                own.port() == null ? sshPort : own.port(),
+                own.identityFile() == null ? sshIdentity : own.identityFile());
+    }
+}

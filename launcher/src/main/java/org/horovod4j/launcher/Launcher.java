@@ -1,0 +1,263 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.function.FunctionDesk;
+import org.horovod4j.launcher.function.FunctionReader;
+import org.horovod4j.launcher.function.LastReport;
+import org.horovod4j.launcher.function.Ledger;
+import org.horovod4j.launcher.function.LineStream;
+import org.horovod4j.launcher.function.RankAction;
+import org.horovod4j.launcher.function.RankCommand;
+import org.horovod4j.launcher.function.RankFunction;
+import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.option.Options;
+import org.jspecify.annotations.Nullable;
+
+import java.io.OutputStream;
+import java.io.Serializable;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/// Runs a function on the ranks of a new job, each a process of its own, from inside a program.
+///
+/// ```java
+/// List<Double> losses = Launcher.run(4, comm -> train(comm, 10));
+/// ```
+///
+/// or, with more to say:
+///
+/// ```java
+/// List<Double> losses =
+///         Launcher.processes(4)
+///                 .hosts("gpu1:2,gpu2:2")
+///                 .options(Map.of("HOROVOD_FUSION_THRESHOLD", "16M"))
+///                 .run(Train::run);
+/// ```
+///
+/// The call returns when no process of the job is left. Interrupting the thread that waits in it
+/// ends the job. What a process prints goes to this program's `System.out` and `System.err`, each
+/// line after its rank. `docs/in-program.md` tells how the function reaches the processes and what
+/// it may use and return.
+///
+/// A launcher is set up by one thread; what it was set up for may then be run any number of times.
+public final class Launcher {
+    /// More than any job has, and few enough to keep sums of ranks inside an `int`.
+    private static final int MOST_PROCESSES = 100_000;
+
+    private final int processes;
+    private final LaunchPlaces places;
+    private final LaunchVariables variables = new LaunchVariables();
+    private Controller controller = new Controller.Own();
+    private List<Path> copies = List.of();
+    private boolean verbose;
+    private @Nullable Path outputFolder;
+    private boolean timestamps;
+    private @Nullable OutputStream out;
+    private @Nullable OutputStream err;
+    private @Nullable String java;
+    private @Nullable String classPath;
+    private List<String> jvmOptions = List.of();
+
+    private Launcher(int processes) {
+        this.processes = processes;
+        this.places = new LaunchPlaces(processes);
+    }
+
+    /// Runs `function` on `processes` ranks of this machine.
+    ///
+    /// @return what it returned, by rank
+    /// @throws ConfigurationException when it cannot be launched; nothing was started
+    /// @throws LaunchException when it failed on a rank
+    public static <R extends @Nullable Object> List<R> run(
+            int processes, RankFunction<R> function) {
+        return processes(processes).run(function);
+    }
+
+    /// Runs `action` on `processes` ranks of this machine; like [#run(int, RankFunction)].
+    public static void execute(int processes, RankAction action) {
+        processes(processes).execute(action);
+    }
+
+    /// A launch of so many processes, on this machine until [#hosts] or [#hostFile] says otherwise.
+    public static Launcher processes(int count) {
+        if (count < 1 || count > MOST_PROCESSES) {
+            throw new ConfigurationException(
+                    "processes(%d): there must be 1 to %d processes."
+                            .formatted(count, MOST_PROCESSES));
+        }
+        return new Launcher(count);
+    }
+
+    /// Where the processes run, and how many each host takes: `gpu1:2,gpu2:2`.
+    public Launcher hosts(String hosts) {
+        places.hosts(hosts);
+        return this;
+    }
+
+    /// The same from a file, with a host in each line: `gpu1 slots=2`.
+    public Launcher hostFile(Path file) {
+        places.hostFile(file);
+        return this;
+    }
+
+    /// The port of ssh on other hosts, where nothing else is said of a host alone.
+    public Launcher sshPort(int port) {
+        places.sshPort(port);
+        return this;
+    }
+
+    /// The private key for ssh, where nothing else is said of a host alone.
+    public Launcher sshIdentity(Path file) {
+        places.sshIdentity(file);
+        return this;
+    }
+
+    /// The network interfaces, by name, over which hosts may reach each other; all without this.
+    public Launcher networkInterfaces(String... names) {
+        places.networkInterfaces(List.of(names));
+        return this;
+    }
+
+    /// How long the ranks wait for each other at the start.
+    public Launcher startTimeout(Duration timeout) {
+        return options(
+                Map.of(Options.START_TIMEOUT.variable(), Options.START_TIMEOUT.format(timeout)));
+    }
+
+    /// Encrypts the connections between the processes, and those to this program.
+    public Launcher tls() {
+        variables.set("HOROVOD_TLS", "1");
+        return this;
+    }
+
+    /// Lets `mpirun` start the processes.
+    ///
+    /// @param arguments to add to its command line
+    public Launcher mpi(String... arguments) {
+        controller = new Controller.Mpi(List.of(arguments), List.of(), false);
+        return this;
+    }
+
+    /// Options of the runtime by the names of their variables, as in `docs/options.md`. They count
+    /// more than variables of the environment.
+    ///
+    /// @throws ConfigurationException when there is no such option, or its value is not allowed
+    public Launcher options(Map<String, String> options) {
+        variables.options(options);
+        return this;
+    }
+
+    /// Environment variables for the processes, beside those of this program.
+    public Launcher environment(Map<String, String> environment) {
+        variables.environment(environment);
+        return this;
+    }
+
+    /// The `java` that runs the processes: a command or a path. Without this, the one of this JVM.
+    public Launcher java(String command) {
+        java = command;
+        return this;
+    }
+
+    /// More options for the JVMs of the processes, such as `-Xmx4g`.
+    public Launcher jvmOptions(List<String> options) {
+        jvmOptions = List.copyOf(options);
+        return this;
+    }
+
+    /// The class path of the processes, instead of this JVM's. It must have the function's class,
+    /// and Horovod4J with its launcher.
+    public Launcher classPath(String path) {
+        classPath = path;
+        return this;
+    }
+
+    /// Files and folders, such as the program's jars, that each other host gets a copy of.
+    public Launcher copyToHosts(List<Path> files) {
+        copies = List.copyOf(files);
+        return this;
+    }
+
+    /// Tells each step of the launch.
+    public Launcher verbose() {
+        verbose = true;
+        return this;
+    }
+
+    /// A folder for the output of each rank, beside where it goes anyway.
+    public Launcher outputFolder(Path folder) {
+        outputFolder = folder;
+        return this;
+    }
+
+    /// Puts the time before each line of output.
+    public Launcher timestamps() {
+        timestamps = true;
+        return this;
+    }
+
+    /// Where the processes' output goes instead of `System.out` and `System.err`; neither is closed.
+    public Launcher output(OutputStream out, OutputStream err) {
+        this.out = out;
+        this.err = err;
+        return this;
+    }
+
+    /// Who gets each line of the processes' output instead of `System.out` and `System.err`, one at
+    /// a time, on threads of the launcher.
+    public Launcher output(Consumer<String> lines) {
+        return output(new LineStream(lines), new LineStream(lines));
+    }
+
+    /// Runs `function` on each rank.
+    ///
+    /// @return what it returned, by rank
+    /// @throws ConfigurationException when it cannot be launched; nothing was started
+    /// @throws LaunchException when it failed on a rank
+    public <R extends @Nullable Object> List<R> run(RankFunction<R> function) {
+        @SuppressWarnings("unchecked") // each is what an R was encoded to and decoded from
+        List<R> results = (List<R>) launch(function);
+        return results;
+    }
+
+    /// Runs `action` on each rank.
+    ///
+    /// @throws ConfigurationException when it cannot be launched; nothing was started
+    /// @throws LaunchException when it failed on a rank
+    public void execute(RankAction action) {
+        List<@Nullable Object> _ = launch(action);
+    }
+
+    private List<@Nullable Object> launch(Serializable function) {
+        FunctionReader reader = FunctionReader.of(function);
+        if (classPath == null) {
+            reader.checkClassPath();
+        }
+        HostPlan plan = HostPlan.of(places.hosts(), processes);
+        Map<String, String> set = variables.with(places.variables());
+        JobSettings settings = JobSettings.of(System.getenv()).with(set);
+        Ledger ledger = new Ledger();
+        LastReport report = new LastReport(err == null ? System.err : err);
+        Console console = new Console(out == null ? System.out : out, report);
+        try (FunctionDesk desk =
+                FunctionDesk.open(settings.secret(), places.bind(), reader, processes, ledger)) {
+            RankCommand command = new RankCommand(java, classPath, jvmOptions);
+            Invocation.Launch launch =
+                    new Invocation.Launch(
+                            processes,
+                            places.hosts(),
+                            controller,
+                            new RemoteSide(null, copies),
+                            new Reporting(verbose, outputFolder, timestamps),
+                            set,
+                            List.of(command.words(places.desk(desk.port()))));
+            HorovodRun launcher = new HorovodRun(console, System.getenv());
+            return new FunctionJob(launcher, launch, settings, plan, ledger, report)
+                    .run(reader.codec());
+        }
+    }
+}

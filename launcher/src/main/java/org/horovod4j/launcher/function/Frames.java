@@ -1,0 +1,47 @@
+package org.horovod4j.launcher.function;
+
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.Socket;
+import java.time.Duration;
+
+/// The bytes of one request or answer, after their length.
+final class Frames {
+    /// The most that a function and what it captured, or a result, may take.
+    static final int LIMIT = 256 << 20;
+
+    /// How long the other end may pause inside a frame, or before it.
+    private static final Duration PAUSE = Duration.ofSeconds(60);
+
+    private final DataInputStream in;
+    private final DataOutputStream out;
+
+    Frames(Socket socket) throws IOException {
+        socket.setSoTimeout((int) PAUSE.toMillis());
+        this.in = new DataInputStream(socket.getInputStream());
+        this.out = new DataOutputStream(socket.getOutputStream());
+    }
+
+    /// @throws EOFException when the other end closed
+    byte[] read() throws IOException {
+        int length = in.readInt();
+        if (length < 0 || length > LIMIT) {
+            throw new IOException(
+                    "%d bytes are announced, at most %d may come".formatted(length, LIMIT));
+        }
+        // Grows as the bytes come, so that a bare length costs no memory.
+        byte[] bytes = in.readNBytes(length);
+        if (bytes.length < length) {
+            throw new EOFException("closed after %d of %d bytes".formatted(bytes.length, length));
+        }
+        return bytes;
+    }
+
+    void write(byte[] bytes) throws IOException {
+        out.writeInt(bytes.length);
+        out.write(bytes);
+        out.flush();
+    }
+}

@@ -1,0 +1,85 @@
+package org.horovod4j.launcher.function;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.Hvd;
+import org.horovod4j.codec.CodecException;
+import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Rendezvous;
+import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.trust.Secret;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.util.Map;
+
+/// The program of a rank whose work is a function: fetches it, calls it, hands in the result.
+public final class RankMain {
+    private final int rank;
+    private final DeskLine desk;
+
+    private RankMain(int rank, DeskLine desk) {
+        this.rank = rank;
+        this.desk = desk;
+    }
+
+    /// Runs one rank.
+    ///
+    /// @param arguments where the desk is: [DeskAddresses] as text
+    public static void main(String[] arguments) {
+        // Ends even if the function has left threads behind: its result is all that is wanted.
+        System.exit(of(System.getenv(), arguments).run());
+    }
+
+    private static RankMain of(Map<String, String> variables, String... arguments) {
+        WorkerSettings settings = WorkerSettings.from(new Environment(variables));
+        Rendezvous rendezvous = settings.rendezvous();
+        if (rendezvous == null || arguments.length != 1) {
+            throw new ConfigurationException(
+                    "this program is started by Launcher.run, with the variables of a job. Start"
+                            + " programs of your own by horovodrun.");
+        }
+        return new RankMain(
+                settings.rank(),
+                new DeskLine(
+                        Secret.decode(rendezvous.secret().text()),
+                        DeskAddresses.parse(arguments[0]),
+                        settings.startTimeout()));
+    }
+
+    /// @return the exit code
+    private int run() {
+        try {
+            desk.handIn(new Request.Returned(rank, work()));
+            Hvd.shutdown();
+            return 0;
+        } catch (Throwable thrown) { // whatever it is, the launching program is to hear of it
+            report(thrown);
+            return 1;
+        }
+    }
+
+    private byte[] work() throws Throwable {
+        Call call = desk.fetch().resolve(ClassLoader.getSystemClassLoader());
+        Hvd.init();
+        return encode(call.with(Hvd.communicator()));
+    }
+
+    private static byte[] encode(@Nullable Object result) {
+        try {
+            return new ObjectCodec().encode(result);
+        } catch (CodecException e) {
+            throw new CodecException("the function's result may not travel: " + e.getMessage(), e);
+        }
+    }
+
+    /// Prints what cannot be handed in: the launcher passes on the last lines of a process.
+    private void report(Throwable thrown) {
+        try {
+            desk.handIn(new Request.Threw(rank, Failure.of(thrown)));
+        } catch (IOException e) {
+            thrown.addSuppressed(e);
+            thrown.printStackTrace();
+        }
+    }
+}

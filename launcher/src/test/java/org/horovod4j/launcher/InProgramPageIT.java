@@ -1,0 +1,119 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.launcher.function.RankFunction;
+import org.junit.jupiter.api.Test;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/// The snippets of `docs/in-program.md`, which run here.
+class InProgramPageIT {
+    private static final Pattern SNIPPET = Pattern.compile("(?s)```java\n(.*?)```");
+
+    private static double train(Communicator comm, int epochs) {
+        double[] loss = {1.0 / epochs};
+        comm.allreduce("loss", loss, ReduceOp.AVERAGE);
+        return loss[0];
+    }
+
+    @Test
+    void aFunctionWithAResult() {
+        int epochs = 2;
+        List<Double> losses = Launcher.run(4, comm -> train(comm, epochs));
+        assertThat(losses).containsExactly(0.5, 0.5, 0.5, 0.5);
+    }
+
+    @Test
+    void aFunctionWithout() {
+        Launcher.execute(2, comm -> System.out.println("hello from " + comm.rank()));
+    }
+
+    @Test
+    void moreToSay() {
+        int epochs = 4;
+        Queue<String> log = new ConcurrentLinkedQueue<>();
+        List<Double> losses =
+                Launcher.processes(4)
+                        .hosts("localhost:4")
+                        .startTimeout(Duration.ofMinutes(2))
+                        .options(Map.of("HOROVOD_FUSION_THRESHOLD", "16M"))
+                        .environment(Map.of("OMP_NUM_THREADS", "1"))
+                        .jvmOptions(List.of("-Xmx1g"))
+                        .output(line -> log.add(line))
+                        .run(comm -> train(comm, epochs));
+        assertThat(losses).hasSize(4).containsOnly(0.25);
+        assertThat(log).isEmpty();
+    }
+
+    @Test
+    void whatMayNotTravel() {
+        Thread thread = Thread.currentThread();
+        assertThatThrownBy(
+                        () -> {
+                            Launcher.run(2, comm -> thread.getName());
+                        })
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("cannot send a java.lang.Thread, at Method.captured[0]");
+    }
+
+    record Training(int epochs, double rate, List<String> files) implements RankFunction<Double> {
+        @Override
+        public Double apply(Communicator comm) {
+            return epochs * rate + files.size() + comm.rank();
+        }
+    }
+
+    @Test
+    void aRecord() {
+        List<Double> losses = Launcher.run(2, new Training(10, 0.1, List.of("a.csv")));
+        assertThat(losses).containsExactly(2.0, 3.0);
+    }
+
+    @Test
+    void thePageShowsNothingElse() throws Exception {
+        Path module = module();
+        String page = Files.readString(module.resolve("../docs/in-program.md"));
+        String source =
+                Files.readString(
+                        module.resolve(
+                                "src/test/java/"
+                                        + InProgramPageIT.class.getName().replace('.', '/')
+                                        + ".java"));
+        List<String> statements =
+                SNIPPET.matcher(page)
+                        .results()
+                        .flatMap(match -> Stream.of(squeezed(match.group(1)).split("(?<=;)")))
+                        .toList();
+        assertThat(statements).hasSizeGreaterThan(5).allMatch(squeezed(source)::contains);
+    }
+
+    /// Without blanks, which differ by how deep a snippet stands.
+    private static String squeezed(String text) {
+        return text.replaceAll("\\s", "");
+    }
+
+    /// The folder of this module, found from where this very class lies: `target/test-classes`.
+    private static Path module() throws Exception {
+        return Path.of(
+                        InProgramPageIT.class
+                                .getProtectionDomain()
+                                .getCodeSource()
+                                .getLocation()
+                                .toURI())
+                .resolve("../..")
+                .normalize();
+    }
+}

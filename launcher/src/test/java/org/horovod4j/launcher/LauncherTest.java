@@ -1,0 +1,62 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.assertj.core.api.AbstractThrowableAssert;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.horovod4j.ConfigurationException;
+import org.junit.jupiter.api.Test;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+
+/// What is wrong with a launch is told before anything is started.
+class LauncherTest {
+    private static AbstractThrowableAssert<?, ?> refused(ThrowingCallable call) {
+        return assertThatThrownBy(call).isInstanceOf(ConfigurationException.class);
+    }
+
+    @Test
+    void numbersOutOfRange() {
+        refused(() -> Launcher.run(0, _ -> 1)).hasMessageContaining("processes(0)");
+        refused(() -> Launcher.processes(2).sshPort(70_000)).hasMessageContaining("1 to 65535");
+        refused(() -> Launcher.processes(2).startTimeout(Duration.ZERO))
+                .hasMessageContaining("HOROVOD_START_TIMEOUT");
+    }
+
+    @Test
+    void hostsThatMakeNoSense() {
+        Path file = Path.of("no-such-hosts");
+        refused(() -> Launcher.processes(2).hosts("a:1").hostFile(file))
+                .hasMessageContaining("both say where to run");
+        refused(() -> Launcher.processes(2).hostFile(file).run(_ -> 1))
+                .hasMessageContaining("no-such-hosts");
+        refused(() -> Launcher.processes(2).sshIdentity(Path.of("no-such-key")))
+                .hasMessageContaining("no-such-key");
+        refused(() -> Launcher.processes(3).hosts("localhost:2").run(_ -> 1))
+                .hasMessageContaining("2 slots");
+    }
+
+    @Test
+    void optionsThatMakeNoSense() {
+        refused(() -> Launcher.processes(1).options(Map.of("HOROVOD_CYCLE_TIM", "1")))
+                .hasMessageContaining("Did you mean HOROVOD_CYCLE_TIME?");
+        refused(() -> Launcher.processes(1).options(Map.of("HOROVOD_CYCLE_TIME", "soon")))
+                .hasMessageContaining("'soon', which is not allowed");
+        refused(() -> Launcher.processes(1).options(Map.of("HOROVOD_RANK", "1")))
+                .hasMessageContaining("set by the launcher itself");
+        refused(() -> Launcher.processes(1).options(Map.of("PATH", "/bin")))
+                .hasMessageContaining("Use environment(…)");
+        refused(() -> Launcher.processes(1).environment(Map.of("HOROVOD_CYCLE_TIME", "1")))
+                .hasMessageContaining("Use options(…)");
+        refused(() -> Launcher.processes(1).environment(Map.of("A=B", "1")))
+                .hasMessageContaining("'A=B'");
+    }
+
+    @Test
+    void aJavaThatIsNotThere() {
+        refused(() -> Launcher.processes(1).java("/no/such/java").run(_ -> 1))
+                .hasMessageContaining("/no/such/java");
+    }
+}
