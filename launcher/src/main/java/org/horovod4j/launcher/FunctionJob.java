@@ -1,5 +1,6 @@
 package org.horovod4j.launcher;
 
+import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.launcher.function.LastReport;

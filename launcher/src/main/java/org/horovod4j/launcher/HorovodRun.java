@@ -1,5 +1,6 @@
 package org.horovod4j.launcher;
 
+import org.horovod4j.launcher.command.RemoteSide;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.check.BuildReport;
 import org.horovod4j.launcher.command.CommandLineReader;

@@ -4,12 +4,12 @@ import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.trust.Dialler;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 
@@ -25,7 +25,7 @@ final class DeskLine {
     DeskLine(Secret secret, List<InetSocketAddress> addresses, Duration patience) {
         Handshake handshake = new Handshake(secret, Purpose.FUNCTION);
         this.dialler =
-                new Dialler(SocketSettings.DEFAULT, channel -> handshake.dial(channel.socket()));
+                new Dialler(SocketSettings.DEFAULT, handshake::dial);
         this.addresses = List.copyOf(addresses);
         this.patience = patience;
     }
@@ -51,8 +51,8 @@ final class DeskLine {
                     Let the function write it to a file, and return the name."""
                             .formatted(bytes.length, Frames.LIMIT));
         }
-        try (SocketChannel channel = dialler.dial(addresses, patience, () -> {})) {
-            Frames frames = new Frames(channel.socket());
+        try (Line line = dialler.dial(addresses, patience, () -> {})) {
+            Frames frames = new Frames(line);
             frames.write(bytes);
             return frames.read();
         }

@@ -1,10 +1,11 @@
 package org.horovod4j.launcher.function;
 
+import org.horovod4j.trust.Line;
+
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
-import java.net.Socket;
 import java.time.Duration;
 
 /// The bytes of one request or answer, after their length.
@@ -18,10 +19,10 @@ final class Frames {
     private final DataInputStream in;
     private final DataOutputStream out;
 
-    Frames(Socket socket) throws IOException {
-        socket.setSoTimeout((int) PAUSE.toMillis());
-        this.in = new DataInputStream(socket.getInputStream());
-        this.out = new DataOutputStream(socket.getOutputStream());
+    Frames(Line line) throws IOException {
+        line.channel().socket().setSoTimeout((int) PAUSE.toMillis());
+        this.in = new DataInputStream(line.input());
+        this.out = new DataOutputStream(line.output());
     }
 
     /// @throws EOFException when the other end closed

@@ -6,6 +6,7 @@ import org.horovod4j.log.Log;
 import org.horovod4j.trust.Gate;
 import org.horovod4j.trust.Handshake;
 import org.horovod4j.trust.Handshake.Purpose;
+import org.horovod4j.trust.Line;
 import org.horovod4j.trust.RefusalLog;
 import org.horovod4j.trust.Secret;
 import org.horovod4j.trust.SocketSettings;
@@ -14,7 +15,6 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
-import java.nio.channels.SocketChannel;
 
 /// Where the ranks fetch the function and hand in what became of it, in the JVM that launched them.
 ///
@@ -66,9 +66,9 @@ public final class FunctionDesk implements AutoCloseable {
         gate.close();
     }
 
-    private void serve(SocketChannel channel) {
-        try (channel) {
-            Frames frames = new Frames(channel.socket());
+    private void serve(Line line) {
+        try (line) {
+            Frames frames = new Frames(line);
             frames.write(answer(request(frames.read())));
         } catch (IOException | CodecException e) {
             LOGGER.log(Level.WARNING, "A rank's errand to " + gate.address() + " failed", e);

@@ -7,6 +7,7 @@ import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Rendezvous;
 import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
@@ -33,8 +34,7 @@ public final class RankMain {
 
     private static RankMain of(Map<String, String> variables, String... arguments) {
         WorkerSettings settings = WorkerSettings.from(new Environment(variables));
-        Rendezvous rendezvous = settings.rendezvous();
-        if (rendezvous == null || arguments.length != 1) {
+        if (!(settings.rendezvous() instanceof Rendezvous.At rendezvous) || arguments.length != 1) {
             throw new ConfigurationException(
                     "this program is started by Launcher.run, with the variables of a job. Start"
                             + " programs of your own by horovodrun.");
@@ -42,7 +42,8 @@ public final class RankMain {
         return new RankMain(
                 settings.rank(),
                 new DeskLine(
-                        Secret.decode(rendezvous.secret().text()),
+                        Secret.decode(rendezvous.secret().text())
+                                .with(Protection.of(settings.runtime().tls())),
                         DeskAddresses.parse(arguments[0]),
                         settings.startTimeout()));
     }
