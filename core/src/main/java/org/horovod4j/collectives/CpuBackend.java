@@ -33,8 +33,7 @@ public final class CpuBackend implements Backend {
     private final CpuBarrier barrier;
 
     /// @param activities is told what an allreduce or reducescatter spends its time on
-    public CpuBackend(
-            Neighbourhood near, Across across, Kernels kernels, Activities activities) {
+    public CpuBackend(Neighbourhood near, Across across, Kernels kernels, Activities activities) {
         this.near = near;
         this.across = across;
         this.kernels = kernels;

@@ -191,9 +191,7 @@ final class ProcessSets {
         if (reason != null) {
             throw reason;
         }
-        change =
-                new Change(
-                        change.number + 1, "%s %s".formatted(what, mine), System.nanoTime());
+        change = new Change(change.number + 1, "%s %s".formatted(what, mine), System.nanoTime());
         List<String> said =
                 gather(topic("change"), new ObjectCodec().encode(List.of(what, mine))).stream()
                         .map(bytes -> String.valueOf(new ObjectCodec().decode(bytes)))
@@ -287,7 +285,8 @@ final class ProcessSets {
     }
 
     private List<String> addresses(int channel, String mine) {
-        return gather("memory of channel " + channel, mine.getBytes(StandardCharsets.UTF_8)).stream()
+        return gather("memory of channel " + channel, mine.getBytes(StandardCharsets.UTF_8))
+                .stream()
                 .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
                 .toList();
     }

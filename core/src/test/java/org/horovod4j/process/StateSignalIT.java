@@ -43,7 +43,10 @@ class StateSignalIT {
                             });
             var _ =
                     signal.getMethod("handle", signal, handler)
-                            .invoke(null, signal.getConstructor(String.class).newInstance("URG"), mine);
+                            .invoke(
+                                    null,
+                                    signal.getConstructor(String.class).newInstance("URG"),
+                                    mine);
         }
     }
 

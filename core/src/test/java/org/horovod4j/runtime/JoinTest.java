@@ -197,8 +197,7 @@ class JoinTest {
                         });
     }
 
-    private static void assertAverages(
-            Communicator comm, TopK topK, int bringing, float average) {
+    private static void assertAverages(Communicator comm, TopK topK, int bringing, float average) {
         SparseTensor row = threes(Shape.of(9, 2), 4);
         assertThat(comm.sparseAllreduce("rows", row, ReduceOp.AVERAGE))
                 .isInstanceOfSatisfying(
@@ -210,8 +209,7 @@ class JoinTest {
         assertThat(comm.sparseAllreduce("whole", most, ReduceOp.AVERAGE))
                 .isInstanceOfSatisfying(
                         SparseResult.Dense.class,
-                        dense ->
-                                assertThat(dense.tensor().toFloatArray()).containsOnly(average));
+                        dense -> assertThat(dense.tensor().toFloatArray()).containsOnly(average));
         topK.reset();
         Tensor values = Tensor.of(new float[] {0, 3});
         assertThat(comm.allreduce("largest", values, ReduceOp.AVERAGE, topK).toFloatArray())
@@ -224,8 +222,7 @@ class JoinTest {
     private static SparseTensor threes(Shape dense, int... indices) {
         float[] values = new float[indices.length * 2];
         Arrays.fill(values, 3);
-        return new SparseTensor(
-                Tensor.of(indices), Tensor.of(values, indices.length, 2), dense);
+        return new SparseTensor(Tensor.of(indices), Tensor.of(values, indices.length, 2), dense);
     }
 
     @ParameterizedTest(name = "{0}: {1}")

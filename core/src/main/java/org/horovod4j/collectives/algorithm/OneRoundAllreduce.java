@@ -29,8 +29,7 @@ public final class OneRoundAllreduce {
     private final long[] offsets;
 
     /// @param scratch memory outside the heap of this rank's own, as large as a notice
-    public OneRoundAllreduce(
-            Neighbourhood near, MemorySegment scratch, Activities activities) {
+    public OneRoundAllreduce(Neighbourhood near, MemorySegment scratch, Activities activities) {
         this.near = near;
         this.activities = activities;
         this.scratch = scratch;

@@ -105,7 +105,10 @@ public record StateReport(List<@Nullable RankReport> reports) {
             }
             Pending change = report.changes().now();
             if (change != null) {
-                text.append("  is ").append(change).append(missing(changeStall(report))).append("\n");
+                text.append("  is ")
+                        .append(change)
+                        .append(missing(changeStall(report)))
+                        .append("\n");
             }
             report.sets().forEach(set -> describe(set, text));
         }
@@ -123,8 +126,7 @@ public record StateReport(List<@Nullable RankReport> reports) {
     }
 
     private void describe(OfSet set, StringBuilder text) {
-        text.append(
-                "  process set %d, %s: %s%n".formatted(set.id(), set.doing(), inFlight(set)));
+        text.append("  process set %d, %s: %s%n".formatted(set.id(), set.doing(), inFlight(set)));
         for (Pending pending : set.pending()) {
             Stall stall = stall(set, pending.name());
             if (!stall.lacking().isEmpty()) {

@@ -202,7 +202,8 @@ final class StallInspectorTest {
                         story ->
                                 assertThat(story)
                                         .contains("submitted on rank 0, missing on rank 2")
-                                        .contains("rank 2 is making process sets [[0, 2]] (80.0 s)"))
+                                        .contains(
+                                                "rank 2 is making process sets [[0, 2]] (80.0 s)"))
                 .anySatisfy(
                         story ->
                                 assertThat(story)

@@ -49,8 +49,7 @@ final class EventQueueTest {
                             .start(
                                     () -> {
                                         for (int i = 0; i < each; i++) {
-                                            shared.offer(
-                                                    new Event.Reported(0, "w", number, i));
+                                            shared.offer(new Event.Reported(0, "w", number, i));
                                         }
                                     }));
         }
