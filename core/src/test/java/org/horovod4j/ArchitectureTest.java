@@ -94,7 +94,8 @@ class ArchitectureTest {
         slices().assignedFrom(EACH_PACKAGE)
                 .should()
                 .beFreeOfCycles()
-                .ignoreDependency(DescribedPredicate.not(areNotPartOf("org.horovod4j.Hvd")), alwaysTrue())
+                .ignoreDependency(
+                        DescribedPredicate.not(areNotPartOf("org.horovod4j.Hvd")), alwaysTrue())
                 .check(CLASSES);
     }
 

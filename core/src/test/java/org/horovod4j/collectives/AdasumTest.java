@@ -273,8 +273,7 @@ class AdasumTest {
                                 List.of(
                                         new double[] {1, 2},
                                         new double[] {rank == 1 ? Float.POSITIVE_INFINITY : 1, 1}));
-        for (List<ByteBuffer> rank :
-                run(world(new Layout(3, 1, Transport.LOCAL)), List.of(each))) {
+        for (List<ByteBuffer> rank : run(world(new Layout(3, 1, Transport.LOCAL)), List.of(each))) {
             assertThat(
                             AdasumReference.doubles(
                                     DataType.FLOAT32, MemorySegment.ofBuffer(rank.get(0))))

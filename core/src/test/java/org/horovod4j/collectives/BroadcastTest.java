@@ -71,11 +71,7 @@ class BroadcastTest {
                 layout,
                 List.of(
                         Case.of(layout, DataType.FLOAT32, Shape.of(1_000_003), 0),
-                        Case.of(
-                                layout,
-                                DataType.UINT8,
-                                Shape.of(3_000_017),
-                                layout.size() - 1)));
+                        Case.of(layout, DataType.UINT8, Shape.of(3_000_017), layout.size() - 1)));
     }
 
     @FewLayouts

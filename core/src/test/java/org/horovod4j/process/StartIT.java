@@ -146,8 +146,8 @@ class StartIT {
 
     /// Starts a rank and waits for the server's word that it has come: the rank's own could be on its
     /// way still when it is killed.
-    private static RankProcess startAndSeat(
-            Job job, int rank, RendezvousHost server, ServerLog log) throws IOException {
+    private static RankProcess startAndSeat(Job job, int rank, RendezvousHost server, ServerLog log)
+            throws IOException {
         RankProcess started = job.start(rank);
         String words = "rank %d of %d has come".formatted(rank, SIZE);
         switch (server) {

@@ -60,9 +60,7 @@ public final class Reference {
         }
         long wrapped = wrapped(type, result);
         return scaled(
-                type,
-                op == ReduceOp.AVERAGE ? wrapped / ranks.size() : wrapped,
-                scale.postscale());
+                type, op == ReduceOp.AVERAGE ? wrapped / ranks.size() : wrapped, scale.postscale());
     }
 
     /// What is left of an integer that may be too large; for `bool`, the sum is an or.

@@ -60,8 +60,7 @@ public final class Samples {
         Tensor tensor = Tensor.zeros(dataType, shape);
         long longs = tensor.byteSize() / Long.BYTES + 1;
         long[] bits = new SplittableRandom(seed).longs(longs).toArray();
-        MemorySegment.copy(
-                MemorySegment.ofArray(bits), 0, tensor.segment(), 0, tensor.byteSize());
+        MemorySegment.copy(MemorySegment.ofArray(bits), 0, tensor.segment(), 0, tensor.byteSize());
         return tensor;
     }
 

@@ -16,8 +16,7 @@ public final class RuntimeReport {
 
     public static void main(String[] arguments) throws IOException {
         Spread question = SilentTimeline.time();
-        Publication.publish(
-                (results, machine) -> render(results, machine, question), arguments);
+        Publication.publish((results, machine) -> render(results, machine, question), arguments);
     }
 
     /// @param question what it takes, in nanoseconds, to ask a timeline that is off whether it is on

@@ -63,8 +63,7 @@ final class SilentTimeline {
                             nanosPerQuestion.median() * microsPerNano,
                             nanosPerQuestion.p10() * microsPerNano,
                             nanosPerQuestion.p90() * microsPerNano);
-            table.add(
-                    List.of(workload.title(), Integer.toString(questions), Units.time(micros)));
+            table.add(List.of(workload.title(), Integer.toString(questions), Units.time(micros)));
         }
         return table;
     }

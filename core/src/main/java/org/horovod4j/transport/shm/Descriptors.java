@@ -50,8 +50,7 @@ final class Descriptors {
                 }
             }
         }
-        throw new NoSuchFileException(
-                target.toString(), null, "it has no descriptor in " + folder);
+        throw new NoSuchFileException(target.toString(), null, "it has no descriptor in " + folder);
     }
 
     private static boolean shows(Path link, Path target) throws IOException {

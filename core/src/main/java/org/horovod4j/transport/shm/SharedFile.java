@@ -53,8 +53,8 @@ final class SharedFile implements AutoCloseable {
     /// @param descriptors where to find its number; the same for all files of one maker saves time
     /// @throws IOException when the folder cannot be written or has no room: pages are taken now, so
     ///     that no later access to them can fail
-    static SharedFile create(
-            Path folder, long byteSize, Arena arena, Descriptors descriptors) throws IOException {
+    static SharedFile create(Path folder, long byteSize, Arena arena, Descriptors descriptors)
+            throws IOException {
         long number = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
         Path name = named(folder.toRealPath(), number);
         boolean nameless = descriptors.areListed();

@@ -25,10 +25,12 @@ class KnobTest {
     @ParameterizedTest
     @EnumSource(Knob.class)
     void toTurnAKnobChangesNoOther(Knob knob) {
-        long value = knob.ladder().filter(each -> each != knob.read(Tuning.DEFAULT)).max().orElseThrow();
+        long value =
+                knob.ladder().filter(each -> each != knob.read(Tuning.DEFAULT)).max().orElseThrow();
         Tuning turned = knob.turn(Tuning.DEFAULT, value);
         for (Knob each : Knob.values()) {
-            assertThat(each.read(turned)).isEqualTo(each == knob ? value : each.read(Tuning.DEFAULT));
+            assertThat(each.read(turned))
+                    .isEqualTo(each == knob ? value : each.read(Tuning.DEFAULT));
         }
         assertThat(knob.turn(turned, knob.read(Tuning.DEFAULT))).isEqualTo(Tuning.DEFAULT);
     }

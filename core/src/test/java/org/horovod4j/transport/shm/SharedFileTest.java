@@ -86,7 +86,8 @@ class SharedFileTest {
     @Test
     void aFolderThatIsNotThereIsAnError() {
         try (Arena arena = Arena.ofShared()) {
-            assertThatThrownBy(() -> SharedFile.create(folder.resolve("none"), 10, arena, descriptors))
+            assertThatThrownBy(
+                            () -> SharedFile.create(folder.resolve("none"), 10, arena, descriptors))
                     .isInstanceOf(NoSuchFileException.class);
         }
     }
