@@ -143,7 +143,8 @@ final class Connection {
         } catch (IOException e) {
             return new End(End.Kind.CLOSED, "its connection broke (" + e.getMessage() + ")");
         } catch (RuntimeException e) {
-            LOGGER.log(Level.ERROR, "What came over " + line.channel() + " could not be handled", e);
+            LOGGER.log(
+                    Level.ERROR, "What came over " + line.channel() + " could not be handled", e);
             return new End(End.Kind.BROKEN, "handling its message failed: " + e);
         }
     }

@@ -78,8 +78,7 @@ public final class Dialler {
             this.waiter = waiter;
         }
 
-        Line run(List<InetSocketAddress> candidates, Runnable vigil)
-                throws UnreachableException {
+        Line run(List<InetSocketAddress> candidates, Runnable vigil) throws UnreachableException {
             for (InetSocketAddress address : resolve(candidates)) {
                 Runner runner = new Runner(this, address);
                 runners.add(runner);

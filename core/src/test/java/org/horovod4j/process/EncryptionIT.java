@@ -80,8 +80,10 @@ class EncryptionIT {
                         .with(Options.START_TIMEOUT, "5")
                         .with(Options.TLS, tls.equals("0") ? "1" : "0")
                         .with(1, Options.TLS, tls);
-        String there = tls.equals("0") ? "encrypts, while %s is off" : "does not encrypt, while %s is on";
-        String here = tls.equals("0") ? "does not encrypt, while %s is on" : "encrypts, while %s is off";
+        String there =
+                tls.equals("0") ? "encrypts, while %s is off" : "does not encrypt, while %s is on";
+        String here =
+                tls.equals("0") ? "does not encrypt, while %s is on" : "encrypts, while %s is off";
         try (Job job = plan.start()) {
             job.awaitExits(job.ranks(), Job.PATIENCE);
             Told told = job.rank(1).told("run");

@@ -111,9 +111,7 @@ final class Sniffer implements AutoCloseable {
 
     private void look(MemorySegment packet) {
         String content = new String(packet.toArray(ValueLayout.JAVA_BYTE), ISO_8859_1);
-        Stream.concat(texts.stream(), Stream.of(MARK))
-                .filter(content::contains)
-                .forEach(seen::add);
+        Stream.concat(texts.stream(), Stream.of(MARK)).filter(content::contains).forEach(seen::add);
     }
 
     private static long call(String name, Object... arguments) {
@@ -122,8 +120,7 @@ final class Sniffer implements AutoCloseable {
 
     /// A function of the C library, whose parameters are numbers and pointers.
     private static MethodHandle function(String name, Object... arguments) {
-        FunctionDescriptor shape =
-                FunctionDescriptor.of(name.equals("recv") ? LONG : INT);
+        FunctionDescriptor shape = FunctionDescriptor.of(name.equals("recv") ? LONG : INT);
         for (Object argument : arguments) {
             shape =
                     shape.appendArgumentLayouts(

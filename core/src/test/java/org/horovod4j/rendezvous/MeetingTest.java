@@ -157,7 +157,8 @@ final class MeetingTest {
     @Test
     void aServerThatNeverComesIsAConfigurationError() throws Exception {
         int port = freePort();
-        try (RendezvousClient client = client(Secret.random().with(protection), port, Duration.ofMillis(300))) {
+        try (RendezvousClient client =
+                client(Secret.random().with(protection), port, Duration.ofMillis(300))) {
             assertThatThrownBy(new Ranks.Rank(client, Ranks.card(0))::join)
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("no rendezvous server was reached in 0.3 s")
@@ -169,7 +170,10 @@ final class MeetingTest {
     void theWrongSecretIsSaidAtOnce() throws Exception {
         try (Ranks ranks = new Ranks(protection, 1);
                 RendezvousClient client =
-                        client(Secret.random().with(protection), ranks.server.address().getPort(), Ranks.CALM)) {
+                        client(
+                                Secret.random().with(protection),
+                                ranks.server.address().getPort(),
+                                Ranks.CALM)) {
             assertThatThrownBy(new Ranks.Rank(client, Ranks.card(0))::join)
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("refused our proof of the job's secret");

@@ -38,11 +38,7 @@ final class Ranks implements AutoCloseable {
         this(protection, size, CALM, CALM);
     }
 
-    Ranks(
-            Protection protection,
-            int size,
-            Duration heartbeatTimeout,
-            Duration startTimeout) {
+    Ranks(Protection protection, int size, Duration heartbeatTimeout, Duration startTimeout) {
         this.secret = Secret.random().with(protection);
         this.size = size;
         this.heartbeatTimeout = heartbeatTimeout;

@@ -21,8 +21,7 @@ final class DiallerTest {
         try (ServerSocket listener = listen()) {
             InetSocketAddress good = address(listener);
 
-            try (Line line =
-                    ANYBODY.dial(List.of(closedPort(), good), LIMIT, () -> {})) {
+            try (Line line = ANYBODY.dial(List.of(closedPort(), good), LIMIT, () -> {})) {
                 assertThat(line.channel().getRemoteAddress()).isEqualTo(good);
             }
         }

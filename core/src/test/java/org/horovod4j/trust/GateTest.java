@@ -76,7 +76,9 @@ final class GateTest {
 
     @Test
     void refusesAnotherSecretAndTellsTheCaller() throws Exception {
-        assertRefused(new Handshake(Secret.random().with(secret.protection()), Purpose.LINK), Reason.SECRET);
+        assertRefused(
+                new Handshake(Secret.random().with(secret.protection()), Purpose.LINK),
+                Reason.SECRET);
 
         awaitOneLine("does not know the job's secret");
         assertStillOpen();
@@ -85,7 +87,10 @@ final class GateTest {
     @Test
     void refusesAnotherPurpose() throws Exception {
         try (Socket socket = connect("127.0.0.1")) {
-            assertThatThrownBy(() -> new Handshake(secret, Purpose.RENDEZVOUS).dial(socket.getChannel()))
+            assertThatThrownBy(
+                            () ->
+                                    new Handshake(secret, Purpose.RENDEZVOUS)
+                                            .dial(socket.getChannel()))
                     .isInstanceOf(RefusedException.class);
         }
         awaitOneLine("a port is mixed up");

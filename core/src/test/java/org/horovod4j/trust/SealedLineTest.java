@@ -169,8 +169,7 @@ final class SealedLineTest {
     @ParameterizedTest(name = "dialler {0}")
     @EnumSource(Protection.class)
     void endsThatDisagreeAboutEncryptionAreBothTold(Protection ofDialler) throws Exception {
-        Protection ofAcceptor =
-                Protection.of(ofDialler == Protection.AUTHENTICATED);
+        Protection ofAcceptor = Protection.of(ofDialler == Protection.AUTHENTICATED);
         Future<Line> accepting = accept(secret.with(ofAcceptor));
         Future<Line> dialling = dial(secret.with(ofDialler));
         relay.pass(ofDialler == Protection.ENCRYPTED ? OPENING : OPENING - Opening.KEY_SIZE);

@@ -106,6 +106,7 @@ final class SealerTest {
     private void assertRefused(byte[] record, int number) {
         assertThatThrownBy(() -> open(record))
                 .isInstanceOf(BrokenSealException.class)
-                .hasMessageContaining("record " + number + " of the encrypted connection was changed");
+                .hasMessageContaining(
+                        "record " + number + " of the encrypted connection was changed");
     }
 }

@@ -51,10 +51,7 @@ final class Caller {
     }
 
     private Line call(
-            Hello hello,
-            List<InetSocketAddress> addresses,
-            Liveness liveness,
-            List<Line> streams)
+            Hello hello, List<InetSocketAddress> addresses, Liveness liveness, List<Line> streams)
             throws IOException {
         Dialler dialler = new Dialler(settings, channel -> greet(channel, hello));
         Line stream = dialler.dial(addresses, timeout, liveness::check);

@@ -128,8 +128,7 @@ final class Operator {
 
     /// Waits as long as the job lives: a rank may come late to its first collective for good
     /// reasons, and one that cannot reach us fails by itself, of which liveness tells.
-    private List<Line> awaitCall(
-            Peers met, Wish wish, Liveness liveness, BooleanSupplier current) {
+    private List<Line> awaitCall(Peers met, Wish wish, Liveness liveness, BooleanSupplier current) {
         Patience patience = new Patience(liveness, Clock.SYSTEM, true);
         long warnNanos = System.nanoTime() + timeout.toNanos();
         boolean warned = false;

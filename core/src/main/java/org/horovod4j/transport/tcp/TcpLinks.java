@@ -46,8 +46,7 @@ final class TcpLinks implements Links {
             }
             wish = new Operator.Wish(channel, epoch, peer, streams);
         }
-        List<Line> opened =
-                operator.connect(wish, liveness, () -> isCurrent(wish.epoch()));
+        List<Line> opened = operator.connect(wish, liveness, () -> isCurrent(wish.epoch()));
         return install(new TcpLink(peer, opened), wish.epoch());
     }
 
