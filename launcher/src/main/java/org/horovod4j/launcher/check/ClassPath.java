@@ -45,7 +45,7 @@ record ClassPath(String origin, List<Path> jars) {
 
     /// Every jar that a class path means; `folder/*` stands for all of a folder.
     private static List<Path> expand(String classPath) {
-        return Stream.of(classPath.split(File.pathSeparator))
+        return Stream.of(classPath.split(File.pathSeparator, -1))
                 .flatMap(
                         part ->
                                 part.equals("*") || part.endsWith("/*")
@@ -71,7 +71,7 @@ record ClassPath(String origin, List<Path> jars) {
         List<Path> jars = new ArrayList<>();
         if (isJar(jar)) {
             jars.add(jar);
-            for (String other : manifestClassPath(jar).split(" +")) {
+            for (String other : manifestClassPath(jar).split(" ", -1)) {
                 if (!other.isEmpty() && isJar(jar.resolveSibling(other))) {
                     jars.add(jar.resolveSibling(other));
                 }

@@ -136,6 +136,9 @@ enum LauncherFlag {
     private final Chapter chapter;
     private final @Nullable String label;
     private final String help;
+
+    // Made by List.of, which the checker cannot know.
+    @SuppressWarnings("ImmutableEnumChecker")
     private final List<String> words;
 
     LauncherFlag(Chapter chapter, @Nullable String label, String help, String... words) {

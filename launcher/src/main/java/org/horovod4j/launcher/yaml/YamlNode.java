@@ -17,7 +17,7 @@ public sealed interface YamlNode {
     /// A key without a value.
     record Nothing(Where where) implements YamlNode {}
 
-    /// @param text may have several lines
+    /// One value, which may have several lines.
     record Text(Where where, String text) implements YamlNode {}
 
     record Items(Where where, List<YamlNode> items) implements YamlNode {
