@@ -3,17 +3,16 @@ package org.horovod4j.launcher;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.function.DeskAddresses;
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.HostFile;
 import org.horovod4j.launcher.plan.Login;
 import org.horovod4j.launcher.process.LocalHost;
+import org.horovod4j.option.Options;
 import org.jspecify.annotations.Nullable;
 
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.SocketException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 
@@ -64,16 +63,16 @@ final class LaunchPlaces {
 
     /// The hosts, with the way to log in to each.
     List<Host> hosts() {
-        return named().stream()
-                .map(host -> new Host(host.name(), host.slots(), login(host.login())))
-                .toList();
+        Login login = new Login(null, sshPort, sshIdentity);
+        return named().stream().map(host -> host.withDefaults(login)).toList();
     }
 
     /// What the processes need to know of it.
     Map<String, String> variables() {
         return networkInterfaces.isEmpty()
                 ? Map.of()
-                : Map.of("HOROVOD_NETWORK_INTERFACES", String.join(",", networkInterfaces));
+                : Map.of(
+                        Options.NETWORK_INTERFACES.variable(), String.join(",", networkInterfaces));
     }
 
     /// Where this program listens: as few as possible can reach a job that stays on this machine.
@@ -85,14 +84,9 @@ final class LaunchPlaces {
 
     /// Where the processes find this program.
     String desk(int port) {
-        try {
-            return isLocal()
-                    ? DeskAddresses.local(port)
-                    : DeskAddresses.everywhere(port, new LinkedHashSet<>(networkInterfaces));
-        } catch (SocketException e) {
-            throw new ConfigurationException(
-                    "this machine does not tell its network addresses: " + e.getMessage(), e);
-        }
+        return isLocal()
+                ? DeskAddresses.local(port)
+                : DeskAddresses.everywhere(port, networkInterfaces);
     }
 
     private boolean isLocal() {
@@ -109,34 +103,8 @@ final class LaunchPlaces {
 
     private List<Host> named() {
         if (hostFile != null) {
-            return Host.list(list(hostFile));
+            return HostFile.read(hostFile);
         }
         return Host.list(hosts == null ? "localhost:" + processes : hosts);
-    }
-
-    /// The lines of a host file as one list.
-    private static String list(Path file) {
-        try {
-            return String.join(
-                    ",",
-                    Files.readAllLines(file).stream()
-                            .map(line -> line.replaceFirst("#.*", "").strip())
-                            .filter(line -> !line.isEmpty())
-                            .map(line -> line.replaceFirst("\\s+slots\\s*=\\s*", ":"))
-                            .map(line -> line.contains(":") ? line : line + ":1")
-                            .toList());
-        } catch (IOException e) {
-            throw new ConfigurationException(
-                    "host file '%s' cannot be read (%s). Check its path and mode."
-                            .formatted(file, e),
-                    e);
-        }
-    }
-
-    private Login login(Login own) {
-        return new Login(
-                own.user(),
-                own.port() == null ? sshPort : own.port(),
-                own.identityFile() == null ? sshIdentity : own.identityFile());
     }
 }

@@ -1,12 +1,11 @@
 package org.horovod4j.launcher.function;
 
+import org.horovod4j.network.LocalAddresses;
+
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.NetworkInterface;
-import java.net.SocketException;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -22,11 +21,8 @@ public final class DeskAddresses {
     /// For ranks on other machines: every address of this one that could lead here. They try all.
     ///
     /// @param interfaces the names of the network interfaces to use; none for all
-    public static String everywhere(int port, Set<String> interfaces) throws SocketException {
-        return NetworkInterface.networkInterfaces()
-                .filter(each -> interfaces.isEmpty() || interfaces.contains(each.getName()))
-                .flatMap(NetworkInterface::inetAddresses)
-                .filter(address -> !address.isLinkLocalAddress() && !address.isLoopbackAddress())
+    public static String everywhere(int port, List<String> interfaces) {
+        return LocalAddresses.among(interfaces).forOthers().addresses().stream()
                 .map(address -> text(address, port))
                 .collect(Collectors.joining(","));
     }

@@ -5,7 +5,7 @@
 /// handed in).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.log`,
-///   `org.horovod4j.option`, `org.horovod4j.trust`.
+///   `org.horovod4j.network`, `org.horovod4j.option`, `org.horovod4j.trust`.
 /// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: no code travels, only the names of classes and methods that a rank has itself, and
 ///   values that `org.horovod4j.codec` carries.
