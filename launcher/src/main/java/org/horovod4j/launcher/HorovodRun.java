@@ -2,8 +2,11 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.output.Forwarding;
+import org.horovod4j.launcher.output.Progress;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.JavaHome;
 import org.horovod4j.launcher.process.LocalHost;
@@ -72,14 +75,23 @@ public final class HorovodRun {
 
         Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
         JobSettings settings = soon.get().with(launch.options());
-        try (RendezvousServer rendezvous = settings.openRendezvous(plan.slots().size());
+        Forwarding forwarding =
+                Forwarding.of(
+                        console,
+                        launch.reporting().folder(),
+                        launch.reporting().timestamps(),
+                        plan.slots().size());
+        try (Progress progress =
+                        Progress.show(console, plan.slots().stream().map(Slot::host).toList());
+                RendezvousServer rendezvous =
+                        settings.openRendezvous(plan.slots().size(), progress::joined);
                 HostAgent host = LocalHost.open(settings.mark())) {
             Job job =
                     new Job(
                             program,
                             host,
                             rendezvous::reportExit,
-                            console,
+                            forwarding,
                             launch.reporting().verbose());
             interrupts.get().passOn(job::interrupt);
             job.start(plan, new JobVariables(settings, rendezvous.address(), launch.options()));
