@@ -67,11 +67,12 @@ public final class HorovodRun {
             throws IOException, InterruptedException {
         HostPlan plan = HostPlan.of(launch.hosts(), launch.processes());
         requireLocal(launch.hosts());
+        SearchPath path = SearchPath.of(environment.getOrDefault("PATH", ""));
+        Program plain = Program.of(launch.commands().getFirst(), path, JavaHome.own());
         Program program =
-                Program.of(
-                        launch.commands().getFirst(),
-                        SearchPath.of(environment.getOrDefault("PATH", "")),
-                        JavaHome.own());
+                ArchiveFolder.of(environment, launch.options())
+                        .map(folder -> plain.archived(path, folder))
+                        .orElse(plain);
 
         Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
         JobSettings settings = soon.get().with(launch.options());
@@ -95,7 +96,9 @@ public final class HorovodRun {
                             launch.reporting().verbose());
             interrupts.get().passOn(job::interrupt);
             job.start(plan, new JobVariables(settings, rendezvous.address(), launch.options()));
-            return job.await();
+            int exitCode = job.await();
+            program.ended(exitCode == 0);
+            return exitCode;
         }
     }
 

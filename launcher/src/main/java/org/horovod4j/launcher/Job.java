@@ -70,7 +70,7 @@ final class Job {
     void start(HostPlan plan, JobVariables variables) throws IOException {
         explain("each rank runs: " + program);
         for (Slot slot : plan.slots()) {
-            Process process = host.start(program.command(), variables.of(slot));
+            Process process = host.start(program.command(slot.rank()), variables.of(slot));
             RankProcess rank = new RankProcess(slot, process, forwarding, program.unwantedLine());
             ranks.add(rank);
             running.add(rank);

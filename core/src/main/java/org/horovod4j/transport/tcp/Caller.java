@@ -66,7 +66,7 @@ final class Caller {
     private void greet(SocketChannel channel, Hello hello) throws IOException {
         handshake.dial(channel.socket());
         channel.socket().getOutputStream().write(hello.encode());
-        PromptReader in = new PromptReader(channel.socket(), Handshake.DEADLINE);
+        PromptReader in = new PromptReader(channel.socket(), timeout);
         Verdict verdict = Verdict.of(in.read(1)[0]);
         if (verdict != Verdict.WELCOME) {
             throw new Verdict.Unwelcome(verdict);

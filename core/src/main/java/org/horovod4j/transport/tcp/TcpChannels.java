@@ -32,13 +32,16 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class TcpChannels implements Channels {
     private static final Logger LOGGER = Log.of(TcpChannels.class);
 
+    private final Duration timeout;
     private final Calls calls;
     private final Gate gate;
     private final Operator operator;
     private final Map<Integer, TcpLinks> channels = new ConcurrentHashMap<>();
 
     private TcpChannels(Secret secret, int rank, Duration timeout, TcpTuning tuning) {
-        Handshake handshake = new Handshake(secret, Purpose.LINK);
+        // As long as a rank may take to start: on a host with many of them, all are slow at first.
+        Handshake handshake = new Handshake(secret, Purpose.LINK, timeout);
+        this.timeout = timeout;
         this.calls = new Calls(rank);
         this.operator =
                 new Operator(
@@ -103,7 +106,7 @@ public final class TcpChannels implements Channels {
 
     /// Answers a caller that has passed the handshake.
     private void answer(SocketChannel stream) {
-        PromptReader in = new PromptReader(stream.socket(), Handshake.DEADLINE);
+        PromptReader in = new PromptReader(stream.socket(), timeout);
         boolean kept = false;
         try {
             Hello hello = Hello.decode(in.read(Hello.BYTE_SIZE));
