@@ -1,56 +1,135 @@
 #!/usr/bin/env bash
-# From the command to four ranks at work: horovodrun until Hvd.init() is done on all, beside mpirun
-# until four plain JVMs have reached main; and both until the command ends.
-# Usage: benchmarks/startup.sh [rounds]
+# From the command to ranks that have met: horovodrun until Hvd.init() is done on all, beside mpirun
+# until as many JVMs have met in MPI_Init; until the command ends; and the processor time of both.
 source "$(dirname "$0")/common.sh"
 
-rounds="${1:-10}"
+rounds=10
 np=4
+memory=
 
-# Notes two times in milliseconds: until the last rank was there, and until the command ended.
-start_and_end() { # name command...
-    local name="$1" start there end
+usage() {
+    cat <<END
+usage: benchmarks/startup.sh [--rounds n] [--np n] [--memory]
+  --rounds  how often each program takes its turn (default $rounds)
+  --np      number of processes (default $np)
+  --memory  no race: the memory of each of --np ranks that have met in a barrier and wait
+END
+}
+
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --help) usage && exit ;;
+        --memory) memory=yes && shift && continue ;;
+    esac
+    [ $# -gt 1 ] || { usage >&2 && exit 2; }
+    case "$1" in
+        --rounds) rounds="$2" ;;
+        --np) np="$2" ;;
+        *) usage >&2 && exit 2 ;;
+    esac
+    shift 2
+done
+
+package=org.horovod4j.benchmarks
+
+# As a user has it: jars, whose classes the JVM can archive, unlike those of a checkout.
+unpack_distribution() {
+    dist=benchmarks/target/distribution
+    rm -rf "$dist"
+    mkdir -p "$dist"
+    local zip
+    zip="$(realpath launcher/target/horovod4j-*.zip)"
+    (cd "$dist" && "${java%/java}/jar" xf "$zip")
+    dist="$(realpath "$dist"/horovod4j-*)"
+    export HOROVOD_CLASS_ARCHIVES="$scratch/archives"
+}
+
+horovodrun() { sh "$dist/bin/horovodrun" --start-timeout 300 -np "$np" "$@"; }
+
+openmpi() {
+    mpi --bind-to none -np "$np" \
+        "$java" --enable-native-access=ALL-UNNAMED -cp "$classpath" "$@"
+}
+
+# Notes three times in milliseconds: until the last rank was there, until the command ended, and of
+# processors.
+measure() { # name command...
+    local name="$1" start there end used
     shift
     rm -f "$scratch/moments"
     start="$(date +%s%3N)"
-    "$@" "$scratch/moments" >/dev/null || die "failed: $*"
+    TIMEFORMAT='%U %S'
+    { time "$@" "$scratch/moments" >/dev/null; } 2>"$scratch/used" || die "failed: $*: $(cat "$scratch/used")"
     end="$(date +%s%3N)"
     [ "$(wc -l <"$scratch/moments")" -eq "$np" ] || die "not all $np ranks came up: $*"
     there="$(sort -n "$scratch/moments" | tail -n 1)"
-    echo "$((there - start)) $((end - start))" >>"$scratch/$name"
+    used="$(tail -n 1 "$scratch/used" | awk '{ printf "%d", 1000 * ($1 + $2) }')"
+    echo "$((there - start)) $((end - start)) $used" >>"$scratch/$name"
 }
 
-median() { # name column; of an even number of rounds, between the two in the middle
-    cut -d ' ' -f "$2" "$scratch/$1" | sort -n |
-        awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+# The median and, in brackets, the least and the greatest.
+spread() { # format
+    sort -n | awk -v f="$1" '{ v[NR] = $1 } END {
+        m = (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2
+        printf f " [" f ".." f "]", m, v[1], v[NR] }'
 }
 
 compare() { # what column
-    local peer own ratio
-    peer="$(median mpirun "$2")"
-    own="$(median horovodrun "$2")"
-    ratio="$(awk "BEGIN { printf \"%.2f\", $own / $peer }")"
-    say "$1: mpirun $peer ms, horovodrun $own ms, ratio $ratio"
+    say "$1: mpirun $(cut -d ' ' -f "$2" "$scratch/mpirun" | spread %d) ms," \
+        "horovodrun $(cut -d ' ' -f "$2" "$scratch/horovodrun" | spread %d) ms, ratio" \
+        "$(paste -d ' ' <(cut -d ' ' -f "$2" "$scratch/horovodrun") \
+            <(cut -d ' ' -f "$2" "$scratch/mpirun") | awk '{ print $1 / $2 }' | spread %.2f)"
+}
+
+# What each of the waiting ranks holds: all its pages, and these with shared ones counted in parts.
+weigh() {
+    local pid
+    while read -r pid; do
+        awk '/^Rss:/ { r = $2 } /^Pss:/ { p = $2 } END { print r, p }' "/proc/$pid/smaps_rollup"
+    done <"$scratch/pids" >"$scratch/weights"
+    say "$np ranks, MiB each: resident" \
+        "$(awk '{ print $1 / 1024 }' "$scratch/weights" | spread %.0f), proportional" \
+        "$(awk '{ print $2 / 1024 }' "$scratch/weights" | spread %.0f)"
 }
 
 build
 find_java
-install_peers
-command -v mpirun >/dev/null || die "this needs mpirun: apt-get install openmpi-bin"
-
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
-package=org.horovod4j.benchmarks
+unpack_distribution
+
+if [ -n "$memory" ]; then
+    # The second job has the archive that the first one made.
+    for _ in 1 2; do
+        rm -f "$scratch/pids" "$scratch/go"
+        mkfifo "$scratch/go"
+        horovodrun java -cp "$classpath" "$package.Waiting" "$scratch/pids" "$scratch/go" &
+        until [ "$(cat "$scratch/pids" 2>/dev/null | wc -l)" -eq "$np" ]; do
+            kill -0 $! 2>/dev/null || die "the job has ended early"
+            sleep 0.2
+        done
+        weigh
+        for ((rank = 0; rank < np; rank++)); do echo; done >"$scratch/go"
+        wait $!
+    done
+    exit
+fi
+
+install_peers
+command -v mpirun >/dev/null || die "this needs mpirun: apt-get install openmpi-bin"
 for ((round = 0; round <= rounds; round++)); do
-    start_and_end mpirun mpi -np "$np" "$java" -cp "$classpath" "$package.Hello"
-    start_and_end horovodrun ./horovodrun -np "$np" java -cp "$classpath" "$package.InitOnly"
-    if [ "$round" -eq 0 ]; then # it filled the file cache, and does not count
+    measure mpirun openmpi "$package.MpiInitOnly"
+    measure horovodrun horovodrun java -cp "$classpath" "$package.InitOnly"
+    if [ "$round" -eq 0 ]; then # it filled the file cache and made the archives, and does not count
+        say "the first time, which does not count: mpirun $(cat "$scratch/mpirun")," \
+            "horovodrun $(cat "$scratch/horovodrun")"
         rm "$scratch/mpirun" "$scratch/horovodrun"
         continue
     fi
-    say "round $round, ms until there and until the end:" \
+    say "round $round, ms until there, until the end, of processors:" \
         "mpirun $(tail -n 1 "$scratch/mpirun"), horovodrun $(tail -n 1 "$scratch/horovodrun")"
 done
 
-compare "medians until all ranks are there" 1
-compare "medians until the command ends" 2
+compare "until all ranks have met" 1
+compare "until the command ends" 2
+compare "of processors" 3

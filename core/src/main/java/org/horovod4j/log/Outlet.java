@@ -3,16 +3,16 @@ package org.horovod4j.log;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger.Level;
-import java.time.Clock;
-import java.time.ZoneId;
+import java.time.ZonedDateTime;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /// What all loggers of a process share: the settings, the rank, and the way out.
 final class Outlet {
     private final Predicate<String> isUpToApplication;
     private final Consumer<String> out;
-    private final Clock clock;
+    private final Supplier<ZonedDateTime> clock;
     private final InheritableThreadLocal<@Nullable Integer> rankOfThread =
             new InheritableThreadLocal<>();
     private volatile Configuration configuration =
@@ -20,7 +20,11 @@ final class Outlet {
 
     /// @param isUpToApplication whether the application takes the lines of the logger of this name
     /// @param out takes whole lines
-    Outlet(Predicate<String> isUpToApplication, Consumer<String> out, Clock clock) {
+    /// @param clock asked at the first line, not before: to find the time zone takes 15 ms
+    Outlet(
+            Predicate<String> isUpToApplication,
+            Consumer<String> out,
+            Supplier<ZonedDateTime> clock) {
         this.isUpToApplication = isUpToApplication;
         this.out = out;
         this.clock = clock;
@@ -31,9 +35,7 @@ final class Outlet {
     static Outlet ofThisProcess() {
         // Asked for at each line, as an application may replace it.
         return new Outlet(
-                ApplicationLogging::takes,
-                lines -> System.err.print(lines),
-                Clock.system(ZoneId.systemDefault()));
+                ApplicationLogging::takes, lines -> System.err.print(lines), ZonedDateTime::now);
     }
 
     void configure(LogSettings settings, @Nullable Integer rank) {
@@ -58,7 +60,7 @@ final class Outlet {
         Integer ofThread = rankOfThread.get();
         LogLine line =
                 new LogLine(
-                        now.settings().showsTime() ? clock.instant().atZone(clock.getZone()) : null,
+                        now.settings().showsTime() ? clock.get() : null,
                         ofThread == null ? now.rank() : ofThread,
                         level,
                         message,

@@ -32,7 +32,7 @@ public final class Option<T extends Comparable<T>> {
     private final String variable;
     private final List<String> aliases;
     private final @Nullable T byDefault;
-    private final String defaultText;
+    private final String whenUnset;
     private final @Nullable T least;
     private final @Nullable T most;
     private final boolean isSecret;
@@ -47,7 +47,7 @@ public final class Option<T extends Comparable<T>> {
         this.variable = draft.variable;
         this.aliases = List.copyOf(draft.aliases);
         this.byDefault = draft.byDefault;
-        this.defaultText = byDefault == null ? draft.whenUnset : kind.show().apply(byDefault);
+        this.whenUnset = draft.whenUnset;
         this.least = draft.least;
         this.most = draft.most;
         this.isSecret = draft.isSecret;
@@ -159,7 +159,11 @@ public final class Option<T extends Comparable<T>> {
 
     /// The default as one would write it, or what happens without one.
     public String defaultText() {
-        return defaultText;
+        return defaultText(kind);
+    }
+
+    private String defaultText(Kind<T> unit) {
+        return byDefault == null ? whenUnset : unit.show().apply(byDefault);
     }
 
     /// What a value may be, as in "a whole number from 0 to 16".
@@ -238,7 +242,7 @@ public final class Option<T extends Comparable<T>> {
                                 origin,
                                 isSecret ? "set to something" : "'" + text + "'",
                                 allowed(unit),
-                                byDefault == null ? defaultText : unit.show().apply(byDefault),
+                                defaultText(unit),
                                 help),
                 isSecret ? null : cause); // whose message would quote the secret
     }

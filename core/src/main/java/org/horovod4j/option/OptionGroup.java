@@ -6,6 +6,7 @@ public enum OptionGroup {
             "The world",
             "Who this process is among all. `horovodrun` sets these for each process it starts;"
                     + " under [Slurm](slurm.md) and [mpirun](mpirun.md) they need not be set."),
+    START("Start", "How `horovodrun` starts the processes; they themselves do not read these."),
     RENDEZVOUS("Rendezvous", "How the ranks find and trust each other."),
     TRANSPORT("Transport", "How bytes move between ranks."),
     COLLECTIVES("Collectives", "How results are computed. Rarely worth a change."),

@@ -68,6 +68,15 @@ public final class Options {
                     .in(OptionGroup.WORLD)
                     .help("The name of this host. Ranks that give the same name share a host.");
 
+    public static final Option<String> CLASS_ARCHIVES =
+            Option.text("class-archives")
+                    .environment("HOROVOD_CLASS_ARCHIVES")
+                    .whenUnset("`horovod4j` in the user's cache folder")
+                    .in(OptionGroup.START)
+                    .help(
+                            "A folder for archives of loaded classes, which make later starts of the"
+                                    + " same Java program faster; `none` for no archives.");
+
     public static final Option<String> RENDEZVOUS_ADDR =
             Option.text()
                     .environment("HOROVOD_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_ADDR")
@@ -217,6 +226,7 @@ public final class Options {
                                     CROSS_RANK,
                                     CROSS_SIZE,
                                     HOSTNAME,
+                                    CLASS_ARCHIVES,
                                     RENDEZVOUS_ADDR,
                                     RENDEZVOUS_PORT,
                                     RENDEZVOUS_FOLDER,

@@ -38,6 +38,7 @@ public final class RendezvousServer implements AutoCloseable {
     private final int size;
     private final Duration heartbeatTimeout;
     private final Duration startTimeout;
+    private final Attendance attendance;
     private final ExitReports exits = new ExitReports(ExitReports.GRACE);
     private final Map<Integer, World> worlds = new ConcurrentHashMap<>();
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
@@ -50,10 +51,12 @@ public final class RendezvousServer implements AutoCloseable {
             int size,
             InetSocketAddress bind,
             Duration heartbeatTimeout,
-            Duration startTimeout) {
+            Duration startTimeout,
+            Attendance attendance) {
         this.size = size;
         this.heartbeatTimeout = heartbeatTimeout;
         this.startTimeout = startTimeout;
+        this.attendance = attendance;
         this.gate =
                 Gate.open(
                         bind,
@@ -75,7 +78,18 @@ public final class RendezvousServer implements AutoCloseable {
             InetSocketAddress bind,
             Duration heartbeatTimeout,
             Duration startTimeout) {
-        return new RendezvousServer(secret, size, bind, heartbeatTimeout, startTimeout);
+        return start(secret, size, bind, heartbeatTimeout, startTimeout, Attendance.UNWATCHED);
+    }
+
+    /// Like the other, and tells who joins.
+    public static RendezvousServer start(
+            Secret secret,
+            int size,
+            InetSocketAddress bind,
+            Duration heartbeatTimeout,
+            Duration startTimeout,
+            Attendance attendance) {
+        return new RendezvousServer(secret, size, bind, heartbeatTimeout, startTimeout, attendance);
     }
 
     /// Where it listens; the host part is a wildcard if that was asked for.
@@ -171,7 +185,7 @@ public final class RendezvousServer implements AutoCloseable {
     }
 
     private World found(int generation) {
-        World world = new World(size, exits);
+        World world = new World(size, exits, attendance);
         CompletableFuture.delayedExecutor(startTimeout.toMillis(), TimeUnit.MILLISECONDS)
                 .execute(() -> world.expire(Connection.seconds(startTimeout) + " s"));
         return world;

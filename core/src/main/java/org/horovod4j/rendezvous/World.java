@@ -29,15 +29,17 @@ final class World {
 
     private final int size;
     private final ExitReports exits;
+    private final Attendance attendance;
     private final SortedMap<Integer, Seat> seats = new TreeMap<>();
     private final Map<String, SortedMap<Integer, byte[]>> gathers = new HashMap<>();
     private final Surveys surveys = new Surveys(this::tell);
     private Message.@Nullable FromServer verdict;
     private boolean failed;
 
-    World(int size, ExitReports exits) {
+    World(int size, ExitReports exits, Attendance attendance) {
         this.size = size;
         this.exits = exits;
+        this.attendance = attendance;
     }
 
     /// A rank that joined; `present` until it left or its connection ended.
@@ -72,6 +74,7 @@ final class World {
             return false;
         }
         seats.put(join.member().rank(), new Seat(join.member(), connection));
+        attendance.joined(join.member().rank());
         if (seats.size() == size && !failed) {
             announce(new Message.Joined(seats.values().stream().map(seat -> seat.member).toList()));
         } else {

@@ -23,9 +23,12 @@ import java.util.concurrent.locks.LockSupport;
 /// A host has addresses that lead nowhere from here, or to somebody else, and neither their order
 /// nor the names of its interfaces tell which. So the candidates race: each starts a moment after
 /// the one before, or at once when that one failed, and the first to complete the greeting wins. A
-/// good first candidate thus stays the only connection, and a black hole costs a moment.
+/// good first candidate thus stays the only connection, and a black hole costs a moment. A candidate
+/// that has taken the call gets longer for its greeting: on a host that has just started many ranks
+/// every process is slow, and four calls from each rank would make all of them slower.
 public final class Dialler {
     private static final long HEAD_START_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long GREETING_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final SocketSettings settings;
@@ -84,6 +87,9 @@ public final class Dialler {
                 runners.add(runner);
                 Thread.ofPlatform().daemon().name("hvd-dial").start(runner);
                 await(System.nanoTime() + HEAD_START_NANOS, runner, vigil);
+                if (runner.connected) {
+                    await(System.nanoTime() + GREETING_NANOS, runner, vigil);
+                }
                 if (winner.get() != null) {
                     break;
                 }

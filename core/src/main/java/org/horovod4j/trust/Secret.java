@@ -3,13 +3,10 @@ package org.horovod4j.trust;
 import org.horovod4j.ConfigurationException;
 import org.jspecify.annotations.Nullable;
 
-import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
 import java.util.Base64;
 
-import javax.crypto.Mac;
 import javax.crypto.SecretKey;
-import javax.crypto.spec.SecretKeySpec;
 
 /// What the processes of one job know and nobody else does: 32 random bytes, made by the launcher.
 ///
@@ -17,7 +14,6 @@ import javax.crypto.spec.SecretKeySpec;
 /// to be protected by, since whoever holds the secret has to know that too.
 public final class Secret {
     private static final int BYTE_SIZE = 32;
-    private static final String ALGORITHM = "HmacSHA256";
 
     private final byte[] bytes;
     private final Protection protection;
@@ -71,16 +67,7 @@ public final class Secret {
 
     /// HMAC-SHA256 over the parts, one after the other: callers keep their sizes fixed.
     byte[] sign(byte[]... parts) {
-        try {
-            Mac mac = Mac.getInstance(ALGORITHM);
-            mac.init(new SecretKeySpec(bytes, ALGORITHM));
-            for (byte[] part : parts) {
-                mac.update(part);
-            }
-            return mac.doFinal();
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("every Java platform must have " + ALGORITHM, e);
-        }
+        return new HmacSha256(bytes).sign(parts);
     }
 
     @Override

@@ -7,7 +7,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import java.lang.System.Logger.Level;
-import java.time.Clock;
+import java.time.ZonedDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -82,7 +82,7 @@ class JavaLoggingTest {
                 line -> {
                     throw new AssertionError("not for standard error: " + line);
                 },
-                Clock.systemUTC());
+                ZonedDateTime::now);
     }
 
     private static void reset(Logger logger) {

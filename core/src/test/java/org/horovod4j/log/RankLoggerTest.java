@@ -7,20 +7,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import java.lang.System.Logger.Level;
-import java.time.Clock;
-import java.time.Instant;
-import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /// Lines to standard error, here a list.
 class RankLoggerTest {
-    private static final Clock CLOCK =
-            Clock.fixed(Instant.parse("2026-11-15T10:22:33.123456Z"), ZoneOffset.UTC);
+    private static final ZonedDateTime TIME = ZonedDateTime.parse("2026-11-15T10:22:33.123456Z");
 
     private final List<String> lines = new CopyOnWriteArrayList<>();
-    private final Outlet outlet = new Outlet(_ -> false, line -> lines.add(line.strip()), CLOCK);
+    private final Outlet outlet =
+            new Outlet(_ -> false, line -> lines.add(line.strip()), () -> TIME);
     private final System.Logger logger = new RankLogger("some.Name", outlet);
 
     @Test

@@ -38,8 +38,10 @@ class PatienceTest {
 
     @Test
     void sleepsAnEighthOfTheWaitSoFarAndAtMostAMillisecond() {
-        Patience patience = patience(true);
-        patience.pause();
+        Patience patience = patience(false);
+        for (int i = 0; i <= SPINS; i++) {
+            patience.pause();
+        }
         clock.advance(YIELDING_NANOS - 1);
         patience.pause();
         assertThat(clock.sleeps()).isEmpty();
@@ -49,6 +51,15 @@ class PatienceTest {
         clock.advance(1_000_000_000);
         patience.pause();
         assertThat(clock.sleeps()).hasSize(2).last().isEqualTo(1_000_000L);
+    }
+
+    @Test
+    void onACrowdedHostALongWaitDisturbsTheOthersLess() {
+        Patience patience = patience(true);
+        patience.pause();
+        clock.advance(1_000_000_000);
+        patience.pause();
+        assertThat(clock.sleeps()).containsExactly(20_000_000L);
     }
 
     @Test

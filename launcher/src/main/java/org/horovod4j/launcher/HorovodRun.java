@@ -10,8 +10,11 @@ import org.horovod4j.launcher.command.Version;
 import org.horovod4j.launcher.mpi.MpiJob;
 import org.horovod4j.launcher.mpi.MpiRun;
 import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.output.Forwarding;
+import org.horovod4j.launcher.output.Progress;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.JavaHome;
 import org.horovod4j.launcher.process.LocalHost;
@@ -97,23 +100,35 @@ public final class HorovodRun {
             throws IOException, InterruptedException {
         HostPlan plan = HostPlan.of(launch.hosts(), launch.processes());
         requireLocal(launch.hosts());
+        SearchPath path = SearchPath.of(environment.getOrDefault("PATH", ""));
+        Program plain = Program.of(launch.commands().getFirst(), path, JavaHome.own());
         Program program =
-                Program.of(
-                        launch.commands().getFirst(),
-                        SearchPath.of(environment.getOrDefault("PATH", "")),
-                        JavaHome.own());
-        try (RendezvousServer rendezvous = settings.openRendezvous(plan.slots().size());
+                ArchiveFolder.of(environment, launch.options())
+                        .map(folder -> plain.archived(path, folder))
+                        .orElse(plain);
+        Forwarding forwarding =
+                Forwarding.of(
+                        console,
+                        launch.reporting().folder(),
+                        launch.reporting().timestamps(),
+                        plan.slots().size());
+        try (Progress progress =
+                        Progress.show(console, plan.slots().stream().map(Slot::host).toList());
+                RendezvousServer rendezvous =
+                        settings.openRendezvous(plan.slots().size(), progress::joined);
                 HostAgent host = LocalHost.open(settings.mark())) {
             Job job =
                     new Job(
                             program,
                             host,
                             listener.before(rendezvous::reportExit),
-                            console,
+                            forwarding,
                             launch.reporting().verbose());
             interrupts.passOn(job::interrupt);
             job.start(plan, new JobVariables(settings, rendezvous.address(), launch.options()));
-            return job.await();
+            int exitCode = job.await();
+            program.ended(exitCode == 0);
+            return exitCode;
         }
     }
 

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.Ending;
@@ -47,6 +48,7 @@ final class Job {
     private final Program program;
     private final HostAgent host;
     private final ExitListener listener;
+    private final Forwarding forwarding;
     private final Console console;
     private final boolean verbose;
     private final Stopping stopping;
@@ -56,11 +58,17 @@ final class Job {
     private @Nullable Exited firstFailure;
     private @Nullable Signal interruption;
 
-    Job(Program program, HostAgent host, ExitListener listener, Console console, boolean verbose) {
+    Job(
+            Program program,
+            HostAgent host,
+            ExitListener listener,
+            Forwarding forwarding,
+            boolean verbose) {
         this.program = program;
         this.host = host;
         this.listener = listener;
-        this.console = console;
+        this.forwarding = forwarding;
+        this.console = forwarding.console();
         this.verbose = verbose;
         this.stopping = new Stopping(host);
     }
@@ -70,8 +78,8 @@ final class Job {
     void start(HostPlan plan, JobVariables variables) throws IOException {
         explain("each rank runs: " + program);
         for (Slot slot : plan.slots()) {
-            Process process = host.start(program.command(), variables.of(slot));
-            RankProcess rank = new RankProcess(slot, process, console, program.unwantedLine());
+            Process process = host.start(program.command(slot.rank()), variables.of(slot));
+            RankProcess rank = new RankProcess(slot, process, forwarding, program.unwantedLine());
             ranks.add(rank);
             running.add(rank);
             var _ =

@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
+import org.horovod4j.rendezvous.Attendance;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.Secret;
@@ -42,10 +43,11 @@ record JobSettings(String id, Secret secret, Duration heartbeatTimeout, Duration
         return Options.JOB_ID.variable() + "=" + id;
     }
 
-    /// Opens the place where its ranks meet. As all of them run on this machine, nobody else can
+    /// Opens the place where its ranks meet, and where `attendance` hears of each that comes. As all of them run on this machine, nobody else can
     /// reach it.
-    RendezvousServer openRendezvous(int size) {
+    RendezvousServer openRendezvous(int size, Attendance attendance) {
         InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-        return RendezvousServer.start(secret, size, anyPort, heartbeatTimeout, startTimeout);
+        return RendezvousServer.start(
+                secret, size, anyPort, heartbeatTimeout, startTimeout, attendance);
     }
 }

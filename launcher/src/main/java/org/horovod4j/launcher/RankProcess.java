@@ -1,6 +1,6 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.output.LastLines;
 import org.horovod4j.launcher.output.Pump;
 import org.horovod4j.launcher.plan.Slot;
@@ -19,13 +19,17 @@ final class RankProcess {
     private final Pump output;
     private final Pump errors;
 
-    RankProcess(Slot slot, Process process, Console console, String unwantedLine) {
+    RankProcess(Slot slot, Process process, Forwarding forwarding, String unwantedLine) {
         this.slot = slot;
         this.process = process;
-        this.output = Pump.ofOutput(slot.rank(), process.getInputStream(), console);
+        this.output = Pump.ofOutput(slot.rank(), process.getInputStream(), forwarding);
         this.errors =
                 Pump.ofErrors(
-                        slot.rank(), process.getErrorStream(), console, lastErrors, unwantedLine);
+                        slot.rank(),
+                        process.getErrorStream(),
+                        forwarding,
+                        lastErrors,
+                        unwantedLine);
     }
 
     int rank() {

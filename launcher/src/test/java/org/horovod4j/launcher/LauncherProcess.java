@@ -83,7 +83,11 @@ final class LauncherProcess implements AutoCloseable {
 
     /// Waits for the end and gives the exit code.
     int exitCode() throws InterruptedException {
-        if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+        return exitCode(PATIENCE);
+    }
+
+    int exitCode(Duration patience) throws InterruptedException {
+        if (!process.waitFor(patience.toSeconds(), TimeUnit.SECONDS)) {
             throw new AssertionError("the launcher did not end\n" + stdout() + stderr());
         }
         stdout.await();

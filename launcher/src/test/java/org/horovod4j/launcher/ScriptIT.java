@@ -97,6 +97,21 @@ class ScriptIT {
     }
 
     @Test
+    void aDistributionKeepsTheLaunchersClassesUnlessToldNotTo() throws Exception {
+        Path bin = Files.createDirectories(root.resolve("dist/bin"));
+        Path script = Files.copy(SCRIPT, bin.resolve("horovodrun"));
+        assertThat(script.toFile().setExecutable(true)).isTrue();
+        String home = jdk("25").toString();
+        String cache = root.resolve("my cache").toString();
+        assertThat(run(script, Map.of("JAVA_HOME", home, "XDG_CACHE_HOME", cache)))
+                .contains("-XX:SharedArchiveFile=" + cache + "/horovod4j/launcher-25.jsa\n");
+        assertThat(run(script, Map.of("JAVA_HOME", home, "HOROVOD_CLASS_ARCHIVES", "none")))
+                .doesNotContain("SharedArchiveFile");
+        assertThat(run(script, Map.of("JAVA_HOME", home, "XDG_CACHE_HOME", "", "HOME", "")))
+                .doesNotContain("SharedArchiveFile");
+    }
+
+    @Test
     void aMachineWithoutJavaGetsOneSentence() throws Exception {
         // A copy that looks in no common place, as this machine surely has a JDK in one.
         String text =

@@ -1,5 +1,7 @@
 package org.horovod4j.runtime.timeline;
 
+import jdk.jfr.FlightRecorder;
+
 import org.jspecify.annotations.Nullable;
 
 import java.util.Map;
@@ -12,12 +14,9 @@ import java.util.concurrent.ConcurrentHashMap;
 final class JfrRecorder implements Recorder {
     private final int rank;
 
-    // Asking one that exists allocates nothing, and does not start the flight recorder as asking
-    // for
-    // an event type would.
-    private final CollectiveEvent collectives = new CollectiveEvent();
-    private final NegotiationEvent negotiations = new NegotiationEvent();
-    private final CycleEvent cycles = new CycleEvent();
+    /// Null until somebody records: the first event of a type loads half the flight recorder, which
+    /// takes a tenth of a second.
+    private @Nullable Probes probes;
 
     private final Map<Asked, NegotiationEvent> waiting = new ConcurrentHashMap<>();
 
@@ -32,7 +31,25 @@ final class JfrRecorder implements Recorder {
 
     @Override
     public boolean isOn() {
-        return collectives.isEnabled() || negotiations.isEnabled() || cycles.isEnabled();
+        return FlightRecorder.isInitialized() && probes().areEnabled();
+    }
+
+    /// Two threads may each make their own, which does no harm.
+    private Probes probes() {
+        Probes known = probes;
+        if (known == null) {
+            known = new Probes(new CollectiveEvent(), new NegotiationEvent(), new CycleEvent());
+            probes = known;
+        }
+        return known;
+    }
+
+    /// An event of each type. Asking one that exists allocates nothing.
+    private record Probes(
+            CollectiveEvent collectives, NegotiationEvent negotiations, CycleEvent cycles) {
+        boolean areEnabled() {
+            return collectives.isEnabled() || negotiations.isEnabled() || cycles.isEnabled();
+        }
     }
 
     @Override

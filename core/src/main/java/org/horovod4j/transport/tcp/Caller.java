@@ -64,7 +64,7 @@ final class Caller {
     private Line greet(SocketChannel channel, Hello hello) throws IOException {
         Line line = handshake.dial(channel);
         line.output().write(hello.encode());
-        PromptReader in = new PromptReader(line, Handshake.DEADLINE);
+        PromptReader in = new PromptReader(line, timeout);
         Verdict verdict = Verdict.of(in.read(1)[0]);
         if (verdict != Verdict.WELCOME) {
             throw new Verdict.Unwelcome(verdict);

@@ -16,6 +16,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
@@ -102,18 +103,21 @@ final class Operator {
         }
     }
 
-    /// Loopback leads to the caller's own host, so it is of use there only. Where a host has
+    /// Loopback leads to the caller's own host, so it is of use there only, and there the first to try:
+    /// all other ways lead through it. Where a host has
     /// nothing else, it must be the only host, whatever names its ranks give it.
     private static List<InetSocketAddress> candidates(Member other, boolean local) {
-        List<InetSocketAddress> useful =
-                other.addresses().stream()
-                        .filter(
-                                each ->
-                                        local
-                                                || each.isUnresolved()
-                                                || !each.getAddress().isLoopbackAddress())
-                        .toList();
-        return useful.isEmpty() ? other.addresses() : useful;
+        List<InetSocketAddress> loopback = new ArrayList<>();
+        List<InetSocketAddress> others = new ArrayList<>();
+        for (InetSocketAddress each : other.addresses()) {
+            boolean leadsBack = !each.isUnresolved() && each.getAddress().isLoopbackAddress();
+            (leadsBack ? loopback : others).add(each);
+        }
+        if (local || others.isEmpty()) {
+            loopback.addAll(others);
+            return loopback;
+        }
+        return others;
     }
 
     /// What the wanted rank itself said, if it was reached.

@@ -33,6 +33,7 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class TcpChannels implements Channels {
     private static final Logger LOGGER = Log.of(TcpChannels.class);
 
+    private final Duration timeout;
     private final Calls calls;
     private final Gate gate;
     private final LocalAddresses addresses;
@@ -45,7 +46,9 @@ public final class TcpChannels implements Channels {
             LocalAddresses addresses,
             Duration timeout,
             TcpTuning tuning) {
-        Handshake handshake = new Handshake(secret, Purpose.LINK);
+        // As long as a rank may take to start: on a host with many of them, all are slow at first.
+        Handshake handshake = new Handshake(secret, Purpose.LINK, timeout);
+        this.timeout = timeout;
         this.addresses = addresses;
         this.calls = new Calls(rank);
         this.operator =
@@ -124,7 +127,7 @@ public final class TcpChannels implements Channels {
     private void answer(Line stream) {
         boolean kept = false;
         try {
-            PromptReader in = new PromptReader(stream, Handshake.DEADLINE);
+            PromptReader in = new PromptReader(stream, timeout);
             Hello hello = Hello.decode(in.read(Hello.BYTE_SIZE));
             Verdict verdict = calls.judge(hello);
             stream.output().write(verdict.code());

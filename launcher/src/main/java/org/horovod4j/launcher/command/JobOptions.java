@@ -12,8 +12,6 @@ import java.util.Optional;
 /// The variables that flags and files set. One that nobody sets stays out, so that what the environment
 /// says of it, and autotune, keep their say.
 final class JobOptions {
-    static final String NETWORK_INTERFACES = "HOROVOD_NETWORK_INTERFACES";
-
     private JobOptions() {}
 
     static Map<String, String> of(Arguments given, ConfigFile config, Optional<JobFile> job) {
@@ -23,7 +21,7 @@ final class JobOptions {
         for (Option<?> option : Options.all()) {
             put(option, given, variables);
         }
-        interfaces(given).ifPresent(names -> variables.put(NETWORK_INTERFACES, names));
+        interfaces(given).ifPresent(names -> variables.put(Options.NETWORK_INTERFACES.variable(), names));
         return variables;
     }
 

@@ -22,6 +22,7 @@ import java.lang.System.Logger.Level;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -174,7 +175,7 @@ public final class MpiRun {
         byte[] chunk = new byte[CHUNK];
         try {
             for (int length = source.read(chunk); length >= 0; length = source.read(chunk)) {
-                console.write(channel, chunk, length);
+                console.write(channel, Arrays.copyOf(chunk, length));
             }
         } catch (IOException e) {
             System.getLogger(MpiRun.class.getName())

@@ -32,31 +32,90 @@ public final class Console {
         }
     }
 
+    /// To the start of the line, and clears it.
+    private static final String ERASE = "\r\033[K";
+
+    /// Around a line that a narrow terminal shall cut rather than wrap, as only one line is erased.
+    private static final String NO_WRAP = "\033[?7l";
+
+    private static final String WRAP = "\033[?7h";
+
     private final Object lock = new Object();
     private final OutputStream out;
     private final OutputStream err;
+    private final boolean isTerminal;
     private final Set<Channel> closed = EnumSet.noneOf(Channel.class);
+    private boolean hasStatus;
+    private boolean hasOutput;
 
     public Console(OutputStream out, OutputStream err) {
+        this(out, err, false);
+    }
+
+    /// @param isTerminal whether somebody watches `err`, so that a status may come and go there
+    public Console(OutputStream out, OutputStream err, boolean isTerminal) {
         this.out = out;
         this.err = err;
+        this.isTerminal = isTerminal;
     }
 
     /// The streams of this process, without the buffers and decoders of `System.out`.
     public static Console ofThisProcess() {
         return new Console(
-                new FileOutputStream(FileDescriptor.out), new FileOutputStream(FileDescriptor.err));
+                new FileOutputStream(FileDescriptor.out),
+                new FileOutputStream(FileDescriptor.err),
+                Terminal.isStandardError());
     }
 
-    /// Writes whole lines; nothing of another rank comes in between.
-    public void write(Channel channel, byte[] lines, int length) {
+    public boolean isTerminal() {
+        return isTerminal;
+    }
+
+    /// Shows a line that the next one replaces. Only on a terminal, and only until a rank has printed
+    /// something: it may have a progress bar of its own on this line.
+    public void status(String line) {
+        synchronized (lock) {
+            if (isTerminal && !hasOutput) {
+                emit(
+                        Channel.STDERR,
+                        (ERASE + NO_WRAP + "horovodrun: " + line + WRAP).getBytes(UTF_8));
+                hasStatus = true;
+            }
+        }
+    }
+
+    public void eraseStatus() {
+        synchronized (lock) {
+            if (hasStatus) {
+                hasStatus = false;
+                emit(Channel.STDERR, ERASE.getBytes(UTF_8));
+            }
+        }
+    }
+
+    /// Writes whole lines of a rank; nothing of another one comes in between.
+    public void write(Channel channel, byte[] lines) {
+        synchronized (lock) {
+            hasOutput = true;
+            print(channel, lines);
+        }
+    }
+
+    private void print(Channel channel, byte[] lines) {
+        synchronized (lock) {
+            eraseStatus();
+            emit(channel, lines);
+        }
+    }
+
+    private void emit(Channel channel, byte[] bytes) {
         synchronized (lock) {
             if (closed.contains(channel)) {
                 return;
             }
             try {
                 OutputStream stream = channel == Channel.STDOUT ? out : err;
-                stream.write(lines, 0, length);
+                stream.write(bytes);
                 stream.flush();
             } catch (IOException e) {
                 closed.add(channel);
@@ -69,13 +128,11 @@ public final class Console {
 
     /// Prints plain text on standard output, for `--help` and `--version`.
     public void print(String text) {
-        byte[] bytes = text.getBytes(UTF_8);
-        write(Channel.STDOUT, bytes, bytes.length);
+        print(Channel.STDOUT, text.getBytes(UTF_8));
     }
 
     /// Prints a message of the launcher itself, on standard error and under its own name.
     public void say(String message) {
-        byte[] bytes = ("horovodrun: " + message + "\n").getBytes(UTF_8);
-        write(Channel.STDERR, bytes, bytes.length);
+        print(Channel.STDERR, ("horovodrun: " + message + "\n").getBytes(UTF_8));
     }
 }

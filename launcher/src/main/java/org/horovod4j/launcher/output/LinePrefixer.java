@@ -7,7 +7,8 @@ import org.horovod4j.launcher.output.Console.Channel;
 import java.io.ByteArrayOutputStream;
 import java.util.function.Predicate;
 
-/// Cuts one stream of one rank into lines and puts `[rank]<stream>:` before each.
+/// Cuts one stream of one rank into lines and puts `[rank]<stream>:` before each. A file of the stream
+/// gets the same lines without that mark, as its name says it.
 ///
 /// A line ends with a line feed or, for progress bars, a carriage return; it is passed on as soon
 /// as it has ended and not before, so that lines of different ranks cannot mix. Only these two
@@ -23,16 +24,21 @@ final class LinePrefixer {
     private final byte[] prefix;
     private final Channel channel;
     private final Console console;
+    private final OutputFile file;
+    private final Stamp stamp;
     private final Predicate<byte[]> admission;
     private final ByteArrayOutputStream line = new ByteArrayOutputStream();
     private final ByteArrayOutputStream ready = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream readyForFile = new ByteArrayOutputStream();
     private boolean afterCarriageReturn;
 
     /// @param admission asked for each line ended by a line feed: whether it may be printed
-    LinePrefixer(int rank, Channel channel, Console console, Predicate<byte[]> admission) {
+    LinePrefixer(int rank, Channel channel, Forwarding forwarding, Predicate<byte[]> admission) {
         this.prefix = ("[" + rank + "]<" + channel + ">:").getBytes(UTF_8);
         this.channel = channel;
-        this.console = console;
+        this.console = forwarding.console();
+        this.file = forwarding.file(rank, channel);
+        this.stamp = forwarding.stamp();
         this.admission = admission;
     }
 
@@ -43,6 +49,7 @@ final class LinePrefixer {
             // A Windows line end cut in two: its first half is already on the screen.
             start = bytes[0] == '\n' ? 1 : 0;
             ready.write(bytes, 0, start);
+            readyForFile.write(bytes, 0, start);
             afterCarriageReturn = false;
         }
         for (int at = start; at < length; at++) {
@@ -55,17 +62,22 @@ final class LinePrefixer {
         }
         line.write(bytes, start, length - start);
         if (line.size() > LONGEST_LINE) {
-            finish();
+            breakLine();
         }
         print();
     }
 
-    /// Prints what is left, a line without an end.
+    /// Prints what is left, a line without an end: the stream is over.
     void finish() {
+        breakLine();
+        print();
+        file.close();
+    }
+
+    private void breakLine() {
         if (line.size() > 0) {
             endLine(new byte[] {'\n'}, 0, 1);
         }
-        print();
     }
 
     private int endLine(byte[] bytes, int from, int to) {
@@ -87,13 +99,20 @@ final class LinePrefixer {
     }
 
     private void release(byte[] whole) {
+        byte[] time = stamp.now().getBytes(UTF_8);
+        ready.writeBytes(time);
         ready.writeBytes(prefix);
         ready.writeBytes(whole);
+        readyForFile.writeBytes(time);
+        readyForFile.writeBytes(whole);
     }
 
     private void print() {
         if (ready.size() > 0) {
-            console.write(channel, ready.toByteArray(), ready.size());
+            // First, since a console may be stopped by its user for hours.
+            file.write(readyForFile.toByteArray());
+            readyForFile.reset();
+            console.write(channel, ready.toByteArray());
             ready.reset();
         }
     }

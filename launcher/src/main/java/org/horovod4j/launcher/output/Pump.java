@@ -7,7 +7,7 @@ import java.io.InputStream;
 import java.time.Duration;
 import java.util.function.Predicate;
 
-/// The thread that carries one stream of one process to the console.
+/// The thread that carries one stream of one process to the console and its file.
 ///
 /// A platform thread: reads of a pipe block the thread below a virtual one too, and a job has two
 /// of these for each process.
@@ -31,25 +31,25 @@ public final class Pump {
     }
 
     /// Forwards standard output.
-    public static Pump ofOutput(int rank, InputStream source, Console console) {
-        return start(rank, Channel.STDOUT, source, console, _ -> true);
+    public static Pump ofOutput(int rank, InputStream source, Forwarding forwarding) {
+        return start(rank, Channel.STDOUT, source, forwarding, _ -> true);
     }
 
     /// Forwards standard error, and keeps its last lines.
     ///
     /// @param unwanted a line to drop the first time it is seen; empty for none
     public static Pump ofErrors(
-            int rank, InputStream source, Console console, LastLines last, String unwanted) {
-        return start(rank, Channel.STDERR, source, console, new ErrorLines(last, unwanted));
+            int rank, InputStream source, Forwarding forwarding, LastLines last, String unwanted) {
+        return start(rank, Channel.STDERR, source, forwarding, new ErrorLines(last, unwanted));
     }
 
     private static Pump start(
             int rank,
             Channel channel,
             InputStream source,
-            Console console,
+            Forwarding forwarding,
             Predicate<byte[]> admission) {
-        LinePrefixer lines = new LinePrefixer(rank, channel, console, admission);
+        LinePrefixer lines = new LinePrefixer(rank, channel, forwarding, admission);
         Pump pump = new Pump(source, lines, "hvd-output-%d-%s".formatted(rank, channel));
         pump.thread.start();
         return pump;

@@ -1,5 +1,8 @@
 package org.horovod4j.launcher.process;
 
+import org.jspecify.annotations.Nullable;
+
+import java.nio.file.Path;
 import java.util.List;
 
 /// The command that every rank runs.
@@ -7,9 +10,37 @@ import java.util.List;
 /// @param command its words, as they will be run
 /// @param unwantedLine a line that the launcher's own additions cause on standard error; empty for
 ///     none
-public record Program(List<String> command, String unwantedLine) {
+/// @param archive of its classes; null for none
+public record Program(List<String> command, String unwantedLine, @Nullable ClassArchive archive) {
     public Program {
         command = List.copyOf(command);
+    }
+
+    Program(List<String> command, String unwantedLine) {
+        this(command, unwantedLine, null);
+    }
+
+    /// The same with an archive of its classes, if it is a Java program that can have one.
+    ///
+    /// @param folder where archives are kept
+    public Program archived(SearchPath path, Path folder) {
+        String first = command.getFirst();
+        Path java = first.equals("java") || first.endsWith("/java") ? path.find(first) : null;
+        return java == null
+                ? this
+                : new Program(command, unwantedLine, ClassArchive.of(java, command, folder));
+    }
+
+    /// The words that one rank runs.
+    public List<String> command(int rank) {
+        return archive == null ? command : archive.applied(command, rank);
+    }
+
+    /// Tells how the job ended.
+    public void ended(boolean wentWell) {
+        if (archive != null) {
+            archive.finish(wentWell);
+        }
     }
 
     /// Looks for the program that `words` name, and turns `java` into a `java` that fits.

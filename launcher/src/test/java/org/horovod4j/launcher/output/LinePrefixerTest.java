@@ -18,7 +18,11 @@ class LinePrefixerTest {
 
     private LinePrefixer prefixer(Channel channel, String unwanted) {
         Console console = new Console(screen, screen);
-        return new LinePrefixer(3, channel, console, new ErrorLines(last, unwanted));
+        return new LinePrefixer(
+                3,
+                channel,
+                new Forwarding(console, null, Stamp.NONE),
+                new ErrorLines(last, unwanted));
     }
 
     private static void feed(LinePrefixer prefixer, String text) {
@@ -136,7 +140,11 @@ class LinePrefixerTest {
                     }
                 };
         LinePrefixer prefixer =
-                new LinePrefixer(0, Channel.STDOUT, new Console(counting, counting), _ -> true);
+                new LinePrefixer(
+                        0,
+                        Channel.STDOUT,
+                        new Forwarding(new Console(counting, counting), null, Stamp.NONE),
+                        _ -> true);
         feed(prefixer, "a\nb\nc\r");
         assertThat(writes[0]).isOne();
     }

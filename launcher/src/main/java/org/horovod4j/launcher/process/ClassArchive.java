@@ -1,0 +1,194 @@
+package org.horovod4j.launcher.process;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.Stream;
+
+/// The classes of a Java program as the JVM has prepared them, kept for the next start of the same
+/// program: each rank then starts with half the processor time.
+///
+/// It is class data sharing of the JDK, which checks by itself that the archive fits. The first job
+/// makes it: rank 0 writes it as it ends, under a name of this job alone, and the launcher gives it
+/// its own name once the job has ended well. So no JVM ever sees half an archive. A program that
+/// changes, or another JDK, has another name; the oldest archives are removed.
+public final class ClassArchive {
+    private static final int KEPT = 16;
+    private static final Duration ABANDONED = Duration.ofDays(1);
+    private static final String ENDING = ".jsa";
+    private static final String UNFINISHED = ".new";
+
+    /// What the JVM says about archives that do not fit is of no interest: it goes on without.
+    private static final String SILENCE = "-Xlog:cds=off,cds+dynamic=off";
+
+    /// Options that have their own idea of the classes.
+    private static final List<String> REFUSED =
+            List.of(
+                    "-XX:SharedArchiveFile",
+                    "-XX:ArchiveClassesAtExit",
+                    "-XX:+AutoCreateSharedArchive",
+                    "-XX:AOT",
+                    "-XX:SharedClassListFile",
+                    "-Xshare",
+                    "-Xbootclasspath",
+                    "-Xlog:cds",
+                    "-Xlog:disable",
+                    "-javaagent",
+                    "-agentlib",
+                    "-agentpath",
+                    "--patch-module",
+                    "--upgrade-module-path",
+                    "--module-path",
+                    "-p");
+
+    private final Path file;
+    private final Path unfinished;
+    private final boolean exists;
+
+    private ClassArchive(Path file) {
+        this.file = file;
+        this.unfinished = file.resolveSibling(UUID.randomUUID() + UNFINISHED);
+        this.exists = Files.isRegularFile(file);
+    }
+
+    /// The archive for a command, or null when there can be none: the JDK archives classes of jars
+    /// alone, and only where the options leave it to do so.
+    ///
+    /// @param java that runs it
+    /// @param command whose first word is that `java`
+    /// @param folder where archives are kept; it is made if need be
+    static @Nullable ClassArchive of(Path java, List<String> command, Path folder) {
+        JavaWords words = JavaWords.of(command);
+        if (words.classPath() == null || REFUSED.stream().anyMatch(words::hasOption)) {
+            return null;
+        }
+        try {
+            String name = name(java, words, words.classPath());
+            if (name == null) {
+                return null;
+            }
+            Files.createDirectories(
+                    folder,
+                    PosixFilePermissions.asFileAttribute(
+                            PosixFilePermissions.fromString("rwx------")));
+            return Files.isWritable(folder)
+                    ? new ClassArchive(folder.resolve(name + ENDING))
+                    : null;
+        } catch (IOException e) {
+            log("No archive of classes in " + folder, e);
+            return null;
+        }
+    }
+
+    /// All that decides which classes are loaded and how: the JDK, its options, and the jars with their
+    /// sizes and times.
+    private static @Nullable String name(Path java, JavaWords words, String classPath)
+            throws IOException {
+        StringBuilder key = new StringBuilder();
+        Path real = java.toRealPath();
+        describe(real.resolve("../../lib/modules").normalize(), key);
+        key.append(words.options());
+        for (String entry : classPath.split(":", -1)) {
+            for (Path jar : jars(entry)) {
+                if (!jar.toString().endsWith(".jar") || !Files.isRegularFile(jar)) {
+                    return null;
+                }
+                describe(jar, key);
+            }
+        }
+        return UUID.nameUUIDFromBytes(key.toString().getBytes(UTF_8)).toString();
+    }
+
+    private static List<Path> jars(String entry) throws IOException {
+        if (!entry.endsWith("/*")) {
+            return List.of(Path.of(entry));
+        }
+        try (Stream<Path> files = Files.list(Path.of(entry.substring(0, entry.length() - 2)))) {
+            return files.filter(file -> file.toString().endsWith(".jar")).sorted().toList();
+        }
+    }
+
+    private static void describe(Path file, StringBuilder key) throws IOException {
+        key.append(file.toAbsolutePath())
+                .append(' ')
+                .append(Files.size(file))
+                .append(' ')
+                .append(Files.getLastModifiedTime(file).toMillis())
+                .append('\n');
+    }
+
+    /// The command of a rank: with the archive, or such that rank 0 makes it.
+    List<String> applied(List<String> command, int rank) {
+        if (!exists && rank > 0) {
+            return command;
+        }
+        List<String> words = new ArrayList<>(command);
+        words.addAll(
+                1,
+                List.of(
+                        exists
+                                ? "-XX:SharedArchiveFile=" + file
+                                : "-XX:ArchiveClassesAtExit=" + unfinished,
+                        SILENCE));
+        return words;
+    }
+
+    /// To be called when the job has ended: keeps what rank 0 has made of it, if all went well.
+    void finish(boolean wentWell) {
+        try {
+            if (exists) {
+                Files.setLastModifiedTime(file, FileTime.from(Instant.now()));
+            } else if (wentWell && Files.exists(unfinished)) {
+                Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+                tidy();
+            } else {
+                Files.deleteIfExists(unfinished);
+            }
+        } catch (IOException e) {
+            log("An archive of classes is lost", e);
+        }
+    }
+
+    /// Removes the archives that were used least recently, and what killed jobs have left.
+    private void tidy() throws IOException {
+        List<Path> archives;
+        Instant abandoned = Instant.now().minus(ABANDONED);
+        try (Stream<Path> files = Files.list(file.resolveSibling("."))) {
+            archives = files.sorted(Comparator.comparing(ClassArchive::used).reversed()).toList();
+        }
+        int kept = 0;
+        for (Path each : archives) {
+            boolean surplus = each.toString().endsWith(ENDING) && ++kept > KEPT;
+            if (surplus
+                    || (each.toString().endsWith(UNFINISHED) && used(each).isBefore(abandoned))) {
+                Files.deleteIfExists(each);
+            }
+        }
+    }
+
+    private static Instant used(Path file) {
+        try {
+            return Files.getLastModifiedTime(file).toInstant();
+        } catch (IOException e) {
+            return Instant.EPOCH; // another job has just removed it
+        }
+    }
+
+    private static void log(String message, IOException cause) {
+        System.getLogger(ClassArchive.class.getName()).log(Level.DEBUG, message, cause);
+    }
+}

@@ -1,0 +1,29 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+
+/// Far more ranks than cores: every process is slow at first, and none may be given up for it.
+@Tag("slow")
+class ManyRanksIT {
+    @Test
+    void sixtyFourRanksMeetInABarrier() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "-np",
+                        "64",
+                        "--start-timeout",
+                        "300",
+                        "java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Joiner.class.getName())) {
+            assertThat(launcher.exitCode(Duration.ofMinutes(10))).as(launcher.stderr()).isZero();
+            assertThat(launcher.stderr()).isEmpty();
+        }
+    }
+}

@@ -1,0 +1,43 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.junit.jupiter.api.Test;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/// The launcher on a terminal, which `script` of util-linux makes.
+class ProgressIT {
+    @Test
+    void ranksAreCountedWhileTheyJoinAndNothingIsLeftOfIt() throws Exception {
+        String text = onATerminal("java -cp $TEST_CLASS_PATH " + Joiner.class.getName());
+        assertThat(text).contains("horovodrun: 0 of 2 ranks ready").endsWith("\r\033[K");
+    }
+
+    @Test
+    void outputOfARankTakesThePlaceOfTheLine() throws Exception {
+        String text = onATerminal("sh -c 'echo here'");
+        assertThat(text.substring(text.indexOf("here"))).doesNotContain("ranks ready");
+    }
+
+    private static String onATerminal(String program) throws Exception {
+        Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+        String launcher =
+                "%s -cp $TEST_CLASS_PATH %s -np 2 %s"
+                        .formatted(java, HorovodRun.class.getName(), program);
+        ProcessBuilder builder =
+                new ProcessBuilder(List.of("script", "-qec", launcher, "/dev/null"));
+        Map<String, String> environment = builder.environment();
+        environment.put("TERM", "xterm");
+        environment.put("TEST_CLASS_PATH", System.getProperty("java.class.path"));
+        Process process = builder.redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        String text = new String(process.getInputStream().readAllBytes(), UTF_8);
+        assertThat(process.waitFor()).as(text).isZero();
+        return text;
+    }
+}

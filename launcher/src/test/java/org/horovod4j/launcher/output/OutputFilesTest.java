@@ -1,0 +1,129 @@
+package org.horovod4j.launcher.output;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.output.Console.Channel;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+class OutputFilesTest {
+    @TempDir private Path folder;
+
+    private final ByteArrayOutputStream screen = new ByteArrayOutputStream();
+    private final Console console = new Console(screen, screen);
+
+    @Test
+    void everyStreamOfEveryRankHasAFile() throws Exception {
+        Path deep = folder.resolve("logs", "today");
+        Forwarding forwarding = Forwarding.of(console, deep, false, 11);
+        print(forwarding, 3, Channel.STDOUT, "one\ntwo");
+        print(forwarding, 3, Channel.STDERR, "oops\r\n");
+        assertThat(deep.resolve("rank.03", "stdout")).hasContent("one\ntwo\n");
+        assertThat(Files.readString(deep.resolve("rank.03", "stderr"))).isEqualTo("oops\r\n");
+        assertThat(deep.resolve("rank.10", "stdout")).isEmptyFile();
+        assertThat(screen.toString(UTF_8))
+                .isEqualTo("[3]<stdout>:one\n[3]<stdout>:two\n[3]<stderr>:oops\r\n");
+    }
+
+    @Test
+    void linesAreInTheFileAsSoonAsOnTheConsole() {
+        LinePrefixer lines = lines(Forwarding.of(console, folder, false, 1), 0, Channel.STDOUT);
+        feed(lines, "one\ntw");
+        assertThat(folder.resolve("rank.0", "stdout")).hasContent("one\n");
+    }
+
+    @Test
+    void aWindowsLineEndCutInTwoStaysOne() throws Exception {
+        LinePrefixer lines = lines(Forwarding.of(console, folder, false, 1), 0, Channel.STDOUT);
+        feed(lines, "a\r");
+        feed(lines, "\nb\n");
+        lines.finish();
+        assertThat(Files.readString(folder.resolve("rank.0", "stdout"))).isEqualTo("a\r\nb\n");
+    }
+
+    @Test
+    void aFileOfAnEarlierJobIsReplaced() throws Exception {
+        Path old = Files.createDirectories(folder.resolve("rank.0")).resolve("stdout");
+        Files.writeString(old, "the output of yesterday\n");
+        print(Forwarding.of(console, folder, false, 1), 0, Channel.STDOUT, "new\n");
+        assertThat(old).hasContent("new\n");
+    }
+
+    @Test
+    void aFolderThatCannotBeMadeIsRefusedInOneSentence() throws Exception {
+        Path file = Files.createFile(folder.resolve("file"));
+        assertThatExceptionOfType(ConfigurationException.class)
+                .isThrownBy(() -> Forwarding.of(console, file.resolve("logs"), false, 2))
+                .withMessageStartingWith("--output-filename: cannot make the files of " + file)
+                .withMessageEndingWith("Name a folder that can be made.");
+    }
+
+    /// Writing to this device fails as it does on a full disk.
+    @Test
+    @EnabledIf("hasFullDevice")
+    void aFullDiskIsToldOnceAndTheJobGoesOn() throws Exception {
+        for (String rank : new String[] {"rank.0", "rank.1"}) {
+            Path file = Files.createDirectories(folder.resolve(rank)).resolve("stdout");
+            Files.createSymbolicLink(file, Path.of("/dev/full"));
+        }
+        Forwarding forwarding = Forwarding.of(console, folder, false, 2);
+        LinePrefixer first = lines(forwarding, 0, Channel.STDOUT);
+        feed(first, "a\n");
+        feed(first, "b\n");
+        print(forwarding, 1, Channel.STDOUT, "c\n");
+        assertThat(screen.toString(UTF_8))
+                .containsOnlyOnce("cannot write to")
+                .contains(folder.resolve("rank.0", "stdout") + " (No space left on device)")
+                .contains("[0]<stdout>:a\n", "[0]<stdout>:b\n", "[1]<stdout>:c\n");
+    }
+
+    static boolean hasFullDevice() {
+        return Files.exists(Path.of("/dev/full"));
+    }
+
+    @Test
+    void everyLineCarriesTheTimeWhereThatIsAskedFor() throws Exception {
+        print(Forwarding.of(console, folder, true, 1), 0, Channel.STDOUT, "one\ntwo\n");
+        String time = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}[+-]\\d\\d:\\d\\d ";
+        assertThat(screen.toString(UTF_8))
+                .matches(time + "\\[0]<stdout>:one\n" + time + "\\[0]<stdout>:two\n");
+        assertThat(Files.readString(folder.resolve("rank.0", "stdout")))
+                .matches(time + "one\n" + time + "two\n");
+    }
+
+    @Test
+    void theTimeIsThatOfTheLinesEnd() {
+        int[] lines = {0};
+        Forwarding forwarding = new Forwarding(console, null, () -> ++lines[0] + " ");
+        LinePrefixer prefixer = lines(forwarding, 0, Channel.STDERR);
+        feed(prefixer, "10 %\r20 ");
+        feed(prefixer, "%\rdone");
+        prefixer.finish();
+        assertThat(screen.toString(UTF_8))
+                .isEqualTo("1 [0]<stderr>:10 %\r2 [0]<stderr>:20 %\r3 [0]<stderr>:done\n");
+    }
+
+    private static void print(Forwarding forwarding, int rank, Channel channel, String text) {
+        LinePrefixer lines = lines(forwarding, rank, channel);
+        feed(lines, text);
+        lines.finish();
+    }
+
+    private static LinePrefixer lines(Forwarding forwarding, int rank, Channel channel) {
+        return new LinePrefixer(rank, channel, forwarding, _ -> true);
+    }
+
+    private static void feed(LinePrefixer lines, String text) {
+        byte[] bytes = text.getBytes(UTF_8);
+        lines.accept(bytes, bytes.length);
+    }
+}
