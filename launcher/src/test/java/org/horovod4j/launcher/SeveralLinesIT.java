@@ -1,0 +1,53 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/// A job file that runs several commands, one after the other.
+class SeveralLinesIT {
+    @TempDir Path folder;
+
+    private LauncherProcess start(String job) throws IOException {
+        return LauncherProcess.start(
+                "--job", Files.writeString(folder.resolve("job.yml"), job).toString());
+    }
+
+    /// Each rank leaves a file at the end of its first line, and counts all of them in its second. Rank
+    /// 0 ends its first line only after the others have.
+    @Test
+    void allProcessesFinishALineBeforeAnyStartsTheNext() throws Exception {
+        try (LauncherProcess launcher =
+                start(
+                        """
+                        workers: 3
+                        environment:
+                          DIR: %s
+                        run: |
+                          if [ $HOROVOD_RANK = 0 ]; then until [ -e $DIR/1.done -a -e $DIR/2.done ]; do :; done; fi; \\
+                            touch $DIR/$HOROVOD_RANK.done
+                          ls $DIR/*.done | wc -l
+                        """
+                                .formatted(folder))) {
+            assertThat(launcher.exitCode()).isZero();
+            assertThat(launcher.stdout().lines())
+                    .containsExactlyInAnyOrder("[0]<stdout>:3", "[1]<stdout>:3", "[2]<stdout>:3");
+        }
+    }
+
+    @Test
+    void aLineThatFailsIsTheLast() throws Exception {
+        try (LauncherProcess launcher =
+                start("workers: 2\nrun:\n- echo first\n- exit $HOROVOD_RANK\n- echo third\n")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stdout().lines())
+                    .containsExactlyInAnyOrder("[0]<stdout>:first", "[1]<stdout>:first");
+            assertThat(launcher.stderr()).contains("First to fail was rank 1", "exit code 1");
+        }
+    }
+}
