@@ -4,16 +4,16 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.output.Console;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
-import org.horovod4j.launcher.process.HostAgent;
-import org.horovod4j.launcher.process.JavaHome;
-import org.horovod4j.launcher.process.LocalHost;
-import org.horovod4j.launcher.process.Program;
-import org.horovod4j.launcher.process.SearchPath;
+import org.horovod4j.launcher.plan.Slot;
+import org.horovod4j.launcher.remote.RemoteJob;
 import org.horovod4j.rendezvous.RendezvousServer;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /// The command `horovodrun`.
 ///
@@ -49,6 +49,9 @@ public final class HorovodRun {
         } catch (ConfigurationException e) {
             console.say(String.valueOf(e.getMessage()));
             return USAGE;
+        } catch (HostsNotReadyException e) {
+            console.say(String.valueOf(e.getMessage()));
+            return FAILURE;
         } catch (IOException e) {
             console.say("cannot start the job, all that was started is ended: " + e.getMessage());
             return FAILURE;
@@ -60,40 +63,61 @@ public final class HorovodRun {
         return 0;
     }
 
-    private int launch(Invocation.Launch launch, Soon<JobSettings> soon)
+    /// Runs the commands of a job, each once the one before has ended well everywhere.
+    int launch(Invocation.Launch launch, Soon<JobSettings> soon)
             throws IOException, InterruptedException {
         HostPlan plan = HostPlan.of(launch.hosts(), launch.processes());
-        requireLocal(launch.hosts());
-        Program program =
-                Program.of(
-                        launch.commands().getFirst(),
-                        SearchPath.of(environment.getOrDefault("PATH", "")),
-                        JavaHome.own());
-
-        Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
         JobSettings settings = soon.get().with(launch.options());
-        try (RendezvousServer rendezvous = settings.openRendezvous(plan.slots().size());
-                HostAgent host = LocalHost.open(settings.mark())) {
-            Job job =
-                    new Job(
-                            program,
-                            host,
-                            rendezvous::reportExit,
-                            console,
-                            launch.reporting().verbose());
-            interrupts.get().passOn(job::interrupt);
-            job.start(plan, new JobVariables(settings, rendezvous.address(), launch.options()));
-            return job.await();
+        try (Hosts hosts = Hosts.open(used(launch.hosts(), plan), remoteJob(launch, settings), launch.commands())) {
+            // Not before: while hosts are made ready, a signal may just end the launcher.
+            Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
+            Job job = new Job(plan, hosts, console, launch.reporting().verbose());
+            boolean well = true;
+            for (int command = 0; well && command < launch.commands().size(); command++) {
+                try (RendezvousServer rendezvous =
+                        settings.openRendezvous(plan.slots().size(), hosts.anyRemote())) {
+                    MeetingPoint meetingPoint =
+                            MeetingPoint.of(
+                                    rendezvous.address().getPort(),
+                                    hosts.anyRemote(),
+                                    settings.networkInterfaces());
+                    job.start(command, new JobVariables(settings, meetingPoint, launch.options()));
+                    interrupts.get().passOn(job::interrupt);
+                    well = job.await(listener(rendezvous));
+                }
+            }
+            return job.conclude();
         }
     }
 
-    private static void requireLocal(List<Host> hosts) {
-        for (Host host : hosts) {
-            if (!LocalHost.isNamed(host.name())) {
-                throw new ConfigurationException(
-                        "-H: '%s' is not this machine. Remote hosts come later. Try localhost:%d."
-                                .formatted(host.name(), host.slots()));
+    private RemoteJob remoteJob(Invocation.Launch launch, JobSettings settings) {
+        return new RemoteJob(
+                settings.mark(),
+                settings.heartbeatTimeout(),
+                settings.startTimeout(),
+                Path.of("").toAbsolutePath(),
+                launch.remoteSide().java(),
+                launch.remoteSide().copies(),
+                environment);
+    }
+
+    /// The hosts that get a rank at all.
+    private static List<Host> used(List<Host> hosts, HostPlan plan) {
+        Set<String> names = plan.slots().stream().map(Slot::host).collect(Collectors.toSet());
+        return hosts.stream().filter(host -> names.contains(host.name())).toList();
+    }
+
+    private static Job.ExitListener listener(RendezvousServer rendezvous) {
+        return new Job.ExitListener() {
+            @Override
+            public void exited(int rank, String how) {
+                rendezvous.reportExit(rank, how);
             }
-        }
+
+            @Override
+            public void lost(int rank, String how) {
+                rendezvous.reportLoss(rank, how);
+            }
+        };
     }
 }

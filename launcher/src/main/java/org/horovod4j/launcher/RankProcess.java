@@ -32,6 +32,10 @@ final class RankProcess {
         return slot.rank();
     }
 
+    String host() {
+        return slot.host();
+    }
+
     Process process() {
         return process;
     }

@@ -3,7 +3,7 @@
 /// Start with [HostPlan], which hands out the slots of every [Host] in order.
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Used by: `org.horovod4j.launcher`.
+/// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.remote`.
 /// - Invariant: a plan depends on the hosts and the number of processes alone, so that two
 ///   launchers given the same ones number their ranks alike.
 @NullMarked
