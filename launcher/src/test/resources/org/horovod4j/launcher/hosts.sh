@@ -1,4 +1,9 @@
-# Three hosts on one machine, for tests: hosts.sh up FOLDER, hosts.sh down FOLDER. Needs root.
+# Three hosts on one machine, for tests; needs root.
+#
+#   hosts.sh up FOLDER          makes them
+#   hosts.sh down FOLDER        removes them
+#   hosts.sh power_off FOLDER N cuts host N off and ends everything on it
+#   hosts.sh power_on FOLDER N  brings it back
 #
 # A host is a set of namespaces (network, name, processes, mounts, shared memory) with an sshd of
 # its own. They hang on one bridge, at 10.78.0.1 to 3, and this machine is 10.78.0.254. The third
@@ -64,9 +69,10 @@ Host hvdssh-nowhere
   HostName 10.78.0.99
 Host hvdssh-keyless
   IdentityFile $folder/other
+Host * !hvdssh-keyless
+  IdentityFile $folder/id
 Host *
   User root
-  IdentityFile $folder/id
   IdentitiesOnly yes
   UserKnownHostsFile $folder/known_hosts
   GlobalKnownHostsFile /dev/null
@@ -131,14 +137,31 @@ up() {
     ip addr add fd78::fe/64 dev ${bridge}6 nodad
     ip link set ${bridge}6 up
     for number in 1 2 3; do host $number; done
-    for name in hvdssh1 hvdssh2 hvdssh3 hvdssh6; do
-        tries=100
-        until "$folder/bin/ssh" -o BatchMode=yes $name true; do
-            [ $tries -gt 0 ] || exit 1
-            tries=$((tries - 1))
-            sleep 0.1
-        done
+    for name in hvdssh1 hvdssh2 hvdssh3 hvdssh6; do answers $name; done
+}
+
+answers() {
+    tries=100
+    until "$folder/bin/ssh" -o BatchMode=yes -o ConnectTimeout=2 "$1" true; do
+        [ $tries -gt 0 ] || exit 1
+        tries=$((tries - 1))
+        sleep 0.1
     done
 }
 
-"$1"
+# A kernel that lives on would close connections; one without power does not.
+power_off() {
+    ip link set hvdssh$1-o down
+    kill -9 "$(cat "$folder/hvdssh$1.pid")"
+}
+
+power_on() {
+    ip netns del hvdssh$1
+    ip link del hvdssh$1-o 2>/dev/null || true # the kernel may be slower to remove it
+    host "$1"
+    answers hvdssh$1
+}
+
+action=$1
+shift 2
+"$action" "$@"

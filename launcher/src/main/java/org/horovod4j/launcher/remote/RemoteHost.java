@@ -89,14 +89,11 @@ public final class RemoteHost implements HostAgent {
             ssh.kill();
             throw e;
         } catch (IOException e) {
+            String known = remote == null ? "" : remote.loss.getNow("");
+            // Asked before the kill, which would cut off what ssh has to say.
+            String reason = known.isEmpty() ? ssh.whyNotReady() : known;
             ssh.kill();
-            throw new HostNotReadyException(
-                    deadline.missed()
-                            .orElse(
-                                    remote != null && remote.loss.isDone()
-                                            ? remote.loss.join()
-                                            : ssh.whyNotReady()),
-                    e);
+            throw new HostNotReadyException(deadline.missed().orElse(reason), e);
         }
     }
 

@@ -46,7 +46,13 @@ head -c "$size" >"$own/agent.jar"
 [ "$(wc -c <"$own/agent.jar")" -eq "$size" ] || exit 1
 answer run
 
-# A session without a locale must not garble words that are not ASCII.
+# Without a locale, as ssh sessions often are, Java would garble words that are not ASCII.
+case ${LC_ALL:-${LC_CTYPE:-${LANG:-}}} in
+    *[Uu][Tt][Ff]*) ;;
+    *)
+        unset LC_ALL
+        export LC_CTYPE=C.UTF-8
+        ;;
+esac
 "$java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData -Xmx128m \
-    -Dsun.jnu.encoding=UTF-8 -cp "$own/agent.jar" \
-    org.horovod4j.launcher.remote.Agent "$own" "$java"
+    -cp "$own/agent.jar" org.horovod4j.launcher.remote.Agent "$own" "$java"

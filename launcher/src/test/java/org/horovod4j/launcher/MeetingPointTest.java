@@ -1,0 +1,52 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.ConfigurationException;
+import org.junit.jupiter.api.Test;
+
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.List;
+import java.util.Set;
+
+class MeetingPointTest {
+    @Test
+    void aJobOfThisMachineMeetsOnLoopback() {
+        assertThat(MeetingPoint.of(1, false, Set.of("no-such-interface")).here())
+                .isEqualTo("127.0.0.1");
+    }
+
+    @Test
+    void othersGetAllAddressesWithCommasBetween() throws UnknownHostException {
+        MeetingPoint point =
+                new MeetingPoint(
+                        1,
+                        List.of(
+                                InetAddress.getByName("192.0.2.1"),
+                                Inet6Address.getByAddress(
+                                        null, InetAddress.getByName("fd00::2").getAddress(), 3)));
+        assertThat(point.from("nowhere.invalid")).isEqualTo("192.0.2.1,fd00:0:0:0:0:0:0:2");
+    }
+
+    @Test
+    void theAddressOnTheWayToTheHostComesFirst() throws UnknownHostException {
+        MeetingPoint point =
+                new MeetingPoint(
+                        1,
+                        List.of(
+                                InetAddress.getByName("192.0.2.1"),
+                                InetAddress.getByName("127.0.0.1")));
+        assertThat(point.from("127.0.0.9")).isEqualTo("127.0.0.1,192.0.2.1");
+    }
+
+    @Test
+    void anInterfaceThatIsNotThereIsNamed() {
+        assertThatThrownBy(() -> MeetingPoint.of(1, true, Set.of("no-such-interface")))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("on no-such-interface. Check --network-interfaces; it has ")
+                .hasMessageContaining("lo");
+    }
+}
