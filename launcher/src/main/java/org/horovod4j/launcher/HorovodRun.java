@@ -68,7 +68,11 @@ public final class HorovodRun {
             throws IOException, InterruptedException {
         HostPlan plan = HostPlan.of(launch.hosts(), launch.processes());
         JobSettings settings = soon.get().with(launch.options());
-        try (Hosts hosts = Hosts.open(used(launch.hosts(), plan), remoteJob(launch, settings), launch.commands())) {
+        try (Hosts hosts =
+                Hosts.open(
+                        used(launch.hosts(), plan),
+                        remoteJob(launch, settings),
+                        launch.commands())) {
             // Not before: while hosts are made ready, a signal may just end the launcher.
             Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
             Job job = new Job(plan, hosts, console, launch.reporting().verbose());

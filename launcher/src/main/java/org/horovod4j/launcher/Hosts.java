@@ -105,7 +105,10 @@ final class Hosts implements AutoCloseable {
         List<String> complaints =
                 attempts.stream()
                         .filter(attempt -> !attempt.complaint.isEmpty())
-                        .map(attempt -> "  %s: %s".formatted(attempt.host.name(), attempt.complaint))
+                        .map(
+                                attempt ->
+                                        "  %s: %s"
+                                                .formatted(attempt.host.name(), attempt.complaint))
                         .toList();
         if (!complaints.isEmpty()) {
             throw new HostsNotReadyException(

@@ -14,8 +14,7 @@ import java.util.Map;
 ///
 /// @param meetingPoint where the ranks meet
 /// @param options what flags set for all processes
-record JobVariables(
-        JobSettings settings, MeetingPoint meetingPoint, Map<String, String> options) {
+record JobVariables(JobSettings settings, MeetingPoint meetingPoint, Map<String, String> options) {
     JobVariables {
         options = Map.copyOf(options);
     }

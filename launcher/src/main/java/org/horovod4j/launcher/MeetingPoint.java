@@ -83,9 +83,7 @@ record MeetingPoint(int port, List<InetAddress> addresses) {
                 throw new ConfigurationException(
                         "this machine has no address that other hosts could reach%s. Check --network-interfaces; it has %s."
                                 .formatted(
-                                        names.isEmpty()
-                                                ? ""
-                                                : " on " + String.join(", ", names),
+                                        names.isEmpty() ? "" : " on " + String.join(", ", names),
                                         NetworkInterface.networkInterfaces()
                                                 .map(NetworkInterface::getName)
                                                 .collect(Collectors.joining(", "))));

@@ -37,7 +37,8 @@ class CommandsIT {
 
     @Test
     void allRanksEndACommandBeforeAnyStartsTheNext(@TempDir Path folder) throws Exception {
-        String first = "[ $HOROVOD_RANK = 0 ] || sleep 0.5; touch %s/$HOROVOD_RANK".formatted(folder);
+        String first =
+                "[ $HOROVOD_RANK = 0 ] || sleep 0.5; touch %s/$HOROVOD_RANK".formatted(folder);
         String second = "ls %s | wc -l".formatted(folder);
         assertThat(launch(3, first, second)).as(err.toString(UTF_8)).isZero();
         assertThat(out.toString(UTF_8).lines())

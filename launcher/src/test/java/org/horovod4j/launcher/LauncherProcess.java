@@ -41,8 +41,8 @@ final class LauncherProcess implements AutoCloseable {
         return start(HorovodRun.class, variables, arguments);
     }
 
-    static LauncherProcess start(
-            Class<?> main, Map<String, String> variables, String... arguments) throws IOException {
+    static LauncherProcess start(Class<?> main, Map<String, String> variables, String... arguments)
+            throws IOException {
         List<String> command = new ArrayList<>();
         // A build that runs in the background has its SIGINT ignored, and children inherit that.
         command.addAll(List.of("env", "--default-signal=INT,TERM"));

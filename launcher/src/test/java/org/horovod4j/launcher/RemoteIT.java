@@ -144,23 +144,23 @@ class RemoteIT {
         Path out = folder.resolve("out");
         ProcessBuilder builder =
                 new ProcessBuilder(
-                                "sh",
-                                "-c",
-                                "\"$@\" 2>\"$0.err\" | { read -r first; sleep 4; wc -c; } >\"$0\"",
-                                out.toString(),
-                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                                "-cp",
-                                System.getProperty("java.class.path"),
-                                HorovodRun.class.getName(),
-                                "-np",
-                                "1",
-                                "-H",
-                                "far.invalid:1",
-                                "--heartbeat-timeout",
-                                "1",
-                                "sh",
-                                "-c",
-                                "echo; head -c 3000000 /dev/zero | tr '\\0' '\\n'");
+                        "sh",
+                        "-c",
+                        "\"$@\" 2>\"$0.err\" | { read -r first; sleep 4; wc -c; } >\"$0\"",
+                        out.toString(),
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        HorovodRun.class.getName(),
+                        "-np",
+                        "1",
+                        "-H",
+                        "far.invalid:1",
+                        "--heartbeat-timeout",
+                        "1",
+                        "sh",
+                        "-c",
+                        "echo; head -c 3000000 /dev/zero | tr '\\0' '\\n'");
         builder.environment().put("PATH", path());
         Process shell = builder.start();
         try {
@@ -263,14 +263,15 @@ class RemoteIT {
     void aKilledAgentIsALostHostAndLeavesNoOrphan() throws Exception {
         String program = "setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1000";
         try (LauncherProcess launcher =
-                start("-np", "2", "-H", "far1.invalid:1,far2.invalid:1", "sh", "-c", program)) {
+                start("-np", "2", "-H", "far.invalid:2", "sh", "-c", program)) {
             launcher.awaitOutput("job=(\\S+)", 2);
             String job = launcher.awaitJobId();
             Processes.signal("KILL", Processes.agentOf(launcher.pid()));
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
-                    .containsPattern("lost contact with host far\\d.invalid \\(rank \\d\\): ssh ended")
-                    .containsPattern("First to fail was rank \\d on far\\d.invalid")
+                    .containsPattern(
+                            "lost contact with host far.invalid \\(ranks 0, 1\\): ssh ended")
+                    .containsPattern("First to fail was rank 0 on far.invalid")
                     .contains("contact with its host was lost", "The other processes had ended");
             awaitNothingLeft(job);
         }

@@ -101,8 +101,7 @@ final class SshHosts implements AutoCloseable {
         String name = "hvdssh" + host;
         String limit = "root tbf rate " + rate + " burst 32kb latency 100ms";
         assertThat(run(("tc qdisc replace dev " + name + "-o " + limit).split(" "))).isZero();
-        assertThat(run(("tc -n " + name + " qdisc replace dev eth0 " + limit).split(" ")))
-                .isZero();
+        assertThat(run(("tc -n " + name + " qdisc replace dev eth0 " + limit).split(" "))).isZero();
     }
 
     void unshape(int host) throws IOException, InterruptedException {

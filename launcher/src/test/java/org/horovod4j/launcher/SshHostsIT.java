@@ -91,7 +91,8 @@ class SshHostsIT {
         String program = "echo key=$HOROVOD_SECRET_KEY; exec sleep 1000";
         try (LauncherProcess launcher = start(Map.of(), "sh", "-c", program)) {
             String secret = launcher.awaitOutput("key=(\\S{43})", 6).getFirst();
-            assertThat(Processes.withCommandLine("sleep\0" + "1000")).hasSizeGreaterThanOrEqualTo(6);
+            assertThat(Processes.withCommandLine("sleep\0" + "1000"))
+                    .hasSizeGreaterThanOrEqualTo(6);
             assertThat(Processes.withCommandLine(secret)).isEmpty();
         }
     }
@@ -259,7 +260,9 @@ class SshHostsIT {
                             line -> assertThat(line).contains("-unknown: ssh does not know its"),
                             line -> assertThat(line).contains("-changed: its host key is not the"),
                             line -> assertThat(line).contains("refuses connections to port 23."),
-                            line -> assertThat(line).contains("-nowhere: no connection to its port"),
+                            line ->
+                                    assertThat(line)
+                                            .contains("-nowhere: no connection to its port"),
                             line -> assertThat(line).contains("-keyless: it does not let us in"),
                             line -> assertThat(line).contains("its name cannot be resolved"));
             assertThat(started).doesNotExist();
@@ -346,8 +349,7 @@ class SshHostsIT {
         try (LauncherProcess launcher =
                 launch("", program + "," + path, "hvdssh3;1;;", program.toString(), path)) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
-            assertThat(launcher.stdout())
-                    .isEqualTo("[0]<stdout>:copied\n[0]<stdout>:1000000\n");
+            assertThat(launcher.stdout()).isEqualTo("[0]<stdout>:copied\n[0]<stdout>:1000000\n");
         }
         try (LauncherProcess launcher = launch("", "", "hvdssh3;1;;", program.toString(), path)) {
             assertThat(launcher.exitCode()).isOne();

@@ -116,8 +116,7 @@ public final class Agent {
         }
         Files.createDirectories(file.resolveSibling("."));
         try (OutputStream out =
-                Files.newOutputStream(
-                        file, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
+                Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
             out.write(bytes);
         }
         if (executable && !file.toFile().setExecutable(true)) {

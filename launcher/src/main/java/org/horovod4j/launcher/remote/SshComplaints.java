@@ -22,7 +22,8 @@ final class SshComplaints {
     private static final Pattern NO_ANSWER =
             Pattern.compile("[Tt]imed out|No route to host|unreachable|Connection reset|closed by");
     private static final Pattern NO_IDENTITY =
-            Pattern.compile("Identity file (.*) not accessible|Load key \"(.*)\": (?!.*ssh-agent).*");
+            Pattern.compile(
+                    "Identity file (.*) not accessible|Load key \"(.*)\": (?!.*ssh-agent).*");
     private static final Pattern DENIED =
             Pattern.compile("Permission denied \\(.*\\)|Too many authentication failures");
 
@@ -76,7 +77,8 @@ final class SshComplaints {
                     .formatted(port(all, host), last());
         }
         return "ssh ended (%s)%s. Let %s work first."
-                .formatted(ending, lines.isEmpty() ? " without a word" : ": " + last(), byHand(host));
+                .formatted(
+                        ending, lines.isEmpty() ? " without a word" : ": " + last(), byHand(host));
     }
 
     private static String identity(String all) {

@@ -56,8 +56,12 @@ final class SshConnection {
         // Nobody is there to answer a question.
         option(words, "BatchMode", "yes");
         option(words, "ConnectTimeout", seconds(least(CONNECT, job.startTimeout())));
-        // Ends an ssh that outlives the launcher on a dead connection; the agent watches for itself.
-        option(words, "ServerAliveInterval", seconds(job.heartbeatTimeout().dividedBy(ALIVE_CHECKS)));
+        // Ends an ssh that outlives the launcher on a dead connection; the agent watches for
+        // itself.
+        option(
+                words,
+                "ServerAliveInterval",
+                seconds(job.heartbeatTimeout().dividedBy(ALIVE_CHECKS)));
         option(words, "ServerAliveCountMax", Integer.toString(ALIVE_CHECKS));
         // A connection shared with other sessions would neither end with this ssh nor be its own.
         option(words, "ControlPath", "none");

@@ -69,7 +69,9 @@ class BootstrapTest {
     @Test
     void anAgentRunsAProcessAndLeavesNothingBehind() throws Exception {
         Bootstrap.Quarters quarters =
-                run(job(folder, null), "echo 'Welcome to far'; echo 'horovod4j is not an answer'; ");
+                run(
+                        job(folder, null),
+                        "echo 'Welcome to far'; echo 'horovod4j is not an answer'; ");
         assertThat(quarters.folder()).startsWith(temporary.toString());
         assertThat(Path.of(quarters.folder(), "agent.jar")).isNotEmptyFile();
         assertThat(Files.getPosixFilePermissions(Path.of(quarters.folder()))).hasSize(3);
@@ -79,8 +81,10 @@ class BootstrapTest {
                 new Message.Open(
                         "HOROVOD_JOB_ID=b", PATIENCE, Map.of("PATH", System.getenv("PATH"))));
         assertThat(next(line)).isEqualTo(new Message.Ready());
-        line.send(new Message.Put("copies/0/hello", true, "#!/bin/sh\necho hello; ".getBytes(UTF_8)));
-        line.send(new Message.Put("copies/0/hello", true, "echo grüße >&2; exit 3".getBytes(UTF_8)));
+        line.send(
+                new Message.Put("copies/0/hello", true, "#!/bin/sh\necho hello; ".getBytes(UTF_8)));
+        line.send(
+                new Message.Put("copies/0/hello", true, "echo grüße >&2; exit 3".getBytes(UTF_8)));
         String hello = quarters.folder() + "/copies/0/hello";
         line.send(new Message.Find(List.of(hello)));
         assertThat(next(line)).isEqualTo(new Message.Found(new Program(List.of(hello), "")));
@@ -183,7 +187,8 @@ class BootstrapTest {
         assertThatThrownBy(
                         () ->
                                 bootstrap.run(
-                                        shell.getInputStream(), new Breaking(shell.getOutputStream())))
+                                        shell.getInputStream(),
+                                        new Breaking(shell.getOutputStream())))
                 .isInstanceOf(IOException.class);
         assertThat(shell.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         assertThat(temporary).isEmptyDirectory();

@@ -9,7 +9,16 @@ import java.util.Map;
 
 class ForwardedVariablesTest {
     @ParameterizedTest
-    @ValueSource(strings = {"PATH", "PWD", "JAVA_HOME", "LANG", "OMP_NUM_THREADS", "HOROVOD_X", "TMPDIR"})
+    @ValueSource(
+            strings = {
+                "PATH",
+                "PWD",
+                "JAVA_HOME",
+                "LANG",
+                "OMP_NUM_THREADS",
+                "HOROVOD_X",
+                "TMPDIR"
+            })
     void mostAreForwarded(String name) {
         assertThat(ForwardedVariables.of(Map.of(name, "value"))).containsEntry(name, "value");
     }
