@@ -26,8 +26,7 @@ public record Identity(
         @Nullable String job,
         @Nullable String firstHost,
         String origin) {
-    private static final String OWN_ORIGIN =
-            "by %s and %s".formatted(Options.RANK, Options.SIZE);
+    private static final String OWN_ORIGIN = "by %s and %s".formatted(Options.RANK, Options.SIZE);
 
     /// Reads who this process is.
     ///

@@ -105,6 +105,15 @@ public final class RendezvousServer implements AutoCloseable {
         worlds.values().forEach(world -> world.exited(rank));
     }
 
+    /// Tells that a rank cannot be reached any more, whatever becomes of its process: its connection
+    /// may seem open for long. The other ranks hear of it at once.
+    ///
+    /// @param how "contact with its host was lost"
+    public void reportLoss(int rank, String how) {
+        exits.report(rank, how);
+        worlds.values().forEach(world -> world.giveUp(rank, how));
+    }
+
     /// Waits until every rank has left or is gone, for `limit` at most, so that ranks which still
     /// complete what is under way hear of a failure among them. After a failure that all have been told
     /// of there is nothing to wait for.

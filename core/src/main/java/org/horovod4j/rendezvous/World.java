@@ -112,6 +112,17 @@ final class World {
         announceLoss(new Message.Lost(loss, -1));
     }
 
+    /// A rank cannot be reached any more, though its connection seems open.
+    synchronized void giveUp(int rank, String how) {
+        Seat seat = vacate(rank);
+        if (seat == null) {
+            exited(rank);
+        } else if (!failed) {
+            failed = true;
+            fail(seat, how);
+        }
+    }
+
     /// Adds a rank's share of a gather, and answers all when it is the last.
     synchronized void gather(int rank, Message.Gather gather) throws MalformedMessageException {
         if (verdict != null) {

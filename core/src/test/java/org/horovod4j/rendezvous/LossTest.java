@@ -74,6 +74,25 @@ final class LossTest {
     }
 
     @Test
+    void aRankWhoseHostIsLostIsGivenUpThoughItsConnectionSeemsOpen() throws Exception {
+        try (Ranks ranks = new Ranks(3)) {
+            World3 world = new World3(ranks);
+            ranks.server.reportLoss(2, "contact with its host was lost");
+
+            for (Rank survivor : world.others) {
+                assertThat(survivor.losses.take())
+                        .isEqualTo(
+                                new Loss(
+                                        2,
+                                        "host2",
+                                        "contact with its host was lost",
+                                        false,
+                                        Map.of()));
+            }
+        }
+    }
+
+    @Test
     void onlyTheFirstLossIsToldThoughTheReasonComesLater() throws Exception {
         try (Ranks ranks = new Ranks(protection, 3)) {
             World3 world = new World3(ranks);

@@ -25,14 +25,26 @@ class NodeListTest {
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {"4 | 4", "2(x3),1 | 2 2 2 1", "3,1 | 3 1"})
+    @CsvSource(
+            delimiter = '|',
+            value = {"4 | 4", "2(x3),1 | 2 2 2 1", "3,1 | 3 1"})
     void countsAreWrittenOut(String list, String counts) {
         assertThat(NodeList.counts(list)).map(String::valueOf).containsExactly(counts.split(" "));
     }
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"", "n[1-", "n1-2]", "n[2-1]", "n[a]", "n[]", "n[[1]]", "a,,b", "n[1-999999999]"})
+            strings = {
+                "",
+                "n[1-",
+                "n1-2]",
+                "n[2-1]",
+                "n[a]",
+                "n[]",
+                "n[[1]]",
+                "a,,b",
+                "n[1-999999999]"
+            })
     void otherTextIsNoNodeList(String list) {
         assertThatThrownBy(() -> NodeList.names(list))
                 .isInstanceOf(ConfigurationException.class)

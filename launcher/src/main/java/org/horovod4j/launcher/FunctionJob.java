@@ -1,8 +1,8 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.function.LastReport;
 import org.horovod4j.launcher.function.Ledger;
 import org.horovod4j.launcher.plan.HostPlan;
@@ -49,7 +49,7 @@ record FunctionJob(
 
     private int start(Interrupts interrupts) throws InterruptedException {
         try {
-            return launcher.launch(launch, settings, interrupts, ledger::exited);
+            return launcher.launch(launch, settings, () -> interrupts, ledger::exited);
         } catch (IOException e) {
             throw new LaunchException(
                     "cannot start the job, all that was started is ended: " + e.getMessage(), e);

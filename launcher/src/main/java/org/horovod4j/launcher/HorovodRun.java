@@ -1,34 +1,27 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.launcher.command.RemoteSide;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.check.BuildReport;
 import org.horovod4j.launcher.command.CommandLineReader;
 import org.horovod4j.launcher.command.Controller;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.Version;
-import org.horovod4j.launcher.mpi.MpiJob;
-import org.horovod4j.launcher.mpi.MpiRun;
 import org.horovod4j.launcher.output.Console;
 import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.output.Progress;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
-import org.horovod4j.launcher.process.HostAgent;
-import org.horovod4j.launcher.process.JavaHome;
-import org.horovod4j.launcher.process.LocalHost;
-import org.horovod4j.launcher.process.Program;
-import org.horovod4j.launcher.process.SearchPath;
-import org.horovod4j.option.Environment;
-import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.launcher.remote.RemoteJob;
 import org.horovod4j.rendezvous.RendezvousServer;
 
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.HashMap;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 
 /// The command `horovodrun`.
 ///
@@ -62,14 +55,18 @@ public final class HorovodRun {
                 case Invocation.CheckBuild(List<String> command) ->
                         tell(new BuildReport(environment).text(Version.own(), command));
                 case Invocation.Launch launch ->
-                        switch (launch.controller()) {
-                            case Controller.Own() -> launch(launch, settings);
-                            case Controller.Mpi mpi -> launchByMpi(launch, mpi, settings);
-                        };
+                        launch(
+                                launch,
+                                settings.get().with(launch.options()),
+                                Interrupts::caught,
+                                (_, _) -> {});
             };
         } catch (ConfigurationException e) {
             console.say(String.valueOf(e.getMessage()));
             return USAGE;
+        } catch (HostsNotReadyException e) {
+            console.say(String.valueOf(e.getMessage()));
+            return FAILURE;
         } catch (IOException e) {
             console.say("cannot start the job, all that was started is ended: " + e.getMessage());
             return FAILURE;
@@ -81,114 +78,100 @@ public final class HorovodRun {
         return 0;
     }
 
-    private int launch(Invocation.Launch launch, Soon<JobSettings> settings)
-            throws IOException, InterruptedException {
-        Soon<Interrupts> interrupts = Soon.of(Interrupts::caught);
-        return launch(
-                launch, settings.get().with(launch.options()), interrupts.get(), (_, _) -> {});
-    }
-
     /// Runs a job to its end, and gives the exit code.
     ///
-    /// @param interrupts who may end it early
+    /// @param interrupts gives whoever may end it early, and is asked once all hosts are ready: until
+    ///     then a signal may just end the launcher
     /// @param listener hears of each end of a rank, before the other ranks do
     int launch(
             Invocation.Launch launch,
             JobSettings settings,
-            Interrupts interrupts,
+            Callable<Interrupts> interrupts,
+            Job.ExitListener listener)
+            throws IOException, InterruptedException {
+        return switch (launch.controller()) {
+            case Controller.Own() -> launchHere(launch, settings, interrupts, listener);
+            case Controller.Mpi mpi ->
+                    new MpiLaunch(console, environment).run(launch, mpi, settings);
+        };
+    }
+
+    /// Runs the commands of a job, each once the one before has ended well everywhere.
+    private int launchHere(
+            Invocation.Launch launch,
+            JobSettings settings,
+            Callable<Interrupts> interrupts,
             Job.ExitListener listener)
             throws IOException, InterruptedException {
         HostPlan plan = HostPlan.of(launch.hosts(), launch.processes());
-        requireLocal(launch.hosts());
-        SearchPath path = SearchPath.of(environment.getOrDefault("PATH", ""));
-        Program plain = Program.of(launch.commands().getFirst(), path, JavaHome.own());
-        Program program =
-                ArchiveFolder.of(environment, launch.options())
-                        .map(folder -> plain.archived(path, folder))
-                        .orElse(plain);
         Forwarding forwarding =
                 Forwarding.of(
                         console,
                         launch.reporting().folder(),
                         launch.reporting().timestamps(),
                         plan.slots().size());
-        try (Progress progress =
-                        Progress.show(console, plan.slots().stream().map(Slot::host).toList());
-                RendezvousServer rendezvous =
-                        settings.openRendezvous(plan.slots().size(), progress::joined);
-                HostAgent host = LocalHost.open(settings.mark())) {
-            Job job =
-                    new Job(
-                            program,
-                            host,
-                            listener.before(rendezvous::reportExit),
-                            forwarding,
-                            launch.reporting().verbose());
-            interrupts.passOn(job::interrupt);
-            job.start(plan, new JobVariables(settings, rendezvous.address(), launch.options()));
-            int exitCode = job.await();
-            program.ended(exitCode == 0);
-            return exitCode;
-        }
-    }
-
-    private int launchByMpi(Invocation.Launch launch, Controller.Mpi mpi, Soon<JobSettings> soon)
-            throws IOException, InterruptedException {
-        HostPlan.of(launch.hosts(), launch.processes()); // or there are too few slots
-        Map<String, String> variables = new HashMap<>(environment);
-        variables.putAll(launch.options());
-        JobSettings settings = soon.get().with(launch.options());
-        MpiRun run =
-                new MpiRun(
-                        console,
-                        launch.reporting().verbose(),
-                        variables,
-                        settings.id(),
-                        settings.secret(),
-                        settings.heartbeatTimeout(),
-                        settings.startTimeout());
-        Interrupts.caught().passOn(run::interrupt);
-        return run.run(
-                new MpiJob(
-                        launch.processes(),
-                        launch.hosts(),
-                        launch.commands().stream()
-                                .map(command -> words(command, launch.remoteSide()))
-                                .toList(),
-                        mpi.arguments(),
-                        mpi.bindingArguments(),
-                        mpi.tcpOnly(),
-                        WorkerSettings.interfaces(new Environment(variables)),
-                        launch.reporting().folder(),
-                        launch.reporting().timestamps()));
-    }
-
-    /// The same words for all hosts, as `mpirun` takes one command line.
-    private List<String> words(List<String> command, RemoteSide remoteSide) {
-        if (!remoteSide.copies().isEmpty()) {
-            throw new ConfigurationException(
-                    "--mpi: mpirun copies no files to other hosts. Put them where all hosts find them"
-                            + " under one path, and leave the copying out.");
-        }
-        List<String> words = new ArrayList<>(command);
-        String java = remoteSide.java();
-        if (java != null && words.getFirst().equals("java")) {
-            words.set(0, java);
-        }
-        return Program.of(
-                        words,
-                        SearchPath.of(environment.getOrDefault("PATH", "")),
-                        JavaHome.own())
-                .command();
-    }
-
-    private static void requireLocal(List<Host> hosts) {
-        for (Host host : hosts) {
-            if (!LocalHost.isNamed(host.name())) {
-                throw new ConfigurationException(
-                        "-H: '%s' is not this machine. Remote hosts come later. Try localhost:%d."
-                                .formatted(host.name(), host.slots()));
+        try (Hosts hosts =
+                Hosts.open(
+                        used(launch.hosts(), plan),
+                        remoteJob(launch, settings),
+                        launch.commands(),
+                        Archives.of(environment, launch.options()))) {
+            Soon<Interrupts> caught = Soon.of(interrupts);
+            Job job = new Job(plan, hosts, forwarding, launch.reporting().verbose());
+            boolean well = true;
+            for (int command = 0; well && command < launch.commands().size(); command++) {
+                try (Progress progress = Progress.show(console, hostsOf(plan));
+                        RendezvousServer rendezvous =
+                                settings.openRendezvous(
+                                        plan.slots().size(), hosts.anyRemote(), progress::joined)) {
+                    MeetingPoint meetingPoint =
+                            MeetingPoint.of(
+                                    rendezvous.address().getPort(),
+                                    hosts.anyRemote(),
+                                    settings.networkInterfaces());
+                    job.start(command, new JobVariables(settings, meetingPoint, launch.options()));
+                    caught.get().passOn(job::interrupt);
+                    well = job.await(listener.before(telling(rendezvous)));
+                    hosts.ended(command, well);
+                }
             }
+            return job.conclude();
         }
+    }
+
+    private RemoteJob remoteJob(Invocation.Launch launch, JobSettings settings) {
+        return new RemoteJob(
+                settings.mark(),
+                settings.heartbeatTimeout(),
+                settings.startTimeout(),
+                Path.of("").toAbsolutePath(),
+                launch.remoteSide().java(),
+                launch.remoteSide().copies(),
+                environment);
+    }
+
+    /// The hosts that get a rank at all.
+    private static List<Host> used(List<Host> hosts, HostPlan plan) {
+        Set<String> names = Set.copyOf(hostsOf(plan));
+        return hosts.stream().filter(host -> names.contains(host.name())).toList();
+    }
+
+    /// The host of each rank.
+    private static List<String> hostsOf(HostPlan plan) {
+        return plan.slots().stream().map(Slot::host).collect(Collectors.toList());
+    }
+
+    private static Job.ExitListener telling(RendezvousServer rendezvous) {
+        return new Job.ExitListener() {
+            @Override
+            public void exited(int rank, String how) {
+                rendezvous.reportExit(rank, how);
+            }
+
+            @Override
+            public void lost(int rank, String how) {
+                rendezvous.reportLoss(rank, how);
+            }
+        };
     }
 }

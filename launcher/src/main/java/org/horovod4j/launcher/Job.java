@@ -5,7 +5,6 @@ import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.Ending;
-import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 import org.jspecify.annotations.Nullable;
@@ -13,28 +12,48 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
-/// The processes of one run, from their start until none is left.
+/// The processes of a job, from their start until none is left: those of one command after those of
+/// another, if there are several.
 ///
 /// Whatever happens arrives as an [Event] in one queue, and the thread in [#await] alone acts on
 /// it.
 final class Job {
-    /// Hears how ranks ended, well or badly: others may still wait for them.
+    /// Hears what became of ranks: others may still wait for them.
     interface ExitListener {
+        /// The process of a rank has ended, well or badly.
         void exited(int rank, String how);
+
+        /// Nobody knows any more what its process does.
+        default void lost(int rank, String how) {
+            exited(rank, how);
+        }
 
         /// One that tells this one, and then the other.
         default ExitListener before(ExitListener other) {
-            return (rank, how) -> {
-                exited(rank, how);
-                other.exited(rank, how);
+            return new ExitListener() {
+                @Override
+                public void exited(int rank, String how) {
+                    ExitListener.this.exited(rank, how);
+                    other.exited(rank, how);
+                }
+
+                @Override
+                public void lost(int rank, String how) {
+                    ExitListener.this.lost(rank, how);
+                    other.lost(rank, how);
+                }
             };
         }
     }
@@ -43,51 +62,79 @@ final class Job {
 
     private record Exited(RankProcess rank, Ending ending) implements Event {}
 
+    private record HostLost(String host, String reason) implements Event {}
+
     private record Interrupted(Signal signal) implements Event {}
 
-    private final Program program;
-    private final HostAgent host;
-    private final ExitListener listener;
+    private record Failure(RankProcess rank, String how) {}
+
+    private final HostPlan plan;
+    private final Hosts hosts;
     private final Forwarding forwarding;
     private final Console console;
     private final boolean verbose;
     private final Stopping stopping;
     private final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
-    private final List<RankProcess> ranks = new ArrayList<>();
+    private final Map<Integer, RankProcess> ranks = new TreeMap<>();
     private final Set<RankProcess> running = new LinkedHashSet<>();
-    private @Nullable Exited firstFailure;
+    private Duration took = Duration.ZERO;
+    private @Nullable Failure firstFailure;
     private @Nullable Signal interruption;
 
-    Job(
-            Program program,
-            HostAgent host,
-            ExitListener listener,
-            Forwarding forwarding,
-            boolean verbose) {
-        this.program = program;
-        this.host = host;
-        this.listener = listener;
+    Job(HostPlan plan, Hosts hosts, Forwarding forwarding, boolean verbose) {
+        this.plan = plan;
+        this.hosts = hosts;
         this.forwarding = forwarding;
         this.console = forwarding.console();
         this.verbose = verbose;
-        this.stopping = new Stopping(host);
+        this.stopping = new Stopping(hosts::signal);
+        for (String name : hosts.names()) {
+            hosts.agent(name).onLoss(reason -> events.add(new HostLost(name, reason)));
+        }
     }
 
-    /// Starts every rank of the plan, one after the other: a start takes 2 ms, and several at a
-    /// time measured no faster.
-    void start(HostPlan plan, JobVariables variables) throws IOException {
-        explain("each rank runs: " + program);
-        for (Slot slot : plan.slots()) {
-            Process process = host.start(program.command(slot.rank()), variables.of(slot));
+    /// Starts every rank of the plan; those of one host one after the other, since a start takes
+    /// 2 ms and several at a time measured no faster there.
+    ///
+    /// @param command the number of the command that they run
+    void start(int command, JobVariables variables) throws IOException, InterruptedException {
+        explainCommand(command);
+        ranks.clear();
+        for (List<RankProcess> started :
+                AtOnce.map(byHost(), slots -> start(slots, command, variables))) {
+            started.forEach(rank -> ranks.put(rank.rank(), rank));
+        }
+        running.addAll(ranks.values());
+    }
+
+    private List<RankProcess> start(List<Slot> slots, int command, JobVariables variables)
+            throws IOException {
+        List<RankProcess> started = new ArrayList<>();
+        for (Slot slot : slots) {
+            Program program = hosts.program(slot.host(), command);
+            Process process =
+                    hosts.agent(slot.host())
+                            .start(
+                                    program.command(slot.rank()),
+                                    variables.of(slot, hosts.isRemote(slot.host())));
             RankProcess rank = new RankProcess(slot, process, forwarding, program.unwantedLine());
-            ranks.add(rank);
-            running.add(rank);
+            started.add(rank);
             var _ =
                     process.onExit()
                             .thenAccept(
                                     it -> events.add(new Exited(rank, new Ending(it.exitValue()))));
             explain("started " + rank);
         }
+        return started;
+    }
+
+    private List<List<Slot>> byHost() {
+        return List.copyOf(
+                plan.slots().stream()
+                        .collect(
+                                Collectors.groupingBy(
+                                        Slot::host, LinkedHashMap::new, Collectors.toList()))
+                        .values());
     }
 
     /// Passes a signal of the launcher's own on to the job. May be called from any thread.
@@ -95,38 +142,65 @@ final class Job {
         events.add(new Interrupted(signal));
     }
 
-    /// Waits for the end of all processes, and ends them all once one has failed.
+    /// Waits for the end of all ranks, and ends them all once one has failed.
     ///
-    /// @return the exit code of the launcher
-    int await() throws InterruptedException {
+    /// @return whether all went well
+    boolean await(ExitListener listener) throws InterruptedException {
         while (!running.isEmpty() && !stopping.hasGivenUp()) {
             switch (events.poll(stopping.timeLeft().toNanos(), TimeUnit.NANOSECONDS)) {
-                case Exited exited -> exited(exited);
+                case Exited exited -> exited(exited, listener);
+                case HostLost lost -> lost(lost, listener);
                 case Interrupted(Signal signal) -> interrupted(signal);
                 case null -> escalate();
             }
         }
-        Duration took = stopping.elapsed();
-        sweep();
-        for (RankProcess rank : ranks) {
-            rank.awaitOutput();
-        }
-        return conclude(took);
+        took = stopping.elapsed();
+        return firstFailure == null && interruption == null;
     }
 
-    private void exited(Exited exited) {
-        running.remove(exited.rank);
-        host.ended(exited.rank.process());
+    private void exited(Exited exited, ExitListener listener) {
+        if (!running.remove(exited.rank)) {
+            return; // its host was lost before
+        }
+        hosts.agent(exited.rank.host()).ended(exited.rank.process());
         listener.exited(exited.rank.rank(), exited.ending.toString());
         if (!exited.ending.failed() || stopping.hasSignalled()) {
             explain("%s: %s".formatted(exited.rank, exited.ending));
             return;
         }
         console.say("%s failed: %s".formatted(exited.rank, exited.ending));
+        failed(exited.rank, exited.ending.toString());
+    }
+
+    private void lost(HostLost lost, ExitListener listener) {
+        List<RankProcess> gone =
+                running.stream().filter(rank -> rank.host().equals(lost.host)).toList();
+        if (gone.isEmpty()) {
+            explain("lost contact with host %s, which had ended its part".formatted(lost.host));
+            return;
+        }
+        gone.forEach(running::remove);
+        console.say(
+                "lost contact with host %s (%s): %s. Its processes there end by themselves."
+                        .formatted(lost.host, numbers(gone), lost.reason));
+        String how = "contact with its host was lost";
+        gone.forEach(rank -> listener.lost(rank.rank(), how));
+        if (!stopping.hasSignalled()) {
+            failed(gone.getFirst(), how);
+        }
+    }
+
+    private void failed(RankProcess rank, String how) {
         if (firstFailure == null) {
-            firstFailure = exited;
+            firstFailure = new Failure(rank, how);
             stopping.letLeave();
         }
+    }
+
+    private static String numbers(List<RankProcess> ranks) {
+        return ranks.stream()
+                .map(rank -> Integer.toString(rank.rank()))
+                .collect(Collectors.joining(", ", ranks.size() == 1 ? "rank " : "ranks ", ""));
     }
 
     private void interrupted(Signal signal) {
@@ -140,10 +214,32 @@ final class Job {
         explain("%s: %s".formatted(stopping, running));
     }
 
+    /// Ends what is left of the job, and says how it went.
+    ///
+    /// @return the exit code of the launcher
+    int conclude() throws IOException, InterruptedException {
+        sweep();
+        for (RankProcess rank : ranks.values()) {
+            rank.awaitOutput();
+        }
+        for (RankProcess rank : running) {
+            console.say("gave up on %s, which does not even end by SIGKILL".formatted(rank));
+        }
+        if (interruption != null) {
+            console.say("ended by %s after %s".formatted(interruption, seconds(took)));
+            return 128 + interruption.number();
+        }
+        if (firstFailure != null) {
+            console.say(report(firstFailure));
+            return HorovodRun.FAILURE;
+        }
+        return 0;
+    }
+
     /// Ends what the ranks have left behind. That is worth a message only if they ended of their
     /// own accord: after a signal, their children may just be a moment slower.
-    private void sweep() throws InterruptedException {
-        for (String left : host.sweep()) {
+    private void sweep() throws IOException, InterruptedException {
+        for (String left : hosts.sweep()) {
             String message = "ended a process that the job had left behind: " + left;
             if (stopping.hasSignalled()) {
                 explain(message);
@@ -153,25 +249,9 @@ final class Job {
         }
     }
 
-    private int conclude(Duration took) {
-        for (RankProcess rank : running) {
-            console.say("gave up on %s, which does not even end by SIGKILL".formatted(rank));
-        }
-        if (interruption != null) {
-            console.say("ended by %s after %s".formatted(interruption, seconds(took)));
-            return 128 + interruption.number();
-        }
-        if (firstFailure != null) {
-            console.say(failure(firstFailure, took));
-            return HorovodRun.FAILURE;
-        }
-        return 0;
-    }
-
-    private String failure(Exited first, Duration took) {
+    private String report(Failure first) {
         StringBuilder text = new StringBuilder();
-        text.append(
-                "the job failed. First to fail was %s: %s.".formatted(first.rank, first.ending));
+        text.append("the job failed. First to fail was %s: %s.".formatted(first.rank, first.how));
         List<String> errors = first.rank.lastErrors();
         if (!errors.isEmpty()) {
             text.append("\n  Its last lines on standard error:");
@@ -185,6 +265,26 @@ final class Job {
 
     private static String seconds(Duration duration) {
         return String.format(Locale.ROOT, "%.1f s", duration.toMillis() / 1e3);
+    }
+
+    private void explainCommand(int command) {
+        if (!verbose) {
+            return;
+        }
+        Map<String, List<String>> byProgram =
+                hosts.names().stream()
+                        .collect(
+                                Collectors.groupingBy(
+                                        name -> hosts.program(name, command).toString(),
+                                        LinkedHashMap::new,
+                                        Collectors.toList()));
+        byProgram.forEach(
+                (program, names) ->
+                        console.say(
+                                byProgram.size() == 1
+                                        ? "each rank runs: " + program
+                                        : "each rank on %s runs: %s"
+                                                .formatted(String.join(", ", names), program)));
     }
 
     private void explain(String step) {

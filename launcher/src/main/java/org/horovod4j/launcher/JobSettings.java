@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
+import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.Attendance;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.trust.Protection;
@@ -10,6 +11,7 @@ import org.horovod4j.trust.Secret;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 
@@ -17,25 +19,39 @@ import java.util.UUID;
 ///
 /// @param id marks the processes of this job and all they start
 /// @param secret proves that a process belongs to it, and says whether connections are encrypted
-record JobSettings(String id, Secret secret, Duration heartbeatTimeout, Duration startTimeout) {
-    /// A new job, with the timeouts and the encryption that the environment sets.
+/// @param networkInterfaces where its ranks may meet; none for everywhere
+record JobSettings(
+        String id,
+        Secret secret,
+        Duration heartbeatTimeout,
+        Duration startTimeout,
+        List<String> networkInterfaces) {
+    JobSettings {
+        networkInterfaces = List.copyOf(networkInterfaces);
+    }
+
+    /// A new job, with what the environment sets.
     static JobSettings of(Map<String, String> environment) {
         Environment options = new Environment(environment);
         return new JobSettings(
                 UUID.randomUUID().toString(),
                 Secret.random().with(Protection.of(options.get(Options.TLS))),
                 options.get(Options.HEARTBEAT_TIMEOUT),
-                options.get(Options.START_TIMEOUT));
+                options.get(Options.START_TIMEOUT),
+                WorkerSettings.interfaces(options));
     }
 
-    /// The same job with the timeouts and the encryption that flags set.
+    /// The same job with what flags set.
     JobSettings with(Map<String, String> flags) {
         Environment options = new Environment(flags);
         return new JobSettings(
                 id,
                 options.find(Options.TLS).map(Protection::of).map(secret::with).orElse(secret),
                 options.find(Options.HEARTBEAT_TIMEOUT).orElse(heartbeatTimeout),
-                options.find(Options.START_TIMEOUT).orElse(startTimeout));
+                options.find(Options.START_TIMEOUT).orElse(startTimeout),
+                options.isSet(Options.NETWORK_INTERFACES)
+                        ? WorkerSettings.interfaces(options)
+                        : networkInterfaces);
     }
 
     /// What the environment of each of its processes contains.
@@ -43,10 +59,15 @@ record JobSettings(String id, Secret secret, Duration heartbeatTimeout, Duration
         return Options.JOB_ID.variable() + "=" + id;
     }
 
-    /// Opens the place where its ranks meet, and where `attendance` hears of each that comes. As all of them run on this machine, nobody else can
-    /// reach it.
-    RendezvousServer openRendezvous(int size, Attendance attendance) {
-        InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    /// Opens the place where its ranks meet. Nobody else can reach it if all of them run on this
+    /// machine.
+    ///
+    /// @param attendance hears of each rank that comes
+    RendezvousServer openRendezvous(int size, boolean anyRemote, Attendance attendance) {
+        InetSocketAddress anyPort =
+                anyRemote
+                        ? new InetSocketAddress(0)
+                        : new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
         return RendezvousServer.start(
                 secret, size, anyPort, heartbeatTimeout, startTimeout, attendance);
     }

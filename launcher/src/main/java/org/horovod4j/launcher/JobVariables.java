@@ -5,7 +5,6 @@ import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
 
-import java.net.InetSocketAddress;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -13,15 +12,15 @@ import java.util.Map;
 ///
 /// The environment of a process can be read by its own user alone, unlike its command line.
 ///
-/// @param rendezvous where the ranks meet
+/// @param meetingPoint where the ranks meet
 /// @param options what flags set for all processes
-record JobVariables(
-        JobSettings settings, InetSocketAddress rendezvous, Map<String, String> options) {
+record JobVariables(JobSettings settings, MeetingPoint meetingPoint, Map<String, String> options) {
     JobVariables {
         options = Map.copyOf(options);
     }
 
-    Map<String, String> of(Slot slot) {
+    /// @param remote whether the slot is on another host
+    Map<String, String> of(Slot slot, boolean remote) {
         Map<String, String> variables = new LinkedHashMap<>(options);
         put(variables, Options.HOSTNAME, slot.host());
         put(variables, Options.RANK, slot.rank());
@@ -30,8 +29,11 @@ record JobVariables(
         put(variables, Options.LOCAL_SIZE, slot.localSize());
         put(variables, Options.CROSS_RANK, slot.crossRank());
         put(variables, Options.CROSS_SIZE, slot.crossSize());
-        put(variables, Options.RENDEZVOUS_ADDR, rendezvous.getAddress().getHostAddress());
-        put(variables, Options.RENDEZVOUS_PORT, rendezvous.getPort());
+        put(
+                variables,
+                Options.RENDEZVOUS_ADDR,
+                remote ? meetingPoint.from(slot.host()) : meetingPoint.here());
+        put(variables, Options.RENDEZVOUS_PORT, meetingPoint.port());
         put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
         put(variables, Options.SECRET_KEY, settings.secret().encode());
         put(variables, Options.JOB_ID, settings.id());

@@ -1,10 +1,10 @@
 package org.horovod4j.launcher;
 
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.command.Controller;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.RemoteSide;
 import org.horovod4j.launcher.command.Reporting;
-import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.function.FunctionDesk;
 import org.horovod4j.launcher.function.FunctionReader;
 import org.horovod4j.launcher.function.LastReport;

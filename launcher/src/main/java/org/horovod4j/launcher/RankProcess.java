@@ -36,6 +36,10 @@ final class RankProcess {
         return slot.rank();
     }
 
+    String host() {
+        return slot.host();
+    }
+
     Process process() {
         return process;
     }

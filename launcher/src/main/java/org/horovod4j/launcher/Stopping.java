@@ -1,9 +1,9 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Signal;
 
 import java.time.Duration;
+import java.util.function.Consumer;
 
 /// The steps by which a job is brought to its end, each with the time it gets.
 ///
@@ -31,13 +31,14 @@ final class Stopping {
         }
     }
 
-    private final HostAgent host;
+    private final Consumer<Signal> send;
     private Stage stage = Stage.RUNNING;
     private long startedNanos;
     private long stageNanos;
 
-    Stopping(HostAgent host) {
-        this.host = host;
+    /// @param send sends a signal to all processes of the job
+    Stopping(Consumer<Signal> send) {
+        this.send = send;
     }
 
     boolean hasBegun() {
@@ -63,13 +64,13 @@ final class Stopping {
         if (hasSignalled()) {
             kill();
         } else {
-            host.signal(signal);
+            send.accept(signal);
             enter(Stage.ASKED);
         }
     }
 
     void kill() {
-        host.signal(Signal.KILL);
+        send.accept(Signal.KILL);
         enter(Stage.KILLED);
     }
 

@@ -32,7 +32,6 @@ class ExitCodesIT {
             value = {
                 "-np 2 no-such-command              | command 'no-such-command' not found",
                 "-np 4 -H localhost:2 true          | 2 slots in all",
-                "-np 2 -H elsewhere.invalid:2 true  | is not this machine",
                 "-np 0 true                         | -np: '0' is not a number",
                 "-np 2                              | no command to run"
             })
@@ -41,6 +40,17 @@ class ExitCodesIT {
             assertThat(launcher.exitCode()).isEqualTo(2);
             assertThat(launcher.stderr()).startsWith("horovodrun: ").contains(message);
             assertThat(launcher.stderr().lines()).hasSize(1);
+        }
+    }
+
+    @Test
+    void oneWhenAHostCannotTakePart() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start("-np", "2", "-H", "elsewhere.invalid:2", "true")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .startsWith("horovodrun: 1 of 1 hosts are not ready, so nothing was started:\n")
+                    .contains("  elsewhere.invalid: its name cannot be resolved.");
         }
     }
 

@@ -38,13 +38,18 @@ final class LauncherProcess implements AutoCloseable {
 
     static LauncherProcess start(Map<String, String> variables, String... arguments)
             throws IOException {
+        return start(HorovodRun.class, variables, arguments);
+    }
+
+    static LauncherProcess start(Class<?> main, Map<String, String> variables, String... arguments)
+            throws IOException {
         List<String> command = new ArrayList<>();
         // A build that runs in the background has its SIGINT ignored, and children inherit that.
         command.addAll(List.of("env", "--default-signal=INT,TERM"));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
         command.addAll(List.of("-cp", System.getProperty("java.class.path")));
-        command.add(HorovodRun.class.getName());
+        command.add(main.getName());
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().putAll(variables);

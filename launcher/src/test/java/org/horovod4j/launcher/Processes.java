@@ -25,6 +25,24 @@ final class Processes {
         return holding("cmdline", text);
     }
 
+    /// An agent that a launcher on this machine has started, through a stand-in for ssh.
+    static long agentOf(long launcher) {
+        return ProcessHandle.of(launcher).stream()
+                .flatMap(ProcessHandle::descendants)
+                .map(ProcessHandle::pid)
+                .filter(withCommandLine("org.horovod4j.launcher.remote.Agent")::contains)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /// The process of a rank.
+    static long ofRank(String jobId, int rank) {
+        return ofJob(jobId).stream()
+                .filter(holding("environ", "HOROVOD_RANK=" + rank + "\0")::contains)
+                .findFirst()
+                .orElseThrow();
+    }
+
     static void signal(String name, long pid) throws IOException, InterruptedException {
         new ProcessBuilder("sh", "-c", "kill -s " + name + " " + pid).start().waitFor();
     }

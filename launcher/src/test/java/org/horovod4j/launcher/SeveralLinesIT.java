@@ -41,6 +41,20 @@ class SeveralLinesIT {
     }
 
     @Test
+    void ranksMeetAnewInEachLine() throws Exception {
+        String line =
+                "- %s/bin/java --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp %s %s\n"
+                        .formatted(
+                                System.getProperty("java.home"),
+                                System.getProperty("java.class.path"),
+                                SumOfRanks.class.getName());
+        try (LauncherProcess launcher = start("workers: 2\nrun:\n" + line + line)) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout().lines().filter(each -> each.endsWith("sum=1"))).hasSize(4);
+        }
+    }
+
+    @Test
     void aLineThatFailsIsTheLast() throws Exception {
         try (LauncherProcess launcher =
                 start("workers: 2\nrun:\n- echo first\n- exit $HOROVOD_RANK\n- echo third\n")) {

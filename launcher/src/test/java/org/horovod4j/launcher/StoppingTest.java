@@ -2,18 +2,16 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Signal;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 class StoppingTest {
     private final List<Signal> sent = new ArrayList<>();
-    private final Stopping stopping = new Stopping(new Recorder());
+    private final Stopping stopping = new Stopping(sent::add);
 
     @Test
     void aRunningJobIsWaitedForWithoutEnd() {
@@ -47,28 +45,5 @@ class StoppingTest {
         stopping.ask(Signal.INT);
         stopping.ask(Signal.INT);
         assertThat(sent).containsExactly(Signal.INT, Signal.KILL);
-    }
-
-    private final class Recorder implements HostAgent {
-        @Override
-        public Process start(List<String> command, Map<String, String> variables) {
-            throw new AssertionError("nothing is started here");
-        }
-
-        @Override
-        public void ended(Process process) {}
-
-        @Override
-        public void signal(Signal signal) {
-            sent.add(signal);
-        }
-
-        @Override
-        public List<String> sweep() {
-            return List.of();
-        }
-
-        @Override
-        public void close() {}
     }
 }

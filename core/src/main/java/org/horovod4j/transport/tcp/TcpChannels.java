@@ -41,11 +41,7 @@ public final class TcpChannels implements Channels {
     private final Map<Integer, TcpLinks> channels = new ConcurrentHashMap<>();
 
     private TcpChannels(
-            Secret secret,
-            int rank,
-            LocalAddresses addresses,
-            Duration timeout,
-            TcpTuning tuning) {
+            Secret secret, int rank, LocalAddresses addresses, Duration timeout, TcpTuning tuning) {
         // As long as a rank may take to start: on a host with many of them, all are slow at first.
         Handshake handshake = new Handshake(secret, Purpose.LINK, timeout);
         this.timeout = timeout;
@@ -78,11 +74,7 @@ public final class TcpChannels implements Channels {
     /// @param timeout how long a dialled rank may take to answer
     /// @throws ConfigurationException when it cannot listen
     public static TcpChannels listen(
-            Secret secret,
-            int rank,
-            LocalAddresses addresses,
-            Duration timeout,
-            TcpTuning tuning) {
+            Secret secret, int rank, LocalAddresses addresses, Duration timeout, TcpTuning tuning) {
         return new TcpChannels(secret, rank, addresses, timeout, tuning);
     }
 

@@ -21,7 +21,8 @@ final class JobOptions {
         for (Option<?> option : Options.all()) {
             put(option, given, variables);
         }
-        interfaces(given).ifPresent(names -> variables.put(Options.NETWORK_INTERFACES.variable(), names));
+        interfaces(given)
+                .ifPresent(names -> variables.put(Options.NETWORK_INTERFACES.variable(), names));
         return variables;
     }
 

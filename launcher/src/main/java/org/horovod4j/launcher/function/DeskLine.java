@@ -24,8 +24,7 @@ final class DeskLine {
     /// @param patience how long to look for it there
     DeskLine(Secret secret, List<InetSocketAddress> addresses, Duration patience) {
         Handshake handshake = new Handshake(secret, Purpose.FUNCTION);
-        this.dialler =
-                new Dialler(SocketSettings.DEFAULT, handshake::dial);
+        this.dialler = new Dialler(SocketSettings.DEFAULT, handshake::dial);
         this.addresses = List.copyOf(addresses);
         this.patience = patience;
     }

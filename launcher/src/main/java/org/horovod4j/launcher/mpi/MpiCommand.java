@@ -45,7 +45,8 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
         // Containers run as root, and whoever may start a job as root knows.
         words.add("--allow-run-as-root");
         words.addAll(List.of("-np", Integer.toString(job.processes())));
-        words.addAll(List.of("-H", commaSeparated(job.hosts().stream().map(Host::toString).toList())));
+        words.addAll(
+                List.of("-H", commaSeparated(job.hosts().stream().map(Host::toString).toList())));
         words.add("--tag-output");
         words.addAll(
                 job.bindingArguments().isEmpty()
@@ -131,16 +132,13 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
     private static int slotsOfEach(MpiKind kind, List<Host> hosts) {
         int slots = hosts.getFirst().slots();
         boolean equal =
-                hosts.stream()
-                        .limit(hosts.size() - 1L)
-                        .allMatch(host -> host.slots() == slots);
+                hosts.stream().limit(hosts.size() - 1L).allMatch(host -> host.slots() == slots);
         if (!equal || hosts.getLast().slots() > slots) {
             throw new ConfigurationException(
                     "--mpi: the mpirun of %s puts equally many processes on every host, which %s would not be. Give all hosts the same number of slots."
                             .formatted(
                                     kind,
-                                    commaSeparated(
-                                            hosts.stream().map(Host::toString).toList())));
+                                    commaSeparated(hosts.stream().map(Host::toString).toList())));
         }
         return slots;
     }

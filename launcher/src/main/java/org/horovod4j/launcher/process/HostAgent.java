@@ -3,15 +3,24 @@ package org.horovod4j.launcher.process;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /// Starts the processes of a job on one host, and ends them.
 ///
-/// The launcher knows hosts through this alone, so that a host behind ssh is one more
-/// implementation.
+/// The launcher knows hosts through this alone, be it this machine or one behind ssh.
 public interface HostAgent extends AutoCloseable {
+    /// The program that `words` name, as this host runs it.
+    ///
+    /// @throws org.horovod4j.ConfigurationException when it is not there
+    Program program(List<String> words) throws IOException;
+
     /// Starts `command` in a process group of its own, with this launcher's environment and
     /// `variables`. Safe to call from several threads.
     Process start(List<String> command, Map<String, String> variables) throws IOException;
+
+    /// Names who is told when contact with the host is lost, and why: from then on nothing is known
+    /// of its processes, which end by themselves.
+    void onLoss(Consumer<String> listener);
 
     /// Tells the agent that a process which it started is gone.
     void ended(Process process);

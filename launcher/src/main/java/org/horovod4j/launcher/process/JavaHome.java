@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 /// An installed Java, known by its folder.
 public record JavaHome(Path folder) {
     /// What Horovod4J is compiled for.
-    static final int NEEDED = 25;
+    public static final int NEEDED = 25;
 
     private static final Pattern VERSION = Pattern.compile("(?m)^JAVA_VERSION=\"(\\d+)");
 
@@ -20,12 +20,17 @@ public record JavaHome(Path folder) {
         return new JavaHome(Path.of(System.getProperty("java.home")));
     }
 
+    /// Its program `java`.
+    public Path java() {
+        return folder.resolve("bin", "java");
+    }
+
     /// Which `java` the bare word means: the one on the path if it is new enough, else this one's.
     /// So a machine whose default is older needs no further setting.
     String orBetter(Optional<Path> onPath) {
         return onPath.filter(java -> of(java).isNewEnough())
                 .map(_ -> "java")
-                .orElse(folder.resolve("bin", "java").toString());
+                .orElse(java().toString());
     }
 
     private static JavaHome of(Path java) {

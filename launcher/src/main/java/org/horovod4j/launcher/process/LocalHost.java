@@ -9,6 +9,7 @@ import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /// This machine.
 ///
@@ -49,6 +50,12 @@ public final class LocalHost implements HostAgent {
     }
 
     @Override
+    public Program program(List<String> words) {
+        String path = System.getenv("PATH");
+        return Program.of(words, SearchPath.of(path == null ? "" : path), JavaHome.own());
+    }
+
+    @Override
     public Process start(List<String> command, Map<String, String> variables) throws IOException {
         List<String> words = new ArrayList<>();
         words.add("setsid");
@@ -67,6 +74,10 @@ public final class LocalHost implements HostAgent {
     private static boolean isShellState(String variable) {
         return variable.startsWith("BASH_FUNC_") || variable.equals("OLDPWD");
     }
+
+    /// Never: whoever would have to be told is lost with it.
+    @Override
+    public void onLoss(Consumer<String> listener) {}
 
     @Override
     public void ended(Process process) {

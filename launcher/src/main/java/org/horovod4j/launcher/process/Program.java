@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Supplier;
 
 /// The command that every rank runs.
 ///
@@ -16,7 +17,8 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
         command = List.copyOf(command);
     }
 
-    Program(List<String> command, String unwantedLine) {
+    /// A program without an archive.
+    public Program(List<String> command, String unwantedLine) {
         this(command, unwantedLine, null);
     }
 
@@ -47,9 +49,16 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
     ///
     /// @throws org.horovod4j.ConfigurationException when there is no such program
     public static Program of(List<String> words, SearchPath path, JavaHome own) {
+        return of(words, path, () -> own.orBetter(path.lookUp("java")));
+    }
+
+    /// Looks for the program that `words` name, where the bare word `java` means a certain one.
+    ///
+    /// @throws org.horovod4j.ConfigurationException when there is no such program
+    public static Program of(List<String> words, SearchPath path, Supplier<String> java) {
         String first = words.getFirst();
         if (first.equals("java")) {
-            return new JavaCommand(words).program(own.orBetter(path.lookUp(first)));
+            return new JavaCommand(words).program(java.get());
         }
         path.find(first);
         return first.endsWith("/java")

@@ -192,7 +192,8 @@ class MpiRunIT {
 
     private static boolean isMarked(ProcessHandle process, String mark) {
         try {
-            return Files.readString(Path.of("/proc", Long.toString(process.pid()), "environ"), UTF_8)
+            return Files.readString(
+                            Path.of("/proc", Long.toString(process.pid()), "environ"), UTF_8)
                     .contains(mark);
         } catch (IOException e) {
             return false; // it has ended

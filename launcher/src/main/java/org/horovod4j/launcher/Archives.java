@@ -1,5 +1,7 @@
 package org.horovod4j.launcher;
 
+import org.horovod4j.launcher.process.Program;
+import org.horovod4j.launcher.process.SearchPath;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
 
@@ -8,16 +10,21 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/// Where archives of classes are kept: where [Options#CLASS_ARCHIVES] says, else in the user's cache.
-final class ArchiveFolder {
+/// Archives of the classes of Java programs, from which this machine starts them faster.
+///
+/// @param folder where they are kept: where [Options#CLASS_ARCHIVES] says, else in the user's cache
+record Archives(Path folder, SearchPath path) {
     private static final String NONE = "none";
 
-    private ArchiveFolder() {}
-
-    /// The folder, or nothing when archives are not wanted or the user has no home.
-    static Optional<Path> of(Map<String, String> environment, Map<String, String> flags) {
+    /// Nothing when archives are not wanted or the user has no home.
+    static Optional<Archives> of(Map<String, String> environment, Map<String, String> flags) {
         Map<String, String> variables = new HashMap<>(environment);
         variables.putAll(flags);
+        SearchPath path = SearchPath.of(variables.getOrDefault("PATH", ""));
+        return folder(variables).map(folder -> new Archives(folder, path));
+    }
+
+    private static Optional<Path> folder(Map<String, String> variables) {
         Optional<String> chosen = new Environment(variables).find(Options.CLASS_ARCHIVES);
         if (chosen.isPresent()) {
             return chosen.filter(text -> !text.equals(NONE)).map(Path::of);
@@ -29,5 +36,10 @@ final class ArchiveFolder {
         }
         return Optional.of(
                 (cache.isBlank() ? Path.of(home, ".cache") : Path.of(cache)).resolve("horovod4j"));
+    }
+
+    /// The program with its archive, if it can have one.
+    Program of(Program program) {
+        return program.archived(path, folder);
     }
 }

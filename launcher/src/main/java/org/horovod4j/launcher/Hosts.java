@@ -1,0 +1,235 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.launcher.process.LocalHost;
+import org.horovod4j.launcher.process.Program;
+import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.launcher.remote.HostNotReadyException;
+import org.horovod4j.launcher.remote.RemoteHost;
+import org.horovod4j.launcher.remote.RemoteJob;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/// The hosts of a job, by name. All are made ready at once, before anything is started on any.
+///
+/// Names that mean this machine share one agent, which needs no ssh.
+final class Hosts implements AutoCloseable {
+    private final Map<String, HostAgent> agents = new LinkedHashMap<>();
+    private final Set<String> remote = new LinkedHashSet<>();
+    private final Map<String, List<Program>> programs = new LinkedHashMap<>();
+
+    private Hosts() {}
+
+    /// Makes the hosts ready for these commands.
+    ///
+    /// @param archives where archives of classes are kept on this machine, if they are
+    /// @throws ConfigurationException when this machine itself is not
+    /// @throws HostsNotReadyException when others are not
+    static Hosts open(
+            List<Host> hosts,
+            RemoteJob job,
+            List<List<String>> commands,
+            Optional<Archives> archives)
+            throws IOException, InterruptedException {
+        requireCopies(job.copies());
+        Hosts opened = new Hosts();
+        boolean ready = false;
+        try {
+            List<Boolean> local = AtOnce.map(hosts, host -> LocalHost.isNamed(host.name()));
+            List<Host> remote = new ArrayList<>();
+            for (int at = 0; at < hosts.size(); at++) {
+                if (local.get(at)) {
+                    opened.addLocal(hosts.get(at).name(), job.mark(), commands, archives);
+                } else {
+                    remote.add(hosts.get(at));
+                }
+            }
+            opened.addRemote(remote, job, commands);
+            ready = true;
+            return opened;
+        } finally {
+            if (!ready) {
+                opened.close();
+            }
+        }
+    }
+
+    private static void requireCopies(List<Path> copies) {
+        for (Path copy : copies) {
+            if (!Files.isReadable(copy)) {
+                throw new ConfigurationException(
+                        "'%s', which the hosts are to get a copy of, cannot be read, seen from %s. Check its path."
+                                .formatted(copy, Path.of("").toAbsolutePath()));
+            }
+        }
+    }
+
+    private void addLocal(
+            String name, String mark, List<List<String>> commands, Optional<Archives> archives)
+            throws IOException {
+        if (!agents.isEmpty()) {
+            String known = agents.keySet().iterator().next();
+            agents.put(name, agent(known));
+            programs.put(name, programs.getOrDefault(known, List.of()));
+            return;
+        }
+        HostAgent agent = LocalHost.open(mark);
+        agents.put(name, agent);
+        programs.put(
+                name,
+                programs(agent, commands).stream()
+                        .map(program -> archives.map(each -> each.of(program)).orElse(program))
+                        .toList());
+    }
+
+    private static List<Program> programs(HostAgent agent, List<List<String>> commands)
+            throws IOException {
+        List<Program> programs = new ArrayList<>();
+        for (List<String> words : commands) {
+            programs.add(agent.program(words));
+        }
+        return programs;
+    }
+
+    private void addRemote(List<Host> hosts, RemoteJob job, List<List<String>> commands)
+            throws IOException, InterruptedException {
+        if (hosts.isEmpty()) {
+            return;
+        }
+        List<Attempt> attempts = AtOnce.map(hosts, host -> attempt(host, job, commands));
+        for (Attempt attempt : attempts) {
+            if (attempt.agent != null) {
+                agents.put(attempt.host.name(), attempt.agent);
+                remote.add(attempt.host.name());
+                programs.put(attempt.host.name(), attempt.programs);
+            }
+        }
+        List<String> complaints =
+                attempts.stream()
+                        .filter(attempt -> !attempt.complaint.isEmpty())
+                        .map(
+                                attempt ->
+                                        "  %s: %s"
+                                                .formatted(attempt.host.name(), attempt.complaint))
+                        .toList();
+        if (!complaints.isEmpty()) {
+            throw new HostsNotReadyException(
+                    "%d of %d hosts are not ready, so nothing was started:\n%s"
+                            .formatted(
+                                    complaints.size(),
+                                    hosts.size() + agents.size() - remote.size(),
+                                    String.join("\n", complaints)));
+        }
+    }
+
+    /// A host with its agent, how it runs the commands, and a complaint if it is not ready.
+    private record Attempt(
+            Host host, @Nullable HostAgent agent, List<Program> programs, String complaint) {}
+
+    private static Attempt attempt(Host host, RemoteJob job, List<List<String>> commands) {
+        HostAgent agent = null;
+        try {
+            agent = RemoteHost.open(host, job);
+            return new Attempt(host, agent, programs(agent, commands), "");
+        } catch (HostNotReadyException | IOException | ConfigurationException e) {
+            return new Attempt(host, agent, List.of(), String.valueOf(e.getMessage()));
+        }
+    }
+
+    HostAgent agent(String host) {
+        HostAgent agent = agents.get(host);
+        if (agent == null) {
+            throw new IllegalArgumentException("no host " + host);
+        }
+        return agent;
+    }
+
+    Set<String> names() {
+        return agents.keySet();
+    }
+
+    boolean isRemote(String host) {
+        return remote.contains(host);
+    }
+
+    boolean anyRemote() {
+        return !remote.isEmpty();
+    }
+
+    /// How a host runs the command of that number.
+    Program program(String host, int command) {
+        return programs.getOrDefault(host, List.of()).get(command);
+    }
+
+    /// Tells how the command of that number ended.
+    void ended(int command, boolean wentWell) {
+        programs.values().stream()
+                .map(each -> each.get(command))
+                .distinct()
+                .forEach(program -> program.ended(wentWell));
+    }
+
+    void signal(Signal signal) {
+        distinct().forEach(agent -> agent.signal(signal));
+    }
+
+    /// Ends what the job has left behind, on all hosts at once.
+    ///
+    /// @return what that was: "20310 sleep 1000", with its host where there are others
+    List<String> sweep() throws IOException, InterruptedException {
+        return AtOnce.map(distinct(), this::sweep).stream()
+                .flatMap(List::stream)
+                .collect(Collectors.toList());
+    }
+
+    private List<String> sweep(HostAgent agent) throws InterruptedException {
+        List<String> left = agent.sweep();
+        return anyRemote()
+                ? left.stream().map(each -> "%s on %s".formatted(each, nameOf(agent))).toList()
+                : left;
+    }
+
+    private String nameOf(HostAgent agent) {
+        return agents.entrySet().stream()
+                .filter(entry -> entry.getValue() == agent)
+                .map(Map.Entry::getKey)
+                .collect(Collectors.joining(", "));
+    }
+
+    private Set<HostAgent> distinct() {
+        return new LinkedHashSet<>(agents.values());
+    }
+
+    @Override
+    public void close() {
+        if (agents.isEmpty()) {
+            return;
+        }
+        try {
+            AtOnce.map(
+                    distinct(),
+                    agent -> {
+                        agent.close();
+                        return true;
+                    });
+        } catch (IOException e) {
+            System.getLogger(Hosts.class.getName()).log(Level.DEBUG, "A host did not close", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

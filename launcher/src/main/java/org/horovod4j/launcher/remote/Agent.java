@@ -1,0 +1,178 @@
+package org.horovod4j.launcher.remote;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.process.LocalHost;
+import org.horovod4j.launcher.process.Program;
+import org.horovod4j.launcher.process.SearchPath;
+import org.horovod4j.launcher.process.Signal;
+
+import java.io.BufferedOutputStream;
+import java.io.EOFException;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/// The launcher's deputy on another host: starts and ends processes there as it is told.
+///
+/// It lives as long as its connection. When that ends or falls silent, the agent just ends too: its
+/// watchdog then does what it does for a launcher that was killed, and ends all processes.
+public final class Agent {
+    private static final int FAILURE = 1;
+
+    private final Line line;
+    private final Path folder;
+    private final String java;
+    private final Map<Integer, AgentProcess> processes = new ConcurrentHashMap<>();
+
+    private Agent(Line line, Path folder, String java) {
+        this.line = line;
+        this.folder = folder;
+        this.java = java;
+    }
+
+    /// @param arguments the agent's own folder, and the `java` that runs it
+    public static void main(String[] arguments) throws IOException {
+        // Standard output carries messages alone.
+        System.setOut(System.err);
+        Line line =
+                new Line(
+                        new FileInputStream(FileDescriptor.in),
+                        new BufferedOutputStream(new FileOutputStream(FileDescriptor.out)));
+        System.exit(new Agent(line, Path.of(arguments[0]), arguments[1]).serve());
+    }
+
+    private int serve() throws IOException {
+        try {
+            if (!(line.receive()
+                    instanceof
+                    Message.Open(String mark, Duration timeout, Map<String, String> variables))) {
+                throw new MalformedMessageException("another order before the first");
+            }
+            Heartbeats.start(line, timeout, () -> System.exit(FAILURE));
+            try (LocalHost host = LocalHost.open(mark)) {
+                line.send(new Message.Ready());
+                while (true) {
+                    obey(line.receive(), host, variables);
+                }
+            }
+        } catch (EOFException e) {
+            return 0; // the launcher has nothing more to say
+        } catch (IOException | RuntimeException e) {
+            line.send(new Message.Failed(reason(e)));
+            return FAILURE;
+        }
+    }
+
+    private static String reason(Exception e) {
+        return e instanceof ConfigurationException
+                ? String.valueOf(e.getMessage())
+                : "its agent failed: " + e;
+    }
+
+    private void obey(Message message, LocalHost host, Map<String, String> environment)
+            throws IOException {
+        if (!(message instanceof Message.Order order)) {
+            throw new MalformedMessageException("news from a launcher");
+        }
+        switch (order) {
+            case Message.Heartbeat() -> {}
+            case Message.Open _ -> throw new MalformedMessageException("opened twice");
+            case Message.Put(String path, boolean executable, byte[] bytes) ->
+                    put(path, executable, bytes);
+            case Message.Find(List<String> words) ->
+                    line.send(find(words, environment.getOrDefault("PATH", "")));
+            case Message.Start start -> start(start, host, environment);
+            case Message.Credit(int number, Message.Stream stream, int bytes) ->
+                    process(number).grant(stream, bytes);
+            case Message.SignalAll(Signal signal) -> host.signal(signal);
+            case Message.Kill(int number) -> process(number).process().destroyForcibly();
+            case Message.Sweep() -> sweep(host);
+        }
+    }
+
+    private AgentProcess process(int number) throws MalformedMessageException {
+        AgentProcess process = processes.get(number);
+        if (process == null) {
+            throw new MalformedMessageException("an order about process " + number);
+        }
+        return process;
+    }
+
+    private void put(String path, boolean executable, byte[] bytes) throws IOException {
+        Path file = folder.resolve(path).normalize();
+        if (!file.startsWith(folder)) {
+            throw new MalformedMessageException("a file outside the agent's folder: " + path);
+        }
+        Files.createDirectories(file.resolveSibling("."));
+        try (OutputStream out =
+                Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
+            out.write(bytes);
+        }
+        if (executable && !file.toFile().setExecutable(true)) {
+            throw new IOException("cannot make %s executable".formatted(file));
+        }
+    }
+
+    private Message.News find(List<String> words, String path) {
+        try {
+            return new Message.Found(Program.of(words, SearchPath.of(path), () -> java));
+        } catch (ConfigurationException e) {
+            return new Message.Missing(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void start(Message.Start start, LocalHost host, Map<String, String> environment)
+            throws IOException {
+        Map<String, String> variables = new HashMap<>(environment);
+        variables.putAll(start.variables());
+        Process process;
+        try {
+            process = host.start(start.command(), variables);
+        } catch (IOException e) {
+            line.send(new Message.NotStarted(start.process(), String.valueOf(e.getMessage())));
+            return;
+        }
+        AgentProcess agentProcess = new AgentProcess(start.process(), process, line);
+        processes.put(start.process(), agentProcess);
+        line.send(new Message.Started(start.process(), process.pid()));
+        agentProcess.start();
+        var _ = process.onExit().thenAccept(ended -> exited(start.process(), ended, host));
+    }
+
+    private void exited(int number, Process process, LocalHost host) {
+        host.ended(process);
+        try {
+            line.send(new Message.Exited(number, process.exitValue()));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /// On a thread of its own: it may take seconds, in which heartbeats and credits go on.
+    private void sweep(LocalHost host) {
+        Thread.ofPlatform()
+                .daemon()
+                .name("hvd-sweep")
+                .start(
+                        () -> {
+                            try {
+                                line.send(new Message.Swept(host.sweep()));
+                            } catch (IOException e) {
+                                throw new UncheckedIOException(e);
+                            } catch (InterruptedException e) {
+                                Thread.currentThread().interrupt();
+                            }
+                        });
+    }
+}

@@ -1,0 +1,64 @@
+package org.horovod4j.launcher.remote;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.process.LocalHost;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+
+/// The classes that an agent consists of, taken from wherever the launcher has its own.
+///
+/// Three packages, some 100 KB, made anew for each job: a host needs no installation, and nothing
+/// there can be of another version than the launcher.
+final class AgentJar {
+    private static final List<Class<?>> PACKAGES =
+            List.of(ConfigurationException.class, LocalHost.class, Agent.class);
+
+    private AgentJar() {}
+
+    static byte[] make() throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (JarOutputStream jar = new JarOutputStream(bytes)) {
+            for (Class<?> type : PACKAGES) {
+                Path source = source(type);
+                if (Files.isDirectory(source)) {
+                    add(type, source, jar);
+                } else {
+                    try (FileSystem files = FileSystems.newFileSystem(source)) {
+                        add(type, files.getPath("/"), jar);
+                    }
+                }
+            }
+        }
+        return bytes.toByteArray();
+    }
+
+    private static void add(Class<?> type, Path root, JarOutputStream jar) throws IOException {
+        String folder = type.getPackageName().replace('.', '/');
+        try (DirectoryStream<Path> files =
+                Files.newDirectoryStream(root.resolve(folder), Files::isRegularFile)) {
+            for (Path file : files) {
+                jar.putNextEntry(new JarEntry(folder + "/" + file.getFileName()));
+                Files.copy(file, jar);
+                jar.closeEntry();
+            }
+        }
+    }
+
+    private static Path source(Class<?> type) throws IOException {
+        try {
+            return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
+        } catch (URISyntaxException e) {
+            throw new IOException("the classes of the launcher are in no file: " + e.getInput(), e);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package org.horovod4j.launcher.remote;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/// The files that a host gets a copy of, and where they are there.
+///
+/// They lie in the agent's own folder, which goes with it, each in a numbered folder of its own:
+/// two of the same name do not meet.
+///
+/// @param paths files and folders here
+/// @param folder the agent's
+record Copies(List<Path> paths, String folder) {
+    private static final int CHUNK = 1 << 16;
+
+    /// What may separate paths from each other, and from the names of options, in a word.
+    private static final Pattern PART = Pattern.compile("[^:=,]+");
+
+    /// Sends them all.
+    void send(Line line) throws IOException {
+        for (int index = 0; index < paths.size(); index++) {
+            Path root = paths.get(index);
+            try (Stream<Path> files = Files.walk(root)) {
+                for (Path file : files.filter(Files::isRegularFile).toList()) {
+                    send(file, place(index, root, file), line);
+                }
+            }
+        }
+    }
+
+    /// The word as it must read there: `-cp lib/a.jar:lib/b.jar` with the paths of the copies.
+    String translate(String word) {
+        return PART.matcher(word)
+                .replaceAll(part -> Matcher.quoteReplacement(translatePart(part.group())));
+    }
+
+    private String translatePart(String part) {
+        Path path = Path.of(part).toAbsolutePath().normalize();
+        for (int index = 0; index < paths.size(); index++) {
+            Path root = paths.get(index);
+            if (path.startsWith(root.toAbsolutePath().normalize())) {
+                return folder + "/" + place(index, root, path);
+            }
+        }
+        return part;
+    }
+
+    private static String place(int index, Path root, Path file) {
+        Path whole = root.toAbsolutePath().normalize();
+        Path name = whole.getFileName();
+        Path inside = whole.relativize(file.toAbsolutePath().normalize());
+        return Path.of("copies", Integer.toString(index), name == null ? "root" : name.toString())
+                .resolve(inside)
+                .normalize()
+                .toString();
+    }
+
+    private static void send(Path file, String place, Line line) throws IOException {
+        boolean executable = Files.isExecutable(file);
+        try (InputStream in = Files.newInputStream(file)) {
+            byte[] bytes;
+            do {
+                bytes = in.readNBytes(CHUNK);
+                line.send(new Message.Put(place, executable, bytes));
+            } while (bytes.length == CHUNK);
+        }
+    }
+}

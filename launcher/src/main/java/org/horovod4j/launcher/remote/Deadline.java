@@ -1,0 +1,57 @@
+package org.horovod4j.launcher.remote;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/// Ends what takes too long to make a host ready, and remembers what that was.
+final class Deadline {
+    private enum State {
+        OPEN,
+        MET,
+        MISSED
+    }
+
+    private final Duration limit;
+    private State state = State.OPEN;
+    private String stage = "connecting to it";
+
+    private Deadline(Duration limit) {
+        this.limit = limit;
+    }
+
+    /// @param end called once if [#meet] is not, in time; must make whatever blocks return
+    static Deadline start(Duration limit, Runnable end) {
+        Deadline deadline = new Deadline(limit);
+        CompletableFuture.delayedExecutor(limit.toNanos(), TimeUnit.NANOSECONDS)
+                .execute(() -> deadline.pass(end));
+        return deadline;
+    }
+
+    synchronized void enter(String next) {
+        stage = next;
+    }
+
+    synchronized void meet() {
+        if (state == State.OPEN) {
+            state = State.MET;
+        }
+    }
+
+    /// What was being done when the time was up, if it was.
+    synchronized Optional<String> missed() {
+        return state == State.MISSED
+                ? Optional.of(
+                        "not ready after %d s, while %s. Raise --start-timeout if it is slow."
+                                .formatted(limit.toSeconds(), stage))
+                : Optional.empty();
+    }
+
+    private synchronized void pass(Runnable end) {
+        if (state == State.OPEN) {
+            state = State.MISSED;
+            end.run();
+        }
+    }
+}

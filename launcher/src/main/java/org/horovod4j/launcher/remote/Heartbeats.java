@@ -1,0 +1,72 @@
+package org.horovod4j.launcher.remote;
+
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/// Shows the other end of a [Line] that this one is alive, and watches whether the other is.
+///
+/// On two threads, for the one that writes may be stuck in a connection that is dead.
+final class Heartbeats implements AutoCloseable {
+    private static final int BEATS = 6;
+
+    private final Line line;
+    private final Duration patience;
+    private final Runnable onSilence;
+    private final CountDownLatch closed = new CountDownLatch(1);
+
+    private Heartbeats(Line line, Duration patience, Runnable onSilence) {
+        this.line = line;
+        this.patience = patience;
+        this.onSilence = onSilence;
+    }
+
+    /// @param timeout after which a rank counts as lost; here a silent host is lost a little before
+    ///     that, so that it and not one of its ranks is told as the cause
+    /// @param onSilence called once, when the other end has been silent for too long
+    static Heartbeats start(Line line, Duration timeout, Runnable onSilence) {
+        Heartbeats heartbeats =
+                new Heartbeats(line, timeout.multipliedBy(3).dividedBy(4), onSilence);
+        Thread.ofPlatform().daemon().name("hvd-heartbeat").start(heartbeats::beat);
+        Thread.ofPlatform().daemon().name("hvd-vigil").start(heartbeats::watch);
+        return heartbeats;
+    }
+
+    private void beat() {
+        try {
+            while (!closesWithin(patience.toNanos() / BEATS)) {
+                line.send(new Message.Heartbeat());
+            }
+        } catch (IOException e) {
+            // Whoever receives hears of it too, and knows what to do.
+            System.getLogger(Heartbeats.class.getName())
+                    .log(Level.DEBUG, "The other end of a line is gone", e);
+        }
+    }
+
+    private void watch() {
+        long left;
+        while ((left = patience.toNanos() - line.silenceNanos()) > 0) {
+            if (closesWithin(left)) {
+                return;
+            }
+        }
+        onSilence.run();
+    }
+
+    private boolean closesWithin(long nanos) {
+        try {
+            return closed.await(Math.max(1, nanos), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return true;
+        }
+    }
+
+    @Override
+    public void close() {
+        closed.countDown();
+    }
+}

@@ -1,0 +1,301 @@
+package org.horovod4j.launcher.remote;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.launcher.process.Program;
+import org.horovod4j.launcher.process.Signal;
+
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+
+/// A host behind ssh: passes everything on to the [Agent] there.
+///
+/// One thread receives, and only ever notes what came. Whoever waits is woken by it, by an answer
+/// or by the loss of the host.
+public final class RemoteHost implements HostAgent {
+    /// How long the agent may take to end, once it has nothing more to do.
+    private static final Duration FAREWELL = Duration.ofSeconds(5);
+
+    private static final String CLASS_PATH = "CLASSPATH";
+
+    private final SshConnection ssh;
+    private final Line line;
+    private final Copies copies;
+    private final Heartbeats heartbeats;
+    private final AtomicInteger numbers = new AtomicInteger();
+    private final Map<Integer, Entry> processes = new ConcurrentHashMap<>();
+    private final CompletableFuture<List<String>> swept = new CompletableFuture<>();
+    private final CompletableFuture<String> loss = new CompletableFuture<>();
+    private volatile CompletableFuture<Message.News> answer = new CompletableFuture<>();
+    private volatile boolean closing;
+
+    private RemoteHost(SshConnection ssh, RemoteJob job, Copies copies) {
+        this.ssh = ssh;
+        this.copies = copies;
+        this.line = new Line(ssh.input(), ssh.output());
+        this.heartbeats =
+                Heartbeats.start(
+                        line,
+                        job.heartbeatTimeout(),
+                        () ->
+                                lose(
+                                        "no sign of life within the heartbeat timeout of %s s"
+                                                .formatted(seconds(job.heartbeatTimeout()))));
+        Thread.ofPlatform().daemon().name("hvd-agent").start(this::receive);
+    }
+
+    /// Logs in and makes the host ready; nothing of the program runs there yet.
+    ///
+    /// @throws HostNotReadyException with one sentence that says why and what to do
+    public static RemoteHost open(Host host, RemoteJob job) throws HostNotReadyException {
+        try {
+            return open(host, job, new Bootstrap(job));
+        } catch (IOException e) {
+            throw new HostNotReadyException("the agent's classes cannot be read here: " + e, e);
+        }
+    }
+
+    private static RemoteHost open(Host host, RemoteJob job, Bootstrap bootstrap)
+            throws HostNotReadyException {
+        SshConnection ssh = SshConnection.open(host, job, bootstrap.command());
+        Deadline deadline = Deadline.start(job.startTimeout(), ssh::kill);
+        RemoteHost remote = null;
+        try {
+            Bootstrap.Quarters quarters = bootstrap.run(ssh.input(), ssh.output());
+            deadline.enter("starting its agent");
+            Copies copies = new Copies(job.copies(), quarters.folder());
+            remote = new RemoteHost(ssh, job, copies);
+            remote.ask(
+                    new Message.Open(
+                            job.mark(),
+                            job.heartbeatTimeout(),
+                            translated(ForwardedVariables.of(job.environment()), copies)));
+            deadline.enter("copying files to it");
+            copies.send(remote.line);
+            deadline.meet();
+            return remote;
+        } catch (HostNotReadyException e) {
+            ssh.kill();
+            throw e;
+        } catch (IOException e) {
+            String known = remote == null ? "" : remote.loss.getNow("");
+            // Asked before the kill, which would cut off what ssh has to say.
+            String reason = known.isEmpty() ? ssh.whyNotReady() : known;
+            ssh.kill();
+            throw new HostNotReadyException(deadline.missed().orElse(reason), e);
+        }
+    }
+
+    private static Map<String, String> translated(Map<String, String> environment, Copies copies) {
+        Map<String, String> translated = new TreeMap<>(environment);
+        translated.computeIfPresent(CLASS_PATH, (_, path) -> copies.translate(path));
+        return translated;
+    }
+
+    /// What is known of a process while it runs.
+    private record Entry(
+            CompletableFuture<Long> pid,
+            RemoteStream out,
+            RemoteStream err,
+            CompletableFuture<Integer> status) {
+        RemoteStream stream(Message.Stream stream) {
+            return switch (stream) {
+                case OUT -> out;
+                case ERR -> err;
+            };
+        }
+
+        void lost(String reason) {
+            pid.completeExceptionally(new IOException(reason));
+            out.came(new byte[0]);
+            err.came(new byte[0]);
+            status.complete(RemoteProcess.LOST);
+        }
+    }
+
+    @Override
+    public Program program(List<String> words) throws IOException {
+        List<String> there = words.stream().map(copies::translate).toList();
+        if (ask(new Message.Find(there)) instanceof Message.Found(Program program)) {
+            return program;
+        }
+        throw new MalformedMessageException("an answer to another question");
+    }
+
+    @Override
+    public Process start(List<String> command, Map<String, String> variables) throws IOException {
+        int number = numbers.getAndIncrement();
+        Entry entry =
+                new Entry(
+                        new CompletableFuture<>(),
+                        new RemoteStream(bytes -> grant(number, Message.Stream.OUT, bytes)),
+                        new RemoteStream(bytes -> grant(number, Message.Stream.ERR, bytes)),
+                        new CompletableFuture<>());
+        processes.put(number, entry);
+        checkContact();
+        line.send(new Message.Start(number, command, variables));
+        long pid = await(entry.pid);
+        return new RemoteProcess(
+                pid, entry.out, entry.err, entry.status, () -> tell(new Message.Kill(number)));
+    }
+
+    @Override
+    public void onLoss(Consumer<String> listener) {
+        var _ = loss.thenAccept(listener);
+    }
+
+    /// The agent has told of it, and so knows.
+    @Override
+    public void ended(Process process) {}
+
+    @Override
+    public void signal(Signal signal) {
+        tell(new Message.SignalAll(signal));
+    }
+
+    /// Nothing, when the host is lost: its agent then sweeps by itself.
+    @Override
+    public List<String> sweep() throws InterruptedException {
+        tell(new Message.Sweep());
+        try {
+            return swept.get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("a sweep does not fail", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        closing = true;
+        heartbeats.close();
+        try {
+            line.close();
+            ssh.awaitEnd(FAREWELL);
+        } catch (IOException e) {
+            log("ssh was gone already", e);
+            ssh.kill();
+        } catch (InterruptedException e) {
+            ssh.kill();
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /// One question at a time, as the answers do not say to which they belong.
+    private synchronized Message.News ask(Message.Order question) throws IOException {
+        CompletableFuture<Message.News> mine = new CompletableFuture<>();
+        answer = mine;
+        checkContact();
+        line.send(question);
+        return await(mine);
+    }
+
+    private void checkContact() throws IOException {
+        if (loss.isDone()) {
+            throw new IOException(loss.join());
+        }
+    }
+
+    private static <T> T await(CompletableFuture<T> future) throws IOException {
+        try {
+            return future.join();
+        } catch (CompletionException e) {
+            switch (e.getCause()) {
+                case ConfigurationException cause -> throw cause;
+                case null, default -> throw new IOException(e.getCause().getMessage(), e);
+            }
+        }
+    }
+
+    private void grant(int process, Message.Stream stream, int bytes) {
+        tell(new Message.Credit(process, stream, bytes));
+    }
+
+    /// Says what the host need not hear if it is lost.
+    private void tell(Message.Order order) {
+        try {
+            if (!loss.isDone()) {
+                line.send(order);
+            }
+        } catch (IOException e) {
+            log("An agent did not take " + order, e); // the receiving thread learns why
+        }
+    }
+
+    private void receive() {
+        try {
+            while (true) {
+                if (!(line.receive() instanceof Message.News news)) {
+                    throw new MalformedMessageException("an order from an agent");
+                }
+                heard(news);
+            }
+        } catch (MalformedMessageException e) {
+            lose("its agent sent what we do not understand: " + e.getMessage());
+        } catch (IOException e) {
+            if (closing) {
+                log("An agent has ended", e);
+            } else {
+                lose(ssh.howEnded());
+            }
+        }
+    }
+
+    private void heard(Message.News news) throws MalformedMessageException {
+        switch (news) {
+            case Message.Heartbeat() -> {}
+            case Message.Ready _, Message.Found _ -> answer.complete(news);
+            case Message.Missing(String reason) ->
+                    answer.completeExceptionally(new ConfigurationException(reason));
+            case Message.Started(int number, long pid) -> entry(number).pid.complete(pid);
+            case Message.NotStarted(int number, String reason) -> {
+                entry(number).pid.completeExceptionally(new IOException(reason));
+                processes.remove(number);
+            }
+            case Message.Output(int number, Message.Stream stream, byte[] bytes) ->
+                    entry(number).stream(stream).came(bytes);
+            case Message.Exited(int number, int status) -> entry(number).status.complete(status);
+            case Message.Swept(List<String> left) -> swept.complete(left);
+            case Message.Failed(String reason) -> lose(reason);
+        }
+    }
+
+    private Entry entry(int number) throws MalformedMessageException {
+        Entry entry = processes.get(number);
+        if (entry == null) {
+            throw new MalformedMessageException("news of process " + number);
+        }
+        return entry;
+    }
+
+    private void lose(String reason) {
+        if (closing || !loss.complete(reason)) {
+            return;
+        }
+        heartbeats.close();
+        ssh.kill();
+        answer.completeExceptionally(new IOException(reason));
+        processes.values().forEach(entry -> entry.lost(reason));
+        swept.complete(List.of());
+    }
+
+    private static String seconds(Duration duration) {
+        return duration.toMillis() % 1000 == 0
+                ? Long.toString(duration.toSeconds())
+                : Double.toString(duration.toMillis() / 1000.0);
+    }
+
+    private static void log(String message, IOException cause) {
+        System.getLogger(RemoteHost.class.getName()).log(Level.DEBUG, message, cause);
+    }
+}

@@ -1,0 +1,92 @@
+package org.horovod4j.launcher.remote;
+
+import java.io.InputStream;
+import java.util.ArrayDeque;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.function.IntConsumer;
+
+/// A stream of a process on another host, as far as it has come over.
+///
+/// What was read is granted to the sender again, in portions worth a message. So no more than
+/// [Message.Stream#WINDOW] bytes are ever kept here, and whoever receives them never waits.
+final class RemoteStream extends InputStream {
+    private final IntConsumer grant;
+    private final Queue<byte[]> chunks = new ArrayDeque<>();
+    private int position;
+    private int owed;
+    private boolean ended;
+
+    /// @param grant tells the sender how many more bytes it may send
+    RemoteStream(IntConsumer grant) {
+        this.grant = grant;
+    }
+
+    /// The next bytes have come, or, if there are none, the end.
+    synchronized void came(byte[] bytes) {
+        if (bytes.length == 0) {
+            ended = true;
+        } else if (!ended) {
+            chunks.add(bytes);
+        }
+        notifyAll();
+    }
+
+    @Override
+    public int read() {
+        byte[] one = new byte[1];
+        return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] bytes, int from, int length) {
+        Objects.checkFromIndexSize(from, length, bytes.length);
+        int count = length == 0 ? 0 : take(bytes, from, length);
+        int granted = count > 0 ? settle(count) : 0;
+        if (granted > 0) {
+            grant.accept(granted); // outside the lock, for it may wait for the network
+        }
+        return count;
+    }
+
+    @Override
+    public synchronized int available() {
+        return chunks.stream().mapToInt(chunk -> chunk.length).sum() - position;
+    }
+
+    private synchronized int take(byte[] bytes, int from, int length) {
+        boolean interrupted = false;
+        while (chunks.isEmpty() && !ended) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true; // as a read of a pipe: it waits on
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        byte[] first = chunks.peek();
+        if (first == null) {
+            return -1;
+        }
+        int count = Math.min(length, first.length - position);
+        System.arraycopy(first, position, bytes, from, count);
+        position += count;
+        if (position == first.length) {
+            chunks.remove();
+            position = 0;
+        }
+        return count;
+    }
+
+    private synchronized int settle(int count) {
+        owed += count;
+        if (owed < Message.Stream.WINDOW / 4) {
+            return 0;
+        }
+        int granted = owed;
+        owed = 0;
+        return granted;
+    }
+}

@@ -1,0 +1,121 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/// Three hosts with an sshd each, made of namespaces; `hosts.sh` says how they are wired.
+final class SshHosts implements AutoCloseable {
+    private final Path folder;
+    private final Path script;
+
+    private SshHosts(Path folder, Path script) {
+        this.folder = folder;
+        this.script = script;
+    }
+
+    /// Makes them, or skips the test where that is not allowed.
+    static SshHosts up(Path folder) throws IOException, InterruptedException {
+        assumeTrue(
+                run("sh", "-c", "[ $(id -u) = 0 ] && ip netns list && unshare --net true") == 0,
+                "needs root and network namespaces");
+        Path script = folder.resolve("hosts.sh");
+        try (InputStream text = SshHosts.class.getResourceAsStream("hosts.sh")) {
+            Files.copy(Objects.requireNonNull(text), script);
+        }
+        SshHosts hosts = new SshHosts(folder, script);
+        hosts.act("up");
+        return hosts;
+    }
+
+    private void act(String... words) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of("sh", script.toString(), words[0]));
+        command.add(folder.toString());
+        command.addAll(List.of(words).subList(1, words.length));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+        assertThat(process.waitFor()).as(said).isZero();
+    }
+
+    static int run(String... command) throws IOException, InterruptedException {
+        return new ProcessBuilder(command)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start()
+                .waitFor();
+    }
+
+    /// A launcher that reaches the hosts.
+    LauncherProcess start(String... arguments) throws IOException {
+        return start(Map.of(), arguments);
+    }
+
+    LauncherProcess start(Map<String, String> variables, String... arguments) throws IOException {
+        Map<String, String> all = new HashMap<>();
+        all.put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
+        all.put("HOROVOD_NETWORK_INTERFACES", "hvdsshbr");
+        all.putAll(variables);
+        return LauncherProcess.start(all, arguments);
+    }
+
+    Path folder() {
+        return folder;
+    }
+
+    void cutLink(int host) throws IOException, InterruptedException {
+        assertThat(run("ip", "link", "set", "hvdssh" + host + "-o", "down")).isZero();
+    }
+
+    void mendLink(int host) throws IOException, InterruptedException {
+        assertThat(run("ip", "link", "set", "hvdssh" + host + "-o", "up")).isZero();
+    }
+
+    void powerOff(int host) throws IOException, InterruptedException {
+        act("power_off", Integer.toString(host));
+    }
+
+    void powerOn(int host) throws IOException, InterruptedException {
+        act("power_on", Integer.toString(host));
+    }
+
+    /// Empties its temporary folder.
+    void clear(int host) throws IOException, InterruptedException {
+        assertThat(run("find", temporary(host).toString(), "-mindepth", "1", "-delete")).isZero();
+    }
+
+    /// Limits what goes to and comes from a host, such as "2mbit".
+    void shape(int host, String rate) throws IOException, InterruptedException {
+        String name = "hvdssh" + host;
+        String limit = "root tbf rate " + rate + " burst 32kb latency 100ms";
+        assertThat(run(("tc qdisc replace dev " + name + "-o " + limit).split(" "))).isZero();
+        assertThat(run(("tc -n " + name + " qdisc replace dev eth0 " + limit).split(" "))).isZero();
+    }
+
+    void unshape(int host) throws IOException, InterruptedException {
+        String name = "hvdssh" + host;
+        assertThat(run("tc", "qdisc", "del", "dev", name + "-o", "root")).isZero();
+        assertThat(run("tc", "-n", name, "qdisc", "del", "dev", "eth0", "root")).isZero();
+    }
+
+    /// Where a host keeps temporary files.
+    Path temporary(int host) {
+        return folder.resolve("tmp-hvdssh" + host);
+    }
+
+    @Override
+    public void close() throws IOException, InterruptedException {
+        act("down");
+    }
+}

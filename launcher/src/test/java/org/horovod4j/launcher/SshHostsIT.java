@@ -1,0 +1,400 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/// Jobs over three hosts with two ranks each, through real ssh: what goes well, what fails, and that
+/// nothing is left of either.
+@Tag("slow")
+class SshHostsIT {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Map<String, String> NERVOUS = Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "4");
+    private static final String HOSTS = "hvdssh1:2,hvdssh2:2,hvdssh3:2";
+    private static final String WAIT =
+            "setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1000";
+
+    @TempDir static Path folder;
+    private static SshHosts hosts;
+
+    @BeforeAll
+    static void up() throws Exception {
+        hosts = SshHosts.up(folder);
+    }
+
+    @AfterAll
+    static void down() throws Exception {
+        if (hosts != null) {
+            hosts.close();
+        }
+    }
+
+    private static LauncherProcess start(Map<String, String> variables, String... command)
+            throws IOException {
+        List<String> words = List.of("-np", "6", "-H", HOSTS);
+        return hosts.start(
+                variables,
+                Stream.concat(words.stream(), Stream.of(command)).toArray(String[]::new));
+    }
+
+    /// Six ranks that sum up without end.
+    private static LauncherProcess startSums(Map<String, String> variables) throws IOException {
+        return start(
+                variables,
+                "java",
+                "-cp",
+                System.getProperty("java.class.path"),
+                SumOfRanks.class.getName(),
+                "endless");
+    }
+
+    @Test
+    void sixRanksSumUpOverThreeHosts() throws Exception {
+        try (LauncherProcess launcher =
+                start(
+                        Map.of(),
+                        "java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        SumOfRanks.class.getName())) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.awaitOutput("sum=(15)", 6)).hasSize(6);
+            assertThat(launcher.stderr()).doesNotContain("horovodrun: ", "incubator");
+            assertNothingLeft(launcher.awaitJobId());
+        }
+    }
+
+    @Test
+    void theHostsAreReallyOthers() throws Exception {
+        try (LauncherProcess launcher = start(Map.of(), "hostname")) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout().lines())
+                    .contains("[0]<stdout>:hvdssh1", "[3]<stdout>:hvdssh2", "[5]<stdout>:hvdssh3");
+        }
+    }
+
+    @Test
+    void theSecretIsOnNoCommandLineOfAnyHost() throws Exception {
+        String program = "echo key=$HOROVOD_SECRET_KEY; exec sleep 1000";
+        try (LauncherProcess launcher = start(Map.of(), "sh", "-c", program)) {
+            String secret = launcher.awaitOutput("key=(\\S{43})", 6).getFirst();
+            assertThat(Processes.withCommandLine("sleep\0" + "1000"))
+                    .hasSizeGreaterThanOrEqualTo(6);
+            assertThat(Processes.withCommandLine(secret)).isEmpty();
+        }
+    }
+
+    @Test
+    void aFailingRankEndsTheOthersOnAllHosts() throws Exception {
+        String program =
+                """
+                echo job=$HOROVOD_JOB_ID
+                [ $HOROVOD_RANK != 3 ] || { echo disk full >&2; exit 3; }
+                exec sleep 1000""";
+        try (LauncherProcess launcher = start(Map.of(), "sh", "-c", program)) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("First to fail was rank 3 on hvdssh2", "exit code 3.")
+                    .contains("    disk full\n", "The other processes had ended");
+            assertNothingLeft(launcher.awaitJobId());
+        }
+    }
+
+    @Test
+    void ctrlCEndsTheJobOnAllHosts() throws Exception {
+        try (LauncherProcess launcher = start(Map.of(), "sh", "-c", WAIT)) {
+            launcher.awaitOutput("job=(\\S+)", 6);
+            launcher.signal("INT");
+            assertThat(launcher.exitCode()).isEqualTo(130);
+            assertThat(launcher.stderr()).contains("ended by SIGINT");
+            assertNothingLeft(launcher.awaitJobId());
+        }
+    }
+
+    @Test
+    void aKilledLauncherLeavesNothingOnAnyHost() throws Exception {
+        try (LauncherProcess launcher = start(Map.of(), "sh", "-c", WAIT)) {
+            launcher.awaitOutput("job=(\\S+)", 6);
+            launcher.signal("KILL");
+            assertNothingLeft(launcher.awaitJobId());
+        }
+    }
+
+    @Test
+    void aKilledRankIsNamedWithItsHostAndSignal() throws Exception {
+        try (LauncherProcess launcher = startSums(Map.of())) {
+            launcher.awaitOutput("sum=(15)", 6);
+            String job = launcher.awaitJobId();
+            Processes.signal("KILL", Processes.ofRank(job, 4));
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("First to fail was rank 4 on hvdssh3", "killed by signal 9 (SIGKILL)")
+                    .contains("PeerLostException: rank 4 on hvdssh3 is lost: killed by signal 9");
+            assertNothingLeft(job);
+        }
+    }
+
+    @Test
+    void aKilledSshIsALostHost() throws Exception {
+        try (LauncherProcess launcher = startSums(Map.of())) {
+            launcher.awaitOutput("sum=(15)", 6);
+            String job = launcher.awaitJobId();
+            long ssh =
+                    ProcessHandle.of(launcher.pid()).stream()
+                            .flatMap(ProcessHandle::children)
+                            .map(ProcessHandle::pid)
+                            .filter(Processes.withCommandLine("\0hvdssh2\0")::contains)
+                            .findFirst()
+                            .orElseThrow();
+            Processes.signal("KILL", ssh);
+            assertLost(launcher, "ssh ended \\(killed by signal 9 \\(SIGKILL\\)\\)");
+            assertNothingLeft(job);
+        }
+    }
+
+    /// The agent on the second host.
+    private static long agent() {
+        return Processes.withCommandLine(hosts.temporary(2) + "/horovod4j.").stream()
+                .filter(Processes.withCommandLine("remote.Agent")::contains)
+                .max(Long::compare) // the shell around it is older
+                .orElseThrow();
+    }
+
+    @Test
+    void aKilledAgentIsALostHost() throws Exception {
+        try (LauncherProcess launcher = startSums(Map.of())) {
+            launcher.awaitOutput("sum=(15)", 6);
+            String job = launcher.awaitJobId();
+            long agent = agent();
+            Processes.signal("KILL", agent);
+            assertLost(launcher, "ssh ended \\(killed by signal 9 \\(SIGKILL\\)\\)");
+            assertNothingLeft(job);
+        }
+    }
+
+    @Test
+    void aStoppedAgentIsALostHost() throws Exception {
+        try (LauncherProcess launcher = startSums(NERVOUS)) {
+            launcher.awaitOutput("sum=(15)", 6);
+            String job = launcher.awaitJobId();
+            long agent = agent();
+            Processes.signal("STOP", agent);
+            assertLost(launcher, "no sign of life within the heartbeat timeout of 4 s");
+            Processes.signal("CONT", agent);
+            assertNothingLeft(job);
+        }
+    }
+
+    @Test
+    void aCutLinkIsNoticedOnBothSides() throws Exception {
+        try (LauncherProcess launcher = startSums(NERVOUS)) {
+            launcher.awaitOutput("sum=(15)", 6);
+            String job = launcher.awaitJobId();
+            hosts.cutLink(2);
+            assertLost(launcher, "no sign of life within the heartbeat timeout of 4 s");
+            assertThat(launcher.stderr())
+                    .contains("rank 2 on hvdssh2 is lost: contact with its host was lost");
+            assertNothingLeft(job); // on the far side of the cut link too
+        } finally {
+            hosts.mendLink(2);
+        }
+    }
+
+    @Test
+    void aHostWithoutPowerIsNoticed() throws Exception {
+        try (LauncherProcess launcher = startSums(NERVOUS)) {
+            launcher.awaitOutput("sum=(15)", 6);
+            String job = launcher.awaitJobId();
+            hosts.powerOff(2);
+            assertLost(launcher, "no sign of life within the heartbeat timeout of 4 s");
+            await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
+        } finally {
+            hosts.powerOn(2);
+            hosts.clear(2); // what it had no time to remove
+        }
+    }
+
+    @Test
+    void aSlowLinkIsNoLostHost() throws Exception {
+        hosts.shape(1, "2mbit");
+        String program = "head -c 600000 /dev/zero | tr '\\0' '\\n'";
+        try (LauncherProcess launcher =
+                start(Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"), "sh", "-c", program)) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout()).hasSize(6 * 600_000 * "[0]<stdout>:\n".length());
+        } finally {
+            hosts.unshape(1);
+        }
+    }
+
+    @Test
+    void everyHostThatIsNotReadyIsExplained() throws Exception {
+        Path started = folder.resolve("started");
+        try (LauncherProcess launcher =
+                hosts.start(
+                        Map.of(),
+                        "-np",
+                        "7",
+                        "-H",
+                        "hvdssh1:1,hvdssh-unknown:1,hvdssh-changed:1,hvdssh-closed:1"
+                                + ",hvdssh-nowhere:1,hvdssh-keyless:1,hvdssh-nameless.invalid:1",
+                        "touch",
+                        started.toString())) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr().lines().toList())
+                    .satisfiesExactly(
+                            line -> assertThat(line).contains("6 of 7 hosts are not ready"),
+                            line -> assertThat(line).contains("-unknown: ssh does not know its"),
+                            line -> assertThat(line).contains("-changed: its host key is not the"),
+                            line -> assertThat(line).contains("refuses connections to port 23."),
+                            line ->
+                                    assertThat(line)
+                                            .contains("-nowhere: no connection to its port"),
+                            line -> assertThat(line).contains("-keyless: it does not let us in"),
+                            line -> assertThat(line).contains("its name cannot be resolved"));
+            assertThat(started).doesNotExist();
+        }
+        assertNoFilesLeft();
+    }
+
+    @Test
+    void aHostThatDoesNotGetReadyInTimeIsToldSo() throws Exception {
+        hosts.shape(1, "8kbit");
+        try (LauncherProcess launcher =
+                hosts.start(
+                        Map.of("HOROVOD_START_TIMEOUT", "3"),
+                        "-np",
+                        "1",
+                        "-H",
+                        "hvdssh1:1",
+                        "true")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("hvdssh1: ")
+                    .containsAnyOf("not ready after 3 s", "timed out");
+        } finally {
+            hosts.unshape(1);
+        }
+    }
+
+    @Test
+    void aHostMayHaveAPortAndAKeyOfItsOwn() throws Exception {
+        String key = folder.resolve("id").toString();
+        try (LauncherProcess launcher =
+                hosts.start("-np", "1", "-H", "10.78.0.3:1", "-p", "2222", "-i", key, "hostname")) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout()).isEqualTo("[0]<stdout>:hvdssh3\n");
+        }
+        try (LauncherProcess launcher =
+                hosts.start("-np", "1", "-H", "10.78.0.3:1", "-p", "22", "hostname")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr()).contains("10.78.0.3: it refuses connections to port 22.");
+        }
+    }
+
+    @Test
+    void aHostMayBeAnIpv6Address() throws Exception {
+        try (LauncherProcess launcher =
+                hosts.start(
+                        "-np",
+                        "2",
+                        "-H",
+                        "[fd78::3]:2",
+                        "-p",
+                        "2222",
+                        "--network-interfaces",
+                        "hvdsshbr6",
+                        "java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        SumOfRanks.class.getName())) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.awaitOutput("sum=(1)", 2)).hasSize(2);
+        }
+    }
+
+    @Test
+    void aJavaThatIsNotThereOrTooOldIsNamed() throws Exception {
+        try (LauncherProcess launcher =
+                hosts.start("-np", "1", "-H", "hvdssh1:1", "--java", "/no/java", "true")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr()).contains("hvdssh1: it has no java (tried /no/java).");
+        }
+        Path old = folder.resolve("old-java");
+        Files.writeString(old, "#!/bin/sh\necho 'openjdk version \"17.0.1\"' >&2\n");
+        assertThat(old.toFile().setExecutable(true)).isTrue();
+        try (LauncherProcess launcher =
+                hosts.start("-np", "1", "-H", "hvdssh1:1", "--java", old.toString(), "true")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr()).contains("too old (" + old + " is version 17).");
+        }
+    }
+
+    @Test
+    void aHostThatLacksTheProgramsFilesGetsACopy() throws Exception {
+        // The third host sees neither: its mounts hide the folder.
+        Path program = folder.resolve("hidden/say.sh");
+        Path lib = Files.createDirectories(folder.resolve("hidden/lib/deep"));
+        Files.writeString(program, "#!/bin/sh\ncat \"$1\"/deep/word; wc -c <\"$1\"/large\n");
+        assertThat(program.toFile().setExecutable(true)).isTrue();
+        Files.writeString(lib.resolve("word"), "copied\n");
+        Files.write(folder.resolve("hidden/lib/large"), new byte[1_000_000]);
+        String path = folder.resolve("hidden/lib").toString();
+        try (LauncherProcess launcher =
+                hosts.start(
+                        "-np",
+                        "1",
+                        "-H",
+                        "hvdssh3:1",
+                        "--copy",
+                        program.toString(),
+                        "--copy",
+                        path,
+                        program.toString(),
+                        path)) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout()).isEqualTo("[0]<stdout>:copied\n[0]<stdout>:1000000\n");
+        }
+        try (LauncherProcess launcher =
+                hosts.start("-np", "1", "-H", "hvdssh3:1", program.toString(), path)) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr()).contains("hvdssh3: command '" + program + "' not found");
+        }
+        assertNoFilesLeft();
+    }
+
+    private static void assertLost(LauncherProcess launcher, String reason) throws Exception {
+        assertThat(launcher.exitCode()).isOne();
+        assertThat(launcher.stderr())
+                .containsPattern("lost contact with host hvdssh2 \\(ranks 2, 3\\): " + reason)
+                .containsPattern(
+                        "First to fail was rank [23] on hvdssh2 .*: contact with its host was lost")
+                .contains("The other processes had ended");
+    }
+
+    private static void assertNothingLeft(String job) {
+        await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
+        await().atMost(PATIENCE).until(() -> Processes.watchdogsOf(job).isEmpty());
+        assertNoFilesLeft();
+    }
+
+    private static void assertNoFilesLeft() {
+        for (int host = 1; host <= 3; host++) {
+            Path temporary = hosts.temporary(host);
+            await().atMost(PATIENCE).untilAsserted(() -> assertThat(temporary).isEmptyDirectory());
+        }
+    }
+}

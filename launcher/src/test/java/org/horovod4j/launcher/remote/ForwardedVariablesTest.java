@@ -1,0 +1,45 @@
+package org.horovod4j.launcher.remote;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.util.Map;
+
+class ForwardedVariablesTest {
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "PATH",
+                "PWD",
+                "JAVA_HOME",
+                "LANG",
+                "OMP_NUM_THREADS",
+                "HOROVOD_X",
+                "TMPDIR"
+            })
+    void mostAreForwarded(String name) {
+        assertThat(ForwardedVariables.of(Map.of(name, "value"))).containsEntry(name, "value");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "BASH_FUNC_module%%",
+                "OLDPWD",
+                "CUDA_VISIBLE_DEVICES",
+                "MY_CUDA_VISIBLE_DEVICES",
+                "SSH_AUTH_SOCK",
+                "SSH_CONNECTION",
+                "DISPLAY",
+                "XAUTHORITY",
+                "XDG_SESSION_ID",
+                "HOSTNAME",
+                "HOME",
+                "USER"
+            })
+    void whatDescribesThisMachineOrSessionStays(String name) {
+        assertThat(ForwardedVariables.of(Map.of(name, "value"))).isEmpty();
+    }
+}

@@ -1,0 +1,167 @@
+# Three hosts on one machine, for tests; needs root.
+#
+#   hosts.sh up FOLDER          makes them
+#   hosts.sh down FOLDER        removes them
+#   hosts.sh power_off FOLDER N cuts host N off and ends everything on it
+#   hosts.sh power_on FOLDER N  brings it back
+#
+# A host is a set of namespaces (network, name, processes, mounts, shared memory) with an sshd of
+# its own. They hang on one bridge, at 10.78.0.1 to 3, and this machine is 10.78.0.254. The third
+# listens on port 2222 and has a second, IPv6 network with this machine, fd78::3 and fd78::fe; and
+# it does not see what is in FOLDER/hidden.
+#
+# FOLDER gets: bin/ssh, an ssh with a configuration of its own; id, a key that the hosts accept, and
+# other, one that they do not; hvdsshN.pid, the process whose end is the power cut of host N; and
+# tmp-hvdsshN, where a host keeps temporary files.
+
+set -eu
+folder=$2
+bridge=hvdsshbr
+
+down() {
+    for name in hvdssh1 hvdssh2 hvdssh3; do
+        [ ! -e "$folder/$name.pid" ] || kill -9 "$(cat "$folder/$name.pid")" || true
+        ip netns del $name || true
+        rm -rf /etc/netns/$name
+    done
+    ip link del $bridge || true
+    ip link del ${bridge}6 || true
+}
+
+keys() {
+    for key in id other hostkey otherhost; do
+        ssh-keygen -qt ed25519 -N '' -f "$folder/$key"
+    done
+    {
+        for name in 10.78.0.1 10.78.0.2 10.78.0.3 fd78::3; do
+            echo "$name $(cut -d' ' -f1,2 "$folder/hostkey.pub")"
+        done
+        echo "[10.78.0.3]:2222 $(cut -d' ' -f1,2 "$folder/hostkey.pub")"
+        echo "[fd78::3]:2222 $(cut -d' ' -f1,2 "$folder/hostkey.pub")"
+        echo "changed $(cut -d' ' -f1,2 "$folder/otherhost.pub")"
+    } >"$folder/known_hosts"
+}
+
+# Names that ssh alone knows: one for each host, and some that lead into trouble.
+client() {
+    mkdir -p "$folder/bin"
+    ssh=$(command -v ssh)
+    printf '#!/bin/sh\nexec %s -F %s "$@"\n' "$ssh" "$folder/ssh_config" >"$folder/bin/ssh"
+    chmod +x "$folder/bin/ssh"
+    cat >"$folder/ssh_config" <<END
+Host hvdssh1 hvdssh-unknown hvdssh-changed hvdssh-closed hvdssh-keyless
+  HostName 10.78.0.1
+Host hvdssh2
+  HostName 10.78.0.2
+Host hvdssh3
+  HostName 10.78.0.3
+  Port 2222
+Host hvdssh6
+  HostName fd78::3
+  Port 2222
+Host hvdssh-unknown
+  HostKeyAlias unknown
+Host hvdssh-changed
+  HostKeyAlias changed
+Host hvdssh-closed
+  Port 23
+Host hvdssh-nowhere
+  HostName 10.78.0.99
+Host hvdssh-keyless
+  IdentityFile $folder/other
+Host * !hvdssh-keyless
+  IdentityFile $folder/id
+Host *
+  User root
+  IdentitiesOnly yes
+  UserKnownHostsFile $folder/known_hosts
+  GlobalKnownHostsFile /dev/null
+END
+}
+
+host() {
+    number=$1
+    name=hvdssh$number
+    ip netns add $name
+    ip link add $name-o type veth peer name eth0 netns $name
+    ip link set $name-o master $bridge up
+    ip -n $name link set lo up
+    ip -n $name addr add 10.78.0.$number/24 dev eth0
+    ip -n $name link set eth0 up
+    port=22
+    if [ "$number" = 3 ]; then
+        port=2222
+        ip link add $name-p type veth peer name eth1 netns $name
+        ip link set $name-p master ${bridge}6 up
+        ip -n $name addr add fd78::3/64 dev eth1 nodad
+        ip -n $name link set eth1 up
+    fi
+    mkdir -p "/etc/netns/$name" "$folder/tmp-$name"
+    {
+        echo 127.0.0.1 localhost
+        for other in 1 2 3; do echo 10.78.0.$other hvdssh$other; done
+    } >"/etc/netns/$name/hosts"
+    cat >"$folder/$name.sshd" <<END
+Port $port
+HostKey $folder/hostkey
+AuthorizedKeysFile $folder/id.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PidFile none
+MaxStartups 100
+SetEnv TMPDIR=$folder/tmp-$name
+END
+    cat /proc/sys/kernel/random/uuid >"$folder/$name.boot"
+    hide=:
+    [ "$number" = 3 ] && hide="mount -t tmpfs tmpfs $folder/hidden"
+    setsid ip netns exec $name unshare --uts --ipc --pid --mount --fork --kill-child --mount-proc \
+        sh -c "hostname $name; $hide; mount -t tmpfs -o size=256m tmpfs /dev/shm
+            mount --bind $folder/$name.boot /proc/sys/kernel/random/boot_id
+            exec /usr/sbin/sshd -D -f $folder/$name.sshd" </dev/null >"$folder/$name.log" 2>&1 &
+    echo $! >"$folder/$name.pid"
+}
+
+up() {
+    if [ ! -x /usr/sbin/sshd ]; then
+        apt-get update && apt-get install -y openssh-server iproute2
+    fi
+    mkdir -p /run/sshd "$folder/hidden"
+    down 2>/dev/null
+    keys
+    client
+    ip link add $bridge type bridge
+    ip addr add 10.78.0.254/24 dev $bridge
+    ip link set $bridge up
+    ip link add ${bridge}6 type bridge
+    ip addr add fd78::fe/64 dev ${bridge}6 nodad
+    ip link set ${bridge}6 up
+    for number in 1 2 3; do host $number; done
+    for name in hvdssh1 hvdssh2 hvdssh3 hvdssh6; do answers $name; done
+}
+
+answers() {
+    tries=100
+    until "$folder/bin/ssh" -o BatchMode=yes -o ConnectTimeout=2 "$1" true; do
+        [ $tries -gt 0 ] || exit 1
+        tries=$((tries - 1))
+        sleep 0.1
+    done
+}
+
+# A kernel that lives on would close connections; one without power does not.
+power_off() {
+    ip link set hvdssh$1-o down
+    kill -9 "$(cat "$folder/hvdssh$1.pid")"
+}
+
+power_on() {
+    ip netns del hvdssh$1
+    ip link del hvdssh$1-o 2>/dev/null || true # the kernel may be slower to remove it
+    host "$1"
+    answers hvdssh$1
+}
+
+action=$1
+shift 2
+"$action" "$@"
