@@ -12,10 +12,14 @@ public final class Publication {
     /// Makes the text of a report.
     @FunctionalInterface
     public interface Report {
+        /// The whole text, as Markdown.
+        ///
         /// @param machine where the results come from
         String render(List<Result> results, String machine);
     }
 
+    /// Reads the results, and prints and writes what `report` makes of them.
+    ///
     /// @param arguments of the program: RESULTS MARKDOWN, the file to read and the one to write
     public static void publish(Report report, String... arguments) throws IOException {
         if (arguments.length != 2) {
