@@ -20,13 +20,21 @@ import java.util.HexFormat;
 /// | 32    | a random nonce                                             |
 /// | 32    | where encrypted, the public key of an [EphemeralKey]       |
 ///
-/// @param bytes all of it as sent, which is what proofs and keys are bound to
-record Opening(Protection protection, byte[] bytes) {
+/// Proofs and keys are bound to all of it.
+final class Opening {
     static final int KEY_SIZE = 32;
 
     private static final byte[] MAGIC = "Hvd4J\r\n".getBytes(US_ASCII);
     private static final byte VERSION = 2;
     private static final int NONCE_SIZE = 32;
+
+    private final Protection protection;
+    private final byte[] bytes;
+
+    Opening(Protection protection, byte[] bytes) {
+        this.protection = protection;
+        this.bytes = bytes;
+    }
 
     static Opening of(Purpose purpose, Protection protection, byte[] nonce, byte[] publicKey) {
         byte[] kind = {VERSION, purpose.code(), protection.code()};
@@ -62,6 +70,15 @@ record Opening(Protection protection, byte[] bytes) {
 
     static int nonceSize() {
         return NONCE_SIZE;
+    }
+
+    Protection protection() {
+        return protection;
+    }
+
+    /// All of it as sent.
+    byte[] bytes() {
+        return bytes;
     }
 
     byte[] publicKey() {

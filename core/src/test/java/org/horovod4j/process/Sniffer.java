@@ -21,6 +21,8 @@ import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -49,7 +51,7 @@ final class Sniffer implements AutoCloseable {
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
     private final AtomicLong bytes = new AtomicLong();
     private final int socket;
-    private final Thread thread;
+    private final ExecutorService thread = Executors.newSingleThreadExecutor();
     private volatile boolean closed;
 
     Sniffer(List<String> texts) {
@@ -62,7 +64,7 @@ final class Sniffer implements AutoCloseable {
             MemorySegment size = arena.allocateFrom(INT, BUFFER_BYTES);
             call("setsockopt", socket, SOL_SOCKET, SO_RCVBUFFORCE, size, Integer.BYTES);
         }
-        this.thread = Thread.ofPlatform().daemon().name("sniffer").start(this::listen);
+        thread.execute(this::listen);
     }
 
     /// Which of the texts went over the network up to now. The sniffer lags behind it, so a packet of
@@ -88,9 +90,9 @@ final class Sniffer implements AutoCloseable {
     }
 
     @Override
-    public void close() throws InterruptedException {
+    public void close() {
         closed = true;
-        thread.join();
+        thread.close();
         call("close", socket);
     }
 

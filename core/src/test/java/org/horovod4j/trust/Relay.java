@@ -7,6 +7,8 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /// Somebody between the two ends of one connection. What comes from the dialler is kept back until the
@@ -16,11 +18,11 @@ final class Relay implements AutoCloseable {
     private final InetSocketAddress target;
     private final LinkedBlockingQueue<Byte> kept = new LinkedBlockingQueue<>();
     private final Socket far = new Socket();
-    private final Thread forth = Thread.ofVirtual().unstarted(this::listen);
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     Relay(InetSocketAddress target) throws IOException {
         this.target = target;
-        forth.start();
+        threads.execute(this::listen);
     }
 
     InetSocketAddress address() {
@@ -51,16 +53,16 @@ final class Relay implements AutoCloseable {
     }
 
     @Override
-    public void close() throws IOException, InterruptedException {
+    public void close() throws IOException {
         door.close();
         far.close(); // which ends the way back, and that the way forth
-        forth.join();
+        threads.close();
     }
 
     private void listen() {
         try (Socket near = door.accept()) {
             far.connect(target);
-            Thread.startVirtualThread(() -> copy(near));
+            threads.execute(() -> copy(near));
             int next;
             while ((next = near.getInputStream().read()) >= 0) {
                 kept.add((byte) next);
