@@ -1,5 +1,6 @@
 package org.horovod4j.launcher.output;
 
+import java.time.ZoneId;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
@@ -17,6 +18,6 @@ public interface Stamp {
     static Stamp time() {
         DateTimeFormatter form =
                 DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSxxx ", Locale.ROOT);
-        return () -> form.format(ZonedDateTime.now());
+        return () -> form.format(ZonedDateTime.now(ZoneId.systemDefault()));
     }
 }
