@@ -133,7 +133,6 @@ public record LocalAddresses(List<InetAddress> addresses) {
                 of(List.of(each)).addresses.stream()
                         .map(InetAddress::getHostAddress)
                         .collect(Collectors.joining(", "));
-        return "  %s: %s"
-                .formatted(each.getName(), addresses.isEmpty() ? "no address" : addresses);
+        return "  %s: %s".formatted(each.getName(), addresses.isEmpty() ? "no address" : addresses);
     }
 }

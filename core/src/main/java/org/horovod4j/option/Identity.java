@@ -26,8 +26,7 @@ public record Identity(
         @Nullable String job,
         @Nullable String firstHost,
         String origin) {
-    private static final String OWN_ORIGIN =
-            "by %s and %s".formatted(Options.RANK, Options.SIZE);
+    private static final String OWN_ORIGIN = "by %s and %s".formatted(Options.RANK, Options.SIZE);
 
     /// Reads who this process is.
     ///
@@ -94,11 +93,11 @@ public record Identity(
         return !origin.isEmpty();
     }
 
-    /// "rank 3 of 8, by SLURM_PROCID and SLURM_STEP_NUM_TASKS".
+    /// "rank 3 of 8 (by SLURM_PROCID and SLURM_STEP_NUM_TASKS)".
     @Override
     public String toString() {
         return isTold()
-                ? "rank %d of %d, %s".formatted(world.rank(), world.size(), origin)
+                ? "rank %d of %d (%s)".formatted(world.rank(), world.size(), origin)
                 : "a world of one process";
     }
 }

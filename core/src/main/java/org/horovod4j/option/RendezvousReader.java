@@ -62,9 +62,7 @@ record RendezvousReader(Environment environment, Identity identity) {
 
     private Rendezvous at(List<String> hosts, int port) {
         return new Rendezvous.At(
-                hosts.stream()
-                        .map(host -> InetSocketAddress.createUnresolved(host, port))
-                        .toList(),
+                hosts.stream().map(host -> InetSocketAddress.createUnresolved(host, port)).toList(),
                 environment.get(Options.RENDEZVOUS_SERVER),
                 new SecretText(environment.get(Options.SECRET_KEY)));
     }
@@ -78,7 +76,7 @@ record RendezvousReader(Environment environment, Identity identity) {
         if (hosts.contains("")) {
             throw new ConfigurationException(
                     "%s is '%s', in which an address is empty. Write names or addresses with a"
-                            .formatted(Options.RENDEZVOUS_ADDR, text)
+                                    .formatted(Options.RENDEZVOUS_ADDR, text)
                             + " comma between each two.");
         }
         return hosts;
@@ -110,8 +108,7 @@ record RendezvousReader(Environment environment, Identity identity) {
         if (!environment.isSet(Options.SECRET_KEY)) {
             throw new ConfigurationException(
                     "%s is '%s', which needs a secret too. Set %s, the same for all processes."
-                            .formatted(
-                                    Options.RENDEZVOUS_ADDR, AUTOMATIC, Options.SECRET_KEY));
+                            .formatted(Options.RENDEZVOUS_ADDR, AUTOMATIC, Options.SECRET_KEY));
         }
         int port =
                 environment

@@ -37,8 +37,7 @@ public record Invitation(String writer, List<InetSocketAddress> servers, Secret 
         StringBuilder text = new StringBuilder(MAGIC).append('\n');
         text.append(WRITER).append(' ').append(writer).append('\n');
         for (InetSocketAddress server : servers) {
-            text.append(
-                    "%s %s %d\n".formatted(ADDRESS, host(server), server.getPort()));
+            text.append("%s %s %d\n".formatted(ADDRESS, host(server), server.getPort()));
         }
         return text.append(SECRET).append(' ').append(secret.encode()).append('\n').toString();
     }
@@ -73,8 +72,10 @@ public record Invitation(String writer, List<InetSocketAddress> servers, Secret 
     }
 
     private static InetSocketAddress address(String value) throws MalformedMessageException {
-        String[] words = value.split(" ");
-        if (words.length != 2 || !words[1].matches("\\d{1,5}") || Integer.parseInt(words[1]) > 65_535) {
+        String[] words = value.split(" ", -1);
+        if (words.length != 2
+                || !words[1].matches("\\d{1,5}")
+                || Integer.parseInt(words[1]) > 65_535) {
             throw new MalformedMessageException("its address '" + value + "' is none");
         }
         return InetSocketAddress.createUnresolved(words[0], Integer.parseInt(words[1]));

@@ -127,8 +127,7 @@ public final class RendezvousFolder {
     private static void check(Path path, Set<PosixFilePermission> allowed, String mode)
             throws IOException {
         PosixFileAttributes found =
-                Files.readAttributes(
-                        path, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+                Files.readAttributes(path, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
         UserPrincipal self = self();
         if (!found.owner().equals(self)) {
             throw new ConfigurationException(

@@ -71,7 +71,6 @@ public final class Search {
                   found: %s
                 Look at the output of rank 0. If it runs, its host and this one share no such folder: set \
                 HOROVOD_RENDEZVOUS_FOLDER to one that they share."""
-                        .formatted(
-                                who, Connection.seconds(limit), folder.file(job), host, found));
+                        .formatted(who, Connection.seconds(limit), folder.file(job), host, found));
     }
 }

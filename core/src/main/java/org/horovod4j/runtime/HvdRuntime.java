@@ -99,7 +99,8 @@ public final class HvdRuntime implements AutoCloseable {
     }
 
     private Rank together(Rendezvous rendezvous) {
-        // Before anybody waits for this rank: it may have been told of interfaces that are not here.
+        // Before anybody waits for this rank: it may have been told of interfaces that are not
+        // here.
         LocalAddresses addresses = LocalAddresses.among(settings.interfaces());
         MeetingPoint point = meeting;
         if (point == null) {
@@ -129,10 +130,7 @@ public final class HvdRuntime implements AutoCloseable {
     }
 
     private Rank join(
-            MeetingPoint point,
-            TcpChannels channels,
-            HostSharing sharing,
-            Sharing.Space space) {
+            MeetingPoint point, TcpChannels channels, HostSharing sharing, Sharing.Space space) {
         WorldState state = new WorldState();
         int world = generation++;
         ControlPlane control = point.client(world);

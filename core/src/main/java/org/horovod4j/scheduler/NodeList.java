@@ -118,7 +118,7 @@ final class NodeList {
     private static ConfigurationException malformed(String text) {
         return new ConfigurationException(
                 "'%s' is no list of Slurm's such as n[1-2,07-09] or 2(x3),1. Set HOROVOD_RANK and"
-                        .formatted(text)
+                                .formatted(text)
                         + " HOROVOD_SIZE, which count more than Slurm's variables.");
     }
 }

@@ -46,7 +46,9 @@ final class Pmi {
 
     private static @Nullable String job(ProcessHandle self) {
         return Stream.iterate(
-                        self.parent(), Optional::isPresent, each -> each.flatMap(ProcessHandle::parent))
+                        self.parent(),
+                        Optional::isPresent,
+                        each -> each.flatMap(ProcessHandle::parent))
                 .flatMap(each -> each.flatMap(it -> it.info().arguments()).stream())
                 .flatMap(arguments -> after(CONTROL_PORT, List.of(arguments)).stream())
                 .findFirst()
@@ -56,8 +58,6 @@ final class Pmi {
 
     private static Optional<String> after(String flag, List<String> words) {
         int at = words.indexOf(flag);
-        return at < 0 || at + 1 == words.size()
-                ? Optional.empty()
-                : Optional.of(words.get(at + 1));
+        return at < 0 || at + 1 == words.size() ? Optional.empty() : Optional.of(words.get(at + 1));
     }
 }

@@ -58,7 +58,9 @@ final class Slurm {
                 variables.find("SLURM_GTIDS").map(ids -> List.of(ids.split(",")));
         return here.isEmpty()
                 || (here.get().contains(variables.find(RANK).orElse(""))
-                        && tasksHere(variables).filter(count -> count != here.get().size()).isEmpty());
+                        && tasksHere(variables)
+                                .filter(count -> count != here.get().size())
+                                .isEmpty());
     }
 
     private static Optional<Numbers> local(Variables variables) {

@@ -67,5 +67,4 @@ record Variables(Map<String, String> values) {
         }
         return Optional.of(new Numbers(rank.get(), size.get()));
     }
-
 }

@@ -35,8 +35,7 @@ class LocalAddressesTest {
         LocalAddresses loopback = LocalAddresses.among(List.of(loopback()));
         assertThat(loopback.forOthers()).isEqualTo(loopback);
         InetAddress outward = InetAddress.ofLiteral("192.0.2.7");
-        LocalAddresses both =
-                new LocalAddresses(List.of(outward, loopback.addresses().getFirst()));
+        LocalAddresses both = new LocalAddresses(List.of(outward, loopback.addresses().getFirst()));
         assertThat(both.forOthers().addresses()).containsExactly(outward);
     }
 

@@ -52,8 +52,7 @@ class SearchTest {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
                 RendezvousServer server = server(fresh)) {
             post(Secret.random(), closedPort()); // its server is gone
-            Future<Invitation> found =
-                    threads.submit(() -> search(LONG).await("rank 1", "here"));
+            Future<Invitation> found = threads.submit(() -> search(LONG).await("rank 1", "here"));
             post(Secret.random(), server.address().getPort()); // another has its port
             post(fresh, server.address().getPort());
             assertThat(found.get().secret().encode()).isEqualTo(fresh.encode());

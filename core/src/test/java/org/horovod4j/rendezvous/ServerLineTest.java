@@ -47,8 +47,7 @@ class ServerLineTest {
             ServerLine line = new ServerLine(secret, List.of(stranger.address(), later), LONG);
             Future<SocketChannel> dialled = threads.submit(() -> line.dial(1));
             stranger.calls.await(); // twice called, so the first failure was not the last word
-            try (RendezvousServer _ =
-                            RendezvousServer.start(secret, 2, later, LONG, LONG);
+            try (RendezvousServer _ = RendezvousServer.start(secret, 2, later, LONG, LONG);
                     SocketChannel channel = dialled.get()) {
                 assertThat(channel.getRemoteAddress()).isEqualTo(later);
             }
@@ -65,9 +64,7 @@ class ServerLineTest {
                             stranger.address(),
                             InetSocketAddress.createUnresolved("nowhere.invalid", 99));
             assertThatThrownBy(
-                            () ->
-                                    new ServerLine(secret, addresses, Duration.ofMillis(100))
-                                            .dial(7))
+                            () -> new ServerLine(secret, addresses, Duration.ofMillis(100)).dial(7))
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("joining the job as rank 7")
                     .hasMessageContaining(closed.getPort() + ": Connection refused")
@@ -80,8 +77,7 @@ class ServerLineTest {
     @Test
     void whenAllAddressesRefuseThereIsNothingToWaitFor() throws Exception {
         try (RendezvousServer other = server(Secret.random())) {
-            ServerLine line =
-                    new ServerLine(secret, List.of(other.address()), Duration.ofDays(1));
+            ServerLine line = new ServerLine(secret, List.of(other.address()), Duration.ofDays(1));
             assertThatThrownBy(() -> line.dial(1))
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("the secret of its own job's launcher");

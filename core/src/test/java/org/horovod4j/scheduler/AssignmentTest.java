@@ -20,8 +20,7 @@ class AssignmentTest {
             "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=1"
                     + " OMPI_COMM_WORLD_LOCAL_SIZE=2 PMIX_NAMESPACE=1469906945 PMIX_RANK=3"
                     + " OMPI_MCA_orte_precondition_transports=5e5ab94d-d0e05686";
-    private static final String HYDRA =
-            "PMI_RANK=3 PMI_SIZE=4 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2";
+    private static final String HYDRA = "PMI_RANK=3 PMI_SIZE=4 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2";
     private static final String STEP =
             "SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=4 SLURM_NTASKS=4 SLURM_LOCALID=1 SLURM_NODEID=1"
                     + " SLURM_STEP_TASKS_PER_NODE=2(x2) SLURM_GTIDS=2,3 SLURM_STEP_ID=0"
@@ -87,7 +86,8 @@ class AssignmentTest {
                 BATCH + " SLURM_STEP_ID=batch",
                 BATCH + " SLURM_STEP_ID=4294967291 SLURM_STEP_NUM_TASKS=4", // batch, as a number
                 BATCH + " SLURM_STEP_ID=4294967290 SLURM_STEP_NUM_TASKS=1", // salloc's own shell
-                // sbatch inside a step: what it leaves there is the step's, what else is the batch's
+                // sbatch inside a step: what it leaves there is the step's, what else is the
+                // batch's
                 BATCH + " SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1 SLURM_STEP_TASKS_PER_NODE=1",
                 BATCH + " SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_STEP_TASKS_PER_NODE=2(x2)",
                 "OMPI_COMM_WORLD_RANK= OMPI_COMM_WORLD_SIZE="
@@ -143,7 +143,7 @@ class AssignmentTest {
 
     private static Optional<Assignment> find(String variables) {
         Map<String, String> environment = new HashMap<>();
-        for (String each : variables.split(" ")) {
+        for (String each : variables.split(" ", -1)) {
             int at = each.indexOf('=');
             if (at > 0) {
                 environment.put(each.substring(0, at), each.substring(at + 1));

@@ -141,9 +141,7 @@ public final class HorovodRun {
             words.set(0, java);
         }
         return Program.of(
-                        words,
-                        SearchPath.of(environment.getOrDefault("PATH", "")),
-                        JavaHome.own())
+                        words, SearchPath.of(environment.getOrDefault("PATH", "")), JavaHome.own())
                 .command();
     }
 

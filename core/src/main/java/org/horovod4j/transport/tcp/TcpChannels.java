@@ -40,11 +40,7 @@ public final class TcpChannels implements Channels {
     private final Map<Integer, TcpLinks> channels = new ConcurrentHashMap<>();
 
     private TcpChannels(
-            Secret secret,
-            int rank,
-            LocalAddresses addresses,
-            Duration timeout,
-            TcpTuning tuning) {
+            Secret secret, int rank, LocalAddresses addresses, Duration timeout, TcpTuning tuning) {
         Handshake handshake = new Handshake(secret, Purpose.LINK);
         this.addresses = addresses;
         this.calls = new Calls(rank);
@@ -75,11 +71,7 @@ public final class TcpChannels implements Channels {
     /// @param timeout how long a dialled rank may take to answer
     /// @throws ConfigurationException when it cannot listen
     public static TcpChannels listen(
-            Secret secret,
-            int rank,
-            LocalAddresses addresses,
-            Duration timeout,
-            TcpTuning tuning) {
+            Secret secret, int rank, LocalAddresses addresses, Duration timeout, TcpTuning tuning) {
         return new TcpChannels(secret, rank, addresses, timeout, tuning);
     }
 

@@ -41,11 +41,12 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
 
     private static MpiCommand openMpi(
             Mpirun mpirun, MpiJob job, Collection<String> exported, Login login) {
-        List<String> words = new ArrayList<>(List.of(mpirun.path().toString()));
+        List<String> words = new ArrayList<>(List.of(Mpirun.COMMAND));
         // Containers run as root, and whoever may start a job as root knows.
         words.add("--allow-run-as-root");
         words.addAll(List.of("-np", Integer.toString(job.processes())));
-        words.addAll(List.of("-H", commaSeparated(job.hosts().stream().map(Host::toString).toList())));
+        words.addAll(
+                List.of("-H", commaSeparated(job.hosts().stream().map(Host::toString).toList())));
         words.add("--tag-output");
         words.addAll(
                 job.bindingArguments().isEmpty()
@@ -92,7 +93,7 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
                                     .formatted(mpirun.kind())
                             + " Leave out --prefix-output-with-timestamp and --output-filename.");
         }
-        List<String> words = new ArrayList<>(List.of(mpirun.path().toString()));
+        List<String> words = new ArrayList<>(List.of(Mpirun.COMMAND));
         words.addAll(List.of("-n", Integer.toString(job.processes())));
         words.addAll(
                 List.of("-hosts", commaSeparated(job.hosts().stream().map(Host::name).toList())));
@@ -131,16 +132,13 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
     private static int slotsOfEach(MpiKind kind, List<Host> hosts) {
         int slots = hosts.getFirst().slots();
         boolean equal =
-                hosts.stream()
-                        .limit(hosts.size() - 1L)
-                        .allMatch(host -> host.slots() == slots);
+                hosts.stream().limit(hosts.size() - 1L).allMatch(host -> host.slots() == slots);
         if (!equal || hosts.getLast().slots() > slots) {
             throw new ConfigurationException(
                     "--mpi: the mpirun of %s puts equally many processes on every host, which %s would not be. Give all hosts the same number of slots."
                             .formatted(
                                     kind,
-                                    commaSeparated(
-                                            hosts.stream().map(Host::toString).toList())));
+                                    commaSeparated(hosts.stream().map(Host::toString).toList())));
         }
         return slots;
     }

@@ -112,8 +112,7 @@ public final class MpiRun {
         }
     }
 
-    private int run(
-            Mpirun mpirun, MpiJob job, List<String> program, List<InetAddress> addresses)
+    private int run(Mpirun mpirun, MpiJob job, List<String> program, List<InetAddress> addresses)
             throws IOException, InterruptedException {
         InetAddress bind =
                 addresses.stream().allMatch(InetAddress::isLoopbackAddress)
@@ -128,8 +127,7 @@ public final class MpiRun {
                                 startTimeout);
                 HostAgent agent = LocalHost.open(Options.JOB_ID.variable() + "=" + jobId)) {
             Map<String, String> variables = variables(addresses, rendezvous.address().getPort());
-            MpiCommand command =
-                    MpiCommand.of(mpirun, job, Exports.names(environment, variables));
+            MpiCommand command = MpiCommand.of(mpirun, job, Exports.names(environment, variables));
             List<String> words = new ArrayList<>(command.words());
             words.addAll(program);
             if (verbose) {
@@ -152,7 +150,8 @@ public final class MpiRun {
         host = null;
         agent.ended(process);
         for (String left : agent.sweep()) {
-            if (verbose || interruption == null) { // after a signal, ranks may just be a moment slower
+            if (verbose
+                    || interruption == null) { // after a signal, ranks may just be a moment slower
                 console.say("ended a process that the job had left behind: " + left);
             }
         }
@@ -194,7 +193,9 @@ public final class MpiRun {
         put(
                 variables,
                 Options.RENDEZVOUS_ADDR,
-                addresses.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(",")));
+                addresses.stream()
+                        .map(InetAddress::getHostAddress)
+                        .collect(Collectors.joining(",")));
         put(variables, Options.RENDEZVOUS_PORT, port);
         put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
         put(variables, Options.SECRET_KEY, secret.encode());
