@@ -93,11 +93,11 @@ public record Identity(
         return !origin.isEmpty();
     }
 
-    /// "rank 3 of 8, by SLURM_PROCID and SLURM_STEP_NUM_TASKS".
+    /// "rank 3 of 8 (by SLURM_PROCID and SLURM_STEP_NUM_TASKS)".
     @Override
     public String toString() {
         return isTold()
-                ? "rank %d of %d, %s".formatted(world.rank(), world.size(), origin)
+                ? "rank %d of %d (%s)".formatted(world.rank(), world.size(), origin)
                 : "a world of one process";
     }
 }

@@ -78,7 +78,7 @@ public record Invitation(String writer, List<InetSocketAddress> servers, Secret 
     }
 
     private static InetSocketAddress address(String value) throws MalformedMessageException {
-        String[] words = value.split(" ");
+        String[] words = value.split(" ", -1);
         if (words.length != 2
                 || !words[1].matches("\\d{1,5}")
                 || Integer.parseInt(words[1]) > 65_535) {

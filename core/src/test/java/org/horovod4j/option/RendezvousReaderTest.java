@@ -70,7 +70,7 @@ class RendezvousReaderTest {
         variables.remove(missing);
         refused(variables)
                 .hasMessageContaining(
-                        "rank 3 of 6, by HOROVOD_RANK and HOROVOD_SIZE cannot find the others:"
+                        "rank 3 of 6 (by HOROVOD_RANK and HOROVOD_SIZE) cannot find the others:"
                                 + " not set are %s\n",
                         missing)
                 .hasMessageContaining("horovodrun")

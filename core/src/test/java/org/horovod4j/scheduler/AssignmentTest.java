@@ -143,7 +143,7 @@ class AssignmentTest {
 
     private static Optional<Assignment> find(String variables) {
         Map<String, String> environment = new HashMap<>();
-        for (String each : variables.split(" ")) {
+        for (String each : variables.split(" ", -1)) {
             int at = each.indexOf('=');
             if (at > 0) {
                 environment.put(each.substring(0, at), each.substring(at + 1));

@@ -21,7 +21,7 @@ class NodeListTest {
                 "r[1-2]n[1-2] | r1n1 r1n2 r2n1 r2n2"
             })
     void namesAreWrittenOut(String list, String names) {
-        assertThat(NodeList.names(list)).containsExactly(names.split(" "));
+        assertThat(NodeList.names(list)).containsExactly(names.split(" ", -1));
     }
 
     @ParameterizedTest
@@ -29,7 +29,7 @@ class NodeListTest {
             delimiter = '|',
             value = {"4 | 4", "2(x3),1 | 2 2 2 1", "3,1 | 3 1"})
     void countsAreWrittenOut(String list, String counts) {
-        assertThat(NodeList.counts(list)).map(String::valueOf).containsExactly(counts.split(" "));
+        assertThat(NodeList.counts(list)).map(String::valueOf).containsExactly(counts.split(" ", -1));
     }
 
     @ParameterizedTest

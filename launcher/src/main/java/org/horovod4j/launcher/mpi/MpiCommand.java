@@ -41,7 +41,7 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
 
     private static MpiCommand openMpi(
             Mpirun mpirun, MpiJob job, Collection<String> exported, Login login) {
-        List<String> words = new ArrayList<>(List.of(mpirun.path().toString()));
+        List<String> words = new ArrayList<>(List.of(Mpirun.COMMAND));
         // Containers run as root, and whoever may start a job as root knows.
         words.add("--allow-run-as-root");
         words.addAll(List.of("-np", Integer.toString(job.processes())));
@@ -93,7 +93,7 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
                                     .formatted(mpirun.kind())
                             + " Leave out --prefix-output-with-timestamp and --output-filename.");
         }
-        List<String> words = new ArrayList<>(List.of(mpirun.path().toString()));
+        List<String> words = new ArrayList<>(List.of(Mpirun.COMMAND));
         words.addAll(List.of("-n", Integer.toString(job.processes())));
         words.addAll(
                 List.of("-hosts", commaSeparated(job.hosts().stream().map(Host::name).toList())));

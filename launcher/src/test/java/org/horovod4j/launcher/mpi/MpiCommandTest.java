@@ -40,7 +40,7 @@ class MpiCommandTest {
     void openMpiGetsHostsWithSlotsAndVariablesByName() {
         assertThat(words(MpiKind.OPEN_MPI, job(6, "a:4,b:4")))
                 .isEqualTo(
-                        "/usr/bin/mpirun --allow-run-as-root -np 6 -H a:4,b:2 --tag-output"
+                        "mpirun --allow-run-as-root -np 6 -H a:4,b:2 --tag-output"
                                 + " --bind-to none --map-by slot -x HOROVOD_SECRET_KEY -x PATH");
     }
 
@@ -48,7 +48,7 @@ class MpiCommandTest {
     void hydraGetsHostsAndProcessesForEach() {
         assertThat(words(MpiKind.MPICH, job(3, "a:2,b:2")))
                 .isEqualTo(
-                        "/usr/bin/mpirun -n 3 -hosts a,b -ppn 2 -prepend-rank -bind-to none"
+                        "mpirun -n 3 -hosts a,b -ppn 2 -prepend-rank -bind-to none"
                                 + " -genvlist HOROVOD_SECRET_KEY,PATH");
     }
 
@@ -87,7 +87,7 @@ class MpiCommandTest {
                         true);
         assertThat(words(MpiKind.SPECTRUM_MPI, job))
                 .isEqualTo(
-                        "/usr/bin/mpirun --allow-run-as-root -np 2 -H a:2 --tag-output"
+                        "mpirun --allow-run-as-root -np 2 -H a:2 --tag-output"
                                 + " --bind-to socket -mca btl_tcp_if_include eth0,ib0"
                                 + " -mca oob_tcp_if_include eth0,ib0 -mca pml ob1 -mca btl tcp,self"
                                 + " --timestamp-output --output-filename out -x HOROVOD_SECRET_KEY"

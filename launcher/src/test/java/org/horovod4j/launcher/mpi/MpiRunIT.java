@@ -76,6 +76,13 @@ class MpiRunIT {
 
     @ParameterizedTest
     @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
+    void ranksHaveTheLaunchersPath(String mpirun) throws Exception {
+        assertThat(launch(mpirun).run(job(1, List.of("sh", "-c", "echo path: $PATH")))).isZero();
+        assertThat(said()).contains("path: " + folder);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
     void theExitCodeIsMpiruns(String mpirun) throws Exception {
         assertThat(launch(mpirun).run(job(2, List.of("sh", "-c", "exit 7")))).isEqualTo(7);
     }
@@ -149,7 +156,7 @@ class MpiRunIT {
     /// Makes this the `mpirun` on the path: on Debian each has a name of its own.
     private MpiRun launch(String mpirun) throws IOException {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin", mpirun)), mpirun + " is not installed");
-        script("exec /usr/bin/" + mpirun + " \"$@\"");
+        script("exec " + mpirun + " \"$@\"");
         return run();
     }
 
