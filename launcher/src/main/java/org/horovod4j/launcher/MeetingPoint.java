@@ -81,7 +81,9 @@ record MeetingPoint(int port, List<InetAddress> addresses) {
             }
             if (addresses.isEmpty()) {
                 throw new ConfigurationException(
-                        "this machine has no address that other hosts could reach%s. Check --network-interfaces; it has %s."
+                        """
+                        this machine has no address that other hosts could reach%s. Check \
+                        --network-interfaces; it has %s."""
                                 .formatted(
                                         names.isEmpty() ? "" : " on " + String.join(", ", names),
                                         NetworkInterface.networkInterfaces()
