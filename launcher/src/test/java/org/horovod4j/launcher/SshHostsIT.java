@@ -38,7 +38,7 @@ class SshHostsIT {
     @AfterAll
     static void down() throws Exception {
         if (hosts != null) {
-            hosts.close();
+            hosts.down();
         }
     }
 
