@@ -72,7 +72,9 @@ final class Hosts implements AutoCloseable {
         for (Path copy : copies) {
             if (!Files.isReadable(copy)) {
                 throw new ConfigurationException(
-                        "'%s', which the hosts are to get a copy of, cannot be read, seen from %s. Check its path."
+                        """
+                        '%s', which the hosts are to get a copy of, cannot be read, seen from %s. \
+                        Check its path."""
                                 .formatted(copy, Path.of("").toAbsolutePath()));
             }
         }
@@ -205,7 +207,7 @@ final class Hosts implements AutoCloseable {
 
     private String nameOf(HostAgent agent) {
         return agents.entrySet().stream()
-                .filter(entry -> entry.getValue() == agent)
+                .filter(entry -> entry.getValue().equals(agent))
                 .map(Map.Entry::getKey)
                 .collect(Collectors.joining(", "));
     }

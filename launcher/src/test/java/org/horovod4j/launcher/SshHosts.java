@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /// Three hosts with an sshd each, made of namespaces; `hosts.sh` says how they are wired.
-final class SshHosts implements AutoCloseable {
+final class SshHosts {
     private final Path folder;
     private final Path script;
 
@@ -114,8 +114,7 @@ final class SshHosts implements AutoCloseable {
         return folder.resolve("tmp-hvdssh" + host);
     }
 
-    @Override
-    public void close() throws IOException, InterruptedException {
+    void down() throws IOException, InterruptedException {
         act("down");
     }
 }

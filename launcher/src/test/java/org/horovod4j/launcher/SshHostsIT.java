@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/// Jobs over three hosts with two ranks each, through real ssh: what goes well, what fails, and that
-/// nothing is left of either.
+/// Jobs over three hosts with two ranks each, through real ssh: what goes well, what fails, and
+/// that nothing is left of either.
 @Tag("slow")
 class SshHostsIT {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -38,7 +38,7 @@ class SshHostsIT {
     @AfterAll
     static void down() throws Exception {
         if (hosts != null) {
-            hosts.close();
+            hosts.down();
         }
     }
 

@@ -41,6 +41,8 @@ public final class Agent {
         this.java = java;
     }
 
+    /// Serves a launcher on standard input and output.
+    ///
     /// @param arguments the agent's own folder, and the `java` that runs it
     public static void main(String[] arguments) throws IOException {
         // Standard output carries messages alone.

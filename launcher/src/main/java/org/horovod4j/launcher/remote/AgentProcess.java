@@ -8,7 +8,8 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.Semaphore;
 
-/// A process that the agent has started: two threads send its output, as far as the launcher allows.
+/// A process that the agent has started: two threads send its output, as far as the launcher
+/// allows.
 ///
 /// Platform threads, since reads of a pipe block the thread below a virtual one too.
 final class AgentProcess {

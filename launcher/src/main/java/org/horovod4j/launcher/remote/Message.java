@@ -8,6 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /// What launcher and agent say to each other: the one gives orders, the other tells news.
+///
+/// Arrays belong to the message, and nobody changes them.
+@SuppressWarnings("ArrayRecordComponent")
 sealed interface Message {
     /// Shows that the sender is alive.
     record Heartbeat() implements Order, News {}

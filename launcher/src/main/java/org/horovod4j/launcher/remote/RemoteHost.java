@@ -210,10 +210,13 @@ public final class RemoteHost implements HostAgent {
         try {
             return future.join();
         } catch (CompletionException e) {
-            switch (e.getCause()) {
-                case ConfigurationException cause -> throw cause;
-                case null, default -> throw new IOException(e.getCause().getMessage(), e);
+            if (e.getCause() instanceof ConfigurationException cause) {
+                throw cause;
             }
+            if (e.getCause() instanceof IOException cause) {
+                throw new IOException(cause.getMessage(), cause);
+            }
+            throw e;
         }
     }
 

@@ -52,15 +52,22 @@ final class SshComplaints {
     synchronized String explain(Host host, String ending) {
         String all = String.join("\n", lines);
         if (CHANGED_KEY.matcher(all).find()) {
-            return "its host key is not the one that ssh knows. If the host was set up anew, run ssh-keygen -R '%s', then %s once by hand; if not, somebody may be pretending to be it."
+            return """
+                   its host key is not the one that ssh knows. If the host was set up anew, run \
+                   ssh-keygen -R '%s', then %s once by hand; if not, somebody may be pretending to \
+                   be it."""
                     .formatted(keyName(host), byHand(host));
         }
         if (UNKNOWN_KEY.matcher(all).find()) {
-            return "ssh does not know its host key. Run %s once by hand and accept it, or set StrictHostKeyChecking to accept-new in ~/.ssh/config."
+            return """
+                   ssh does not know its host key. Run %s once by hand and accept it, or set \
+                   StrictHostKeyChecking to accept-new in ~/.ssh/config."""
                     .formatted(byHand(host));
         }
         if (UNKNOWN_NAME.matcher(all).find()) {
-            return "its name cannot be resolved. Check the spelling, or enter it in DNS or /etc/hosts.";
+            return """
+                   its name cannot be resolved. Check the spelling, or enter it in DNS or \
+                   /etc/hosts.""";
         }
         if (REFUSED.matcher(all).find()) {
             return "it refuses connections to port %s. Start sshd there, or give its port with -p."
@@ -68,17 +75,17 @@ final class SshComplaints {
         }
         Matcher denied = DENIED.matcher(all);
         if (denied.find()) {
-            return "it does not let us in: %s.%s Put your public key into ~/.ssh/authorized_keys there; %s must work without a password."
+            return """
+                   it does not let us in: %s.%s Put your public key into ~/.ssh/authorized_keys \
+                   there; %s must work without a password."""
                     .formatted(denied.group(), identity(all), byHand(host));
         }
-        Matcher silent = NO_ANSWER.matcher(all);
-        if (silent.find()) {
+        if (NO_ANSWER.matcher(all).find()) {
             return "no connection to its port %s: %s. Check its address, the network and firewalls."
                     .formatted(port(all, host), last());
         }
-        return "ssh ended (%s)%s. Let %s work first."
-                .formatted(
-                        ending, lines.isEmpty() ? " without a word" : ": " + last(), byHand(host));
+        String words = lines.isEmpty() ? " without a word" : ": " + last();
+        return "ssh ended (%s)%s. Let %s work first.".formatted(ending, words, byHand(host));
     }
 
     private static String identity(String all) {
