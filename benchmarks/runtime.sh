@@ -77,10 +77,10 @@ choose_setting() { # variant
 tune() { # np work variant
     [ ! -e "$tuning" ] || return 0
     say "searching a tuning for $2 on $1 processes"
-    env "${variables[@]}" ./horovodrun -np "$1" java -cp "$classpath" \
+    env "${variables[@]}" HOROVOD_LOG_LEVEL=info ./horovodrun -np "$1" java -cp "$classpath" \
         org.horovod4j.benchmarks.runtime.TuningRun "$3" "$2" "$tuning" >"$tuning.log" 2>&1 ||
         { cat "$tuning.log" && return 1; }
-    grep 'autotune: done' "$tuning.log" || true
+    grep -o 'autotune: done.*' "$tuning.log"
 }
 
 ours() { # np work variant
