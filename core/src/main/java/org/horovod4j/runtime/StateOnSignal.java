@@ -55,8 +55,8 @@ final class StateOnSignal {
                                     null,
                                     type.getConstructor(String.class).newInstance(signal.name()),
                                     MethodHandleProxies.asInterfaceInstance(handler, came));
-            if (old != handler.getField("SIG_DFL").get(null)
-                    && old != handler.getField("SIG_IGN").get(null)) {
+            if (!handler.getField("SIG_DFL").get(null).equals(old)
+                    && !handler.getField("SIG_IGN").get(null).equals(old)) {
                 before = new Before(old, lookup.unreflect(handler.getMethod("handle", type)));
             }
         } catch (ReflectiveOperationException e) {

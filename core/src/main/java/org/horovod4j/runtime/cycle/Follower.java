@@ -55,7 +55,7 @@ final class Follower {
     private final Completion completion = new Completion();
 
     /// What recorders are told of the batches of a plan, each of which runs in every step.
-    private final Map<Batch, Collective> described = new IdentityHashMap<>();
+    private final IdentityHashMap<Batch, Collective> described = new IdentityHashMap<>();
 
     private Mode mode = Mode.NEGOTIATING;
     private @Nullable Plan plan;

@@ -26,7 +26,7 @@ final class Rows {
 
     private final Trace trace;
     private final Map<Integer, OfSet> sets = new HashMap<>();
-    private final Map<Collective, Bundle> bundles = new IdentityHashMap<>();
+    private final IdentityHashMap<Collective, Bundle> bundles = new IdentityHashMap<>();
     private final Map<String, String> waits = new HashMap<>();
 
     private int lastRow = Trace.OWN_ROW;
@@ -42,7 +42,19 @@ final class Rows {
 
     /// The rows of a bundle, and what is said there when it ends; null for tensors without a row. A locked plan
     /// runs the same bundles again and again.
-    private record Bundle(Row set, byte[] summary, @Nullable Row[] rows, byte[][] arguments) {}
+    private static final class Bundle {
+        private final Row set;
+        private final byte[] summary;
+        private final @Nullable Row[] rows;
+        private final byte[][] arguments;
+
+        Bundle(Row set, byte[] summary, int tensors) {
+            this.set = set;
+            this.summary = summary;
+            this.rows = new Row[tensors];
+            this.arguments = new byte[tensors][];
+        }
+    }
 
     void show(Event event) throws IOException {
         switch (event) {
@@ -182,14 +194,13 @@ final class Rows {
 
     private Bundle describe(Collective collective, long nanos) throws IOException {
         List<String> names = collective.tensors();
-        @Nullable Row[] rows = new Row[names.size()];
-        byte[][] arguments = new byte[names.size()][];
-        for (int i = 0; i < rows.length; i++) {
-            rows[i] = tensor(collective.processSet(), names.get(i), nanos);
-            arguments[i] = tensorArguments(collective, i);
+        Row set = set(collective.processSet()).row;
+        Bundle bundle = new Bundle(set, summary(collective).bytes(), names.size());
+        for (int i = 0; i < names.size(); i++) {
+            bundle.rows[i] = tensor(collective.processSet(), names.get(i), nanos);
+            bundle.arguments[i] = tensorArguments(collective, i);
         }
-        return new Bundle(
-                set(collective.processSet()).row, summary(collective).bytes(), rows, arguments);
+        return bundle;
     }
 
     private static byte[] tensorArguments(Collective collective, int i) {
