@@ -25,8 +25,8 @@ import java.util.concurrent.Future;
 final class StallInspectorTest {
     private static final int SIZE = 3;
     private static final List<Integer> ALL = List.of(0, 1, 2);
-    private static final Duration WARNING = Duration.ofSeconds(60);
-    private static final Duration SHUTDOWN = Duration.ofSeconds(120);
+    private static final Duration WARNING = Duration.ofMinutes(1);
+    private static final Duration SHUTDOWN = Duration.ofMinutes(2);
     private static final Changes NO_CHANGE = new Changes(0, null);
 
     private final List<RankReport> reports = new ArrayList<>();
