@@ -57,6 +57,20 @@ class ReportTest {
         assertThat(rows(results)).contains("64 B|–|0.50 µs [0.50..0.50]|–");
     }
 
+    @Test
+    void encryptionStandsBesideTheSameWithout() {
+        List<Result> results =
+                parse(
+                        "horovod4j-native@tcp,2,4,2,2,2",
+                        "horovod4j-native-tls@tcp,2,4,3,3,3",
+                        "horovod4j-heap@tcp,2,4,2,2,2");
+
+        assertThat(rows(results))
+                .containsExactly(
+                        "size|horovod4j-native|horovod4j-native-tls|horovod4j-heap|native-tls ÷ native",
+                        "4 B|2.00 µs [2.00..2.00]|3.00 µs [3.00..3.00]|2.00 µs [2.00..2.00]|1.50 [1.50..1.50]");
+    }
+
     private static List<Result> parse(String... lines) {
         return Stream.of(lines).map(Result::parse).toList();
     }
