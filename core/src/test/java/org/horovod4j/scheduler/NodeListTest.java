@@ -29,7 +29,9 @@ class NodeListTest {
             delimiter = '|',
             value = {"4 | 4", "2(x3),1 | 2 2 2 1", "3,1 | 3 1"})
     void countsAreWrittenOut(String list, String counts) {
-        assertThat(NodeList.counts(list)).map(String::valueOf).containsExactly(counts.split(" ", -1));
+        assertThat(NodeList.counts(list))
+                .map(String::valueOf)
+                .containsExactly(counts.split(" ", -1));
     }
 
     @ParameterizedTest
