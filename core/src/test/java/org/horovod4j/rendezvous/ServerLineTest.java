@@ -3,6 +3,8 @@ package org.horovod4j.rendezvous;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.trust.Line;
 import org.horovod4j.trust.Secret;
@@ -114,7 +116,7 @@ class ServerLineTest {
         private void serve() {
             while (!socket.isClosed()) {
                 try (var caller = socket.accept()) {
-                    caller.getOutputStream().write("220 mail ready\r\n".getBytes());
+                    caller.getOutputStream().write("220 mail ready\r\n".getBytes(US_ASCII));
                     calls.countDown();
                     caller.getInputStream().readAllBytes();
                 } catch (IOException e) {
