@@ -25,20 +25,20 @@ class MeetingPointTest {
                 new MeetingPoint(
                         1,
                         List.of(
-                                InetAddress.getByName("192.0.2.1"),
+                                InetAddress.ofLiteral("192.0.2.1"),
                                 Inet6Address.getByAddress(
-                                        null, InetAddress.getByName("fd00::2").getAddress(), 3)));
+                                        null, InetAddress.ofLiteral("fd00::2").getAddress(), 3)));
         assertThat(point.from("nowhere.invalid")).isEqualTo("192.0.2.1,fd00:0:0:0:0:0:0:2");
     }
 
     @Test
-    void theAddressOnTheWayToTheHostComesFirst() throws UnknownHostException {
+    void theAddressOnTheWayToTheHostComesFirst() {
         MeetingPoint point =
                 new MeetingPoint(
                         1,
                         List.of(
-                                InetAddress.getByName("192.0.2.1"),
-                                InetAddress.getByName("127.0.0.1")));
+                                InetAddress.ofLiteral("192.0.2.1"),
+                                InetAddress.getLoopbackAddress()));
         assertThat(point.from("127.0.0.9")).isEqualTo("127.0.0.1,192.0.2.1");
     }
 
