@@ -23,19 +23,19 @@ class MeetingPointTest {
                 new MeetingPoint(
                         1,
                         List.of(
-                                InetAddress.getByName("192.0.2.1"),
-                                InetAddress.getByName("fd00::2")));
+                                InetAddress.ofLiteral("192.0.2.1"),
+                                InetAddress.ofLiteral("fd00::2")));
         assertThat(point.from("nowhere.invalid")).isEqualTo("192.0.2.1,fd00:0:0:0:0:0:0:2");
     }
 
     @Test
-    void theAddressOnTheWayToTheHostComesFirst() throws UnknownHostException {
+    void theAddressOnTheWayToTheHostComesFirst() {
         MeetingPoint point =
                 new MeetingPoint(
                         1,
                         List.of(
-                                InetAddress.getByName("192.0.2.1"),
-                                InetAddress.getByName("127.0.0.1")));
+                                InetAddress.ofLiteral("192.0.2.1"),
+                                InetAddress.getLoopbackAddress()));
         assertThat(point.from("127.0.0.9")).isEqualTo("127.0.0.1,192.0.2.1");
     }
 

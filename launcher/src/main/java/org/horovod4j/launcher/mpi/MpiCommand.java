@@ -34,13 +34,12 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
     static MpiCommand of(Mpirun mpirun, MpiJob job, Collection<String> exported) {
         Login login = commonLogin(job.hosts());
         return switch (mpirun.kind()) {
-            case OPEN_MPI, SPECTRUM_MPI -> openMpi(mpirun, job, exported, login);
+            case OPEN_MPI, SPECTRUM_MPI -> openMpi(job, exported, login);
             case MPICH, INTEL_MPI -> hydra(mpirun, job, exported, login);
         };
     }
 
-    private static MpiCommand openMpi(
-            Mpirun mpirun, MpiJob job, Collection<String> exported, Login login) {
+    private static MpiCommand openMpi(MpiJob job, Collection<String> exported, Login login) {
         List<String> words = new ArrayList<>(List.of(Mpirun.COMMAND));
         // Containers run as root, and whoever may start a job as root knows.
         words.add("--allow-run-as-root");

@@ -31,7 +31,7 @@ class BootstrapTest {
 
     @TempDir Path folder;
     private Path temporary;
-    private @Nullable Process shell;
+    private final List<Process> shells = new ArrayList<>();
 
     @BeforeEach
     void makeFolders() throws IOException {
@@ -39,10 +39,8 @@ class BootstrapTest {
     }
 
     @AfterEach
-    void endShell() {
-        if (shell != null) {
-            shell.destroyForcibly();
-        }
+    void endShells() {
+        shells.forEach(Process::destroyForcibly);
     }
 
     private static RemoteJob job(Path where, @Nullable String java) {
@@ -62,8 +60,8 @@ class BootstrapTest {
         builder.environment().put("TMPDIR", temporary.toString());
         builder.environment().put("LC_ALL", "C");
         builder.redirectError(ProcessBuilder.Redirect.INHERIT);
-        shell = builder.start();
-        return bootstrap.run(shell.getInputStream(), shell.getOutputStream());
+        shells.add(builder.start());
+        return bootstrap.run(shells.getLast().getInputStream(), shells.getLast().getOutputStream());
     }
 
     @Test
@@ -76,6 +74,7 @@ class BootstrapTest {
         assertThat(Path.of(quarters.folder(), "agent.jar")).isNotEmptyFile();
         assertThat(Files.getPosixFilePermissions(Path.of(quarters.folder()))).hasSize(3);
 
+        Process shell = shells.getLast();
         Line line = new Line(shell.getInputStream(), shell.getOutputStream());
         line.send(
                 new Message.Open(
@@ -135,6 +134,7 @@ class BootstrapTest {
     @Test
     void wordsThatAreNotAsciiSurviveAHostWithoutALocale() throws Exception {
         run(job(folder, null), "");
+        Process shell = shells.getLast();
         Line line = new Line(shell.getInputStream(), shell.getOutputStream());
         line.send(new Message.Open("HOROVOD_JOB_ID=c", PATIENCE, Map.of()));
         assertThat(next(line)).isEqualTo(new Message.Ready());
@@ -183,7 +183,8 @@ class BootstrapTest {
         Bootstrap bootstrap = new Bootstrap(job(folder, null));
         ProcessBuilder builder = new ProcessBuilder("sh", "-c", bootstrap.command());
         builder.environment().put("TMPDIR", temporary.toString());
-        shell = builder.start();
+        Process shell = builder.start();
+        shells.add(shell);
         assertThatThrownBy(
                         () ->
                                 bootstrap.run(
