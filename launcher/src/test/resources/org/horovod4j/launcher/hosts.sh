@@ -24,6 +24,8 @@ down() {
         ip netns del $name || true
         rm -rf /etc/netns/$name
     done
+    # The kernel may take its time to end a namespace, and its links with it.
+    for link in hvdssh1-o hvdssh2-o hvdssh3-o hvdssh3-p; do ip link del $link || true; done
     ip link del $bridge || true
     ip link del ${bridge}6 || true
 }
@@ -157,7 +159,7 @@ power_off() {
 
 power_on() {
     ip netns del hvdssh$1
-    ip link del hvdssh$1-o 2>/dev/null || true # the kernel may be slower to remove it
+    ip link del hvdssh$1-o 2>/dev/null || true
     host "$1"
     answers hvdssh$1
 }
