@@ -1,28 +1,28 @@
 package org.horovod4j.launcher.mpi;
 
 import java.util.Arrays;
-import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /// The MPIs whose `mpirun` we know, told apart by what it says of its version.
 enum MpiKind {
-    OPEN_MPI("Open MPI", "Open MPI", "OpenRTE"),
+    OPEN_MPI("Open MPI", "Open MPI|OpenRTE"),
     SPECTRUM_MPI("IBM Spectrum MPI", "IBM Spectrum MPI"),
-    INTEL_MPI("Intel MPI", "Intel(R) MPI"),
+    INTEL_MPI("Intel MPI", "Intel\\(R\\) MPI"),
     MPICH("MPICH", "HYDRA");
 
     private final String title;
-    private final List<String> signs;
+    private final Pattern sign;
 
-    MpiKind(String title, String... signs) {
+    MpiKind(String title, String sign) {
         this.title = title;
-        this.signs = List.of(signs);
+        this.sign = Pattern.compile(sign);
     }
 
     /// The kind that answers `mpirun --version` with this text.
     static Optional<MpiKind> of(String version) {
         return Arrays.stream(values())
-                .filter(kind -> kind.signs.stream().anyMatch(version::contains))
+                .filter(kind -> kind.sign.matcher(version).find())
                 .findFirst();
     }
 
