@@ -82,7 +82,7 @@ class ServerLineTest {
             ServerLine line = new ServerLine(secret, List.of(other.address()), Duration.ofDays(1));
             assertThatThrownBy(() -> line.dial(1))
                     .isInstanceOf(ConfigurationException.class)
-                    .hasMessageContaining("the secret of its own job's launcher");
+                    .hasMessageContaining("the secret and the encryption of its own job");
         }
     }
 
