@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.mpi;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 
 /// The MPIs whose `mpirun` we know, told apart by what it says of its version.
@@ -11,17 +12,17 @@ enum MpiKind {
     MPICH("MPICH", "HYDRA");
 
     private final String title;
-    private final String[] signs;
+    private final List<String> signs;
 
     MpiKind(String title, String... signs) {
         this.title = title;
-        this.signs = signs;
+        this.signs = List.of(signs);
     }
 
     /// The kind that answers `mpirun --version` with this text.
     static Optional<MpiKind> of(String version) {
         return Arrays.stream(values())
-                .filter(kind -> Arrays.stream(kind.signs).anyMatch(version::contains))
+                .filter(kind -> kind.signs.stream().anyMatch(version::contains))
                 .findFirst();
     }
 
