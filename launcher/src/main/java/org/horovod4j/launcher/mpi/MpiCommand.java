@@ -31,11 +31,11 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
 
     /// @param exported the names of the variables that every rank gets
     /// @throws ConfigurationException when this MPI cannot do what the job asks for
-    static MpiCommand of(Mpirun mpirun, MpiJob job, Collection<String> exported) {
+    static MpiCommand of(MpiKind kind, MpiJob job, Collection<String> exported) {
         Login login = commonLogin(job.hosts());
-        return switch (mpirun.kind()) {
+        return switch (kind) {
             case OPEN_MPI, SPECTRUM_MPI -> openMpi(job, exported, login);
-            case MPICH, INTEL_MPI -> hydra(mpirun, job, exported, login);
+            case MPICH, INTEL_MPI -> hydra(kind, job, exported, login);
         };
     }
 
@@ -85,18 +85,18 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
     }
 
     private static MpiCommand hydra(
-            Mpirun mpirun, MpiJob job, Collection<String> exported, Login login) {
+            MpiKind kind, MpiJob job, Collection<String> exported, Login login) {
         if (job.timestamps() || job.folder() != null) {
             throw new ConfigurationException(
                     "--mpi: the mpirun of %s writes neither timestamps nor a file for each rank."
-                                    .formatted(mpirun.kind())
+                                    .formatted(kind)
                             + " Leave out --prefix-output-with-timestamp and --output-filename.");
         }
         List<String> words = new ArrayList<>(List.of(Mpirun.COMMAND));
         words.addAll(List.of("-n", Integer.toString(job.processes())));
         words.addAll(
                 List.of("-hosts", commaSeparated(job.hosts().stream().map(Host::name).toList())));
-        words.addAll(List.of("-ppn", Integer.toString(slotsOfEach(mpirun.kind(), job.hosts()))));
+        words.addAll(List.of("-ppn", Integer.toString(slotsOfEach(kind, job.hosts()))));
         words.add("-prepend-rank");
         words.addAll(
                 job.bindingArguments().isEmpty()
@@ -105,13 +105,13 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
         if (job.interfaces().size() > 1) {
             throw new ConfigurationException(
                     "--network-interfaces: the mpirun of %s takes one interface, not %s. Name one."
-                            .formatted(mpirun.kind(), commaSeparated(job.interfaces())));
+                            .formatted(kind, commaSeparated(job.interfaces())));
         }
         job.interfaces().forEach(name -> words.addAll(List.of("-iface", name)));
         Map<String, String> variables = new LinkedHashMap<>();
         if (!login.equals(Login.DEFAULT)) {
             variables.put(
-                    mpirun.kind() == MpiKind.INTEL_MPI
+                    kind == MpiKind.INTEL_MPI
                             ? "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"
                             : "HYDRA_LAUNCHER_EXTRA_ARGS",
                     String.join(" ", sshArguments(login)));
@@ -134,7 +134,8 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
                 hosts.stream().limit(hosts.size() - 1L).allMatch(host -> host.slots() == slots);
         if (!equal || hosts.getLast().slots() > slots) {
             throw new ConfigurationException(
-                    "--mpi: the mpirun of %s puts equally many processes on every host, which %s would not be. Give all hosts the same number of slots."
+                    ("--mpi: the mpirun of %s puts equally many processes on every host, which %s"
+                                    + " would not be. Give all hosts the same number of slots.")
                             .formatted(
                                     kind,
                                     commaSeparated(hosts.stream().map(Host::toString).toList())));

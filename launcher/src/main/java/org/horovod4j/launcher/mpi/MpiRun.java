@@ -128,7 +128,8 @@ public final class MpiRun {
                                 startTimeout);
                 HostAgent agent = LocalHost.open(Options.JOB_ID.variable() + "=" + jobId)) {
             Map<String, String> variables = variables(addresses, rendezvous.address().getPort());
-            MpiCommand command = MpiCommand.of(mpirun, job, Exports.names(environment, variables));
+            MpiCommand command =
+                    MpiCommand.of(mpirun.kind(), job, Exports.names(environment, variables));
             List<String> words = new ArrayList<>(command.words());
             words.addAll(program);
             if (verbose) {
