@@ -18,10 +18,10 @@ import java.util.Arrays;
 /// size to a file.
 ///
 /// Arguments: KIND TRANSPORT OUTPUT SECONDS SIZES, that is the [TensorKind] (and after a dash a word
-/// for the results, such as `native-tls`), the transport's name in the results, the file, the timed seconds of each size, and bytes joined by commas. The
-/// transport is only a label here: `HOROVOD_TRANSPORT` chooses it. One job measures one kind, as
-/// a training program would have it: code compiled for several kinds of memory may be slower for
-/// each of them.
+/// for the results, such as `native-tls`), the transport's name in the results, the file, the timed
+/// seconds of each size, and bytes joined by commas. The transport is only a label here:
+/// `HOROVOD_TRANSPORT` chooses it. One job measures one kind, as a training program would have it:
+/// code compiled for several kinds of memory may be slower for each of them.
 public final class AllreduceBenchmark {
     private static final int ARGUMENTS = 5;
 
