@@ -90,13 +90,24 @@ public final class RendezvousFolder {
                 return Optional.empty();
             }
             check(file, OWNER_ONLY_FILE, "600");
-            return Optional.of(Invitation.decode(Files.readString(file, UTF_8)));
+            return Optional.of(Invitation.decode(read(file)));
         } catch (MalformedMessageException e) {
             throw e;
         } catch (NoSuchFileException e) {
             return Optional.empty(); // taken away in between
         } catch (IOException e) {
             throw unusable("looking for the place to meet", file, e);
+        }
+    }
+
+    /// A network file system may fail while the file is being replaced, so a failure is not the last word.
+    private static String read(Path file) throws MalformedMessageException, NoSuchFileException {
+        try {
+            return Files.readString(file, UTF_8);
+        } catch (NoSuchFileException e) {
+            throw e;
+        } catch (IOException e) {
+            throw new MalformedMessageException("it cannot be read: " + e);
         }
     }
 

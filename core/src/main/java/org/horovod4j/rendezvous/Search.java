@@ -7,7 +7,6 @@ import org.horovod4j.trust.UnreachableException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /// How a rank finds the server that rank 0 tells of in a [RendezvousFolder].
 ///
@@ -58,7 +57,7 @@ public final class Search {
             if (System.nanoTime() - deadline >= 0) {
                 throw inVain(who, host, found);
             }
-            LockSupport.parkNanos(this, pause);
+            Pause.nanos(pause);
             pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
         }
     }

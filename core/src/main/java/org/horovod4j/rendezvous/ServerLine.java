@@ -18,7 +18,6 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 
 /// How a rank reaches the rendezvous server, which may start later than the rank.
@@ -60,7 +59,7 @@ final class ServerLine {
                     throw unreachable(rank, e);
                 }
             }
-            LockSupport.parkNanos(this, pause);
+            Pause.nanos(pause);
             pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
         }
     }

@@ -37,6 +37,7 @@ final class MeetingPoint implements AutoCloseable {
     private final int serverRank;
     private final @Nullable RendezvousServer server;
     private final Runnable takeAway;
+    private volatile boolean settled;
 
     private MeetingPoint(
             WorkerSettings settings,
@@ -148,15 +149,20 @@ final class MeetingPoint implements AutoCloseable {
     /// know the way.
     void settled() {
         takeAway.run();
+        settled = true;
     }
 
     /// Ends the service to other ranks, if this process has one. Ranks that are still at it get as long
     /// as it takes to notice a silent one among them.
     @Override
     public void close() {
-        takeAway.run();
+        if (!settled) { // by now the file may be that of a later job of this name
+            takeAway.run();
+        }
         if (server != null) {
-            server.awaitDepartures(settings.heartbeatTimeout());
+            if (settled) { // or this rank's own line would be waited for
+                server.awaitDepartures(settings.heartbeatTimeout());
+            }
             server.close();
         }
     }

@@ -29,10 +29,12 @@ final class Pmi {
         if (world.isEmpty()) {
             return Optional.empty();
         }
-        Optional<Assignment> step =
-                Slurm.find(variables).filter(slurm -> slurm.world().equals(world.get()));
+        Optional<Assignment> step = Slurm.find(variables);
         if (step.isPresent() && variables.find(LOCAL_RANK).isEmpty()) {
-            return step; // srun --mpi=pmi2, which knows more of its hosts
+            // srun --mpi=pmi2, which knows more of its hosts; or a step started from inside such a
+            // one,
+            // whose variables tell of the outer step.
+            return step;
         }
         return Optional.of(
                 new Assignment(

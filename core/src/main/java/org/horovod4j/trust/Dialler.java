@@ -113,7 +113,13 @@ public final class Dialler {
                     return;
                 }
                 vigil.run();
+                // An interrupted thread would not park at all, so the interrupt is put aside
+                // meanwhile.
+                boolean interrupted = Thread.interrupted();
                 LockSupport.parkNanos(this, Math.min(left, CHECK_NANOS));
+                if (interrupted) {
+                    Thread.currentThread().interrupt();
+                }
             }
         }
 
@@ -192,6 +198,9 @@ public final class Dialler {
             } catch (IOException e) {
                 close();
                 failure = e;
+            } catch (RuntimeException e) {
+                close();
+                failure = new IOException(e);
             } finally {
                 LockSupport.unpark(race.waiter);
             }

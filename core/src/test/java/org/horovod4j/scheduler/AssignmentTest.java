@@ -103,6 +103,7 @@ class AssignmentTest {
         "PMI_RANK=5 PMI_SIZE=8 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2, 5, by PMI_RANK",
         // srun --mpi=pmi2: both say the same, and Slurm knows the host
         "PMI_RANK=3 PMI_SIZE=4, 3, by SLURM_PROCID",
+        "PMI_RANK=0 PMI_SIZE=1, 3, by SLURM_PROCID",
         "PMIX_RANK=3, 3, by SLURM_PROCID"
     })
     void whoStartedTheProcessItselfIsBelieved(String more, int rank, String origin) {

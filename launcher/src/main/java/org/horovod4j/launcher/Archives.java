@@ -7,6 +7,7 @@ import org.horovod4j.option.Options;
 
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -16,10 +17,17 @@ import java.util.Optional;
 record Archives(Path folder, SearchPath path) {
     private static final String NONE = "none";
 
-    /// Nothing when archives are not wanted or the user has no home.
+    /// What every JVM reads. An agent that is named there keeps it from making an archive, and ends it.
+    private static final List<String> JVM_VARIABLES =
+            List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
+
+    /// Nothing when archives are not wanted, the user has no home, or variables change every JVM.
     static Optional<Archives> of(Map<String, String> environment, Map<String, String> flags) {
         Map<String, String> variables = new HashMap<>(environment);
         variables.putAll(flags);
+        if (JVM_VARIABLES.stream().anyMatch(name -> !variables.getOrDefault(name, "").isBlank())) {
+            return Optional.empty();
+        }
         SearchPath path = SearchPath.of(variables.getOrDefault("PATH", ""));
         return folder(variables).map(folder -> new Archives(folder, path));
     }

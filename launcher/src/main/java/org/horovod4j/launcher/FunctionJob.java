@@ -24,16 +24,13 @@ record FunctionJob(
         HostPlan plan,
         Ledger ledger,
         LastReport report) {
-    /// The exit code of a job that SIGTERM ended.
-    private static final int INTERRUPTED = 128 + Signal.TERM.number();
-
     /// Runs the job, and returns when none of its processes is left.
     ///
     /// @return what the function returned, by rank
     List<@Nullable Object> run(ObjectCodec codec) {
         Interrupts interrupts = Interrupts.byHand();
         int exitCode = await(Soon.of(() -> start(interrupts)), interrupts);
-        if (exitCode == INTERRUPTED) {
+        if (interrupts.hasCome()) {
             throw new LaunchException(
                     "the thread that launched the job was interrupted; its processes are ended");
         }
@@ -92,7 +89,16 @@ record FunctionJob(
     private List<@Nullable Object> results(ObjectCodec codec) {
         List<@Nullable Object> results = new ArrayList<>();
         for (int rank = 0; rank < plan.slots().size(); rank++) {
-            byte[] value = ledger.value(rank).orElseThrow();
+            int number = rank;
+            byte[] value =
+                    ledger.value(rank)
+                            .orElseThrow(
+                                    () ->
+                                            LaunchException.died(
+                                                    number,
+                                                    host(number),
+                                                    "ended without a result",
+                                                    details()));
             try {
                 results.add(codec.decode(value));
             } catch (CodecException e) {

@@ -92,7 +92,7 @@ public final class HorovodRun {
         return switch (launch.controller()) {
             case Controller.Own() -> launchHere(launch, settings, interrupts, listener);
             case Controller.Mpi mpi ->
-                    new MpiLaunch(console, environment).run(launch, mpi, settings);
+                    new MpiLaunch(console, environment).run(launch, mpi, settings, interrupts);
         };
     }
 
@@ -104,18 +104,18 @@ public final class HorovodRun {
             Job.ExitListener listener)
             throws IOException, InterruptedException {
         HostPlan plan = HostPlan.of(launch.hosts(), launch.processes());
-        Forwarding forwarding =
-                Forwarding.of(
-                        console,
-                        launch.reporting().folder(),
-                        launch.reporting().timestamps(),
-                        plan.slots().size());
         try (Hosts hosts =
-                Hosts.open(
-                        used(launch.hosts(), plan),
-                        remoteJob(launch, settings),
-                        launch.commands(),
-                        Archives.of(environment, launch.options()))) {
+                        Hosts.open(
+                                used(launch.hosts(), plan),
+                                remoteJob(launch, settings),
+                                launch.commands(),
+                                Archives.of(environment, launch.options()));
+                Forwarding forwarding =
+                        Forwarding.of(
+                                console,
+                                launch.reporting().folder(),
+                                launch.reporting().timestamps(),
+                                plan.slots().size())) {
             Soon<Interrupts> caught = Soon.of(interrupts);
             Job job = new Job(plan, hosts, forwarding, launch.reporting().verbose());
             boolean well = true;

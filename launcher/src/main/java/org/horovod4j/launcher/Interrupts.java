@@ -18,6 +18,8 @@ import java.util.function.Consumer;
 final class Interrupts {
     private final CompletableFuture<Consumer<Signal>> receiver = new CompletableFuture<>();
 
+    private volatile boolean come;
+
     private Interrupts() {}
 
     /// Catches SIGINT and SIGTERM from now on, once for the process. A signal that the process was
@@ -59,8 +61,14 @@ final class Interrupts {
                 .invoke(null, type.getConstructor(String.class).newInstance(signal.name()), action);
     }
 
+    /// Whether any signal has come.
+    boolean hasCome() {
+        return come;
+    }
+
     /// Passes on a signal that came, or that somebody else wants to have come.
     void came(Signal signal) {
+        come = true;
         var _ = receiver.thenAccept(to -> to.accept(signal));
     }
 }

@@ -98,6 +98,7 @@ final class Job {
     ///
     /// @param command the number of the command that they run
     void start(int command, JobVariables variables) throws IOException, InterruptedException {
+        awaitOutput(); // of the command before
         explainCommand(command);
         ranks.clear();
         for (List<RankProcess> started :
@@ -168,8 +169,8 @@ final class Job {
             explain("%s: %s".formatted(exited.rank, exited.ending));
             return;
         }
-        console.say("%s failed: %s".formatted(exited.rank, exited.ending));
         failed(exited.rank, exited.ending.toString());
+        console.say("%s failed: %s".formatted(exited.rank, exited.ending));
     }
 
     private void lost(HostLost lost, ExitListener listener) {
@@ -180,14 +181,14 @@ final class Job {
             return;
         }
         gone.forEach(running::remove);
-        console.say(
-                "lost contact with host %s (%s): %s. Its processes there end by themselves."
-                        .formatted(lost.host, numbers(gone), lost.reason));
         String how = "contact with its host was lost";
         gone.forEach(rank -> listener.lost(rank.rank(), how));
         if (!stopping.hasSignalled()) {
             failed(gone.getFirst(), how);
         }
+        console.say(
+                "lost contact with host %s (%s): %s. Its processes there end by themselves."
+                        .formatted(lost.host, numbers(gone), lost.reason));
     }
 
     private void failed(RankProcess rank, String how) {
@@ -204,9 +205,9 @@ final class Job {
     }
 
     private void interrupted(Signal signal) {
-        console.say("got %s, ending %d processes".formatted(signal, running.size()));
         interruption = signal;
-        stopping.ask(signal);
+        stopping.ask(signal); // before it is told, as a console may be stopped by its user
+        console.say("got %s, ending %d processes".formatted(signal, running.size()));
     }
 
     private void escalate() {
@@ -219,9 +220,7 @@ final class Job {
     /// @return the exit code of the launcher
     int conclude() throws IOException, InterruptedException {
         sweep();
-        for (RankProcess rank : ranks.values()) {
-            rank.awaitOutput();
-        }
+        awaitOutput();
         for (RankProcess rank : running) {
             console.say("gave up on %s, which does not even end by SIGKILL".formatted(rank));
         }
@@ -234,6 +233,12 @@ final class Job {
             return HorovodRun.FAILURE;
         }
         return 0;
+    }
+
+    private void awaitOutput() throws InterruptedException {
+        for (RankProcess rank : ranks.values()) {
+            rank.awaitOutput();
+        }
     }
 
     /// Ends what the ranks have left behind. That is worth a message only if they ended of their

@@ -17,11 +17,16 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 
 /// A job whose processes `mpirun` starts.
 record MpiLaunch(Console console, Map<String, String> environment) {
     /// Runs the job to its end, and gives the exit code of `mpirun`.
-    int run(Invocation.Launch launch, Controller.Mpi mpi, JobSettings settings)
+    int run(
+            Invocation.Launch launch,
+            Controller.Mpi mpi,
+            JobSettings settings,
+            Callable<Interrupts> interrupts)
             throws IOException, InterruptedException {
         HostPlan _ = HostPlan.of(launch.hosts(), launch.processes()); // or there are too few slots
         Map<String, String> variables = new HashMap<>(environment);
@@ -35,7 +40,7 @@ record MpiLaunch(Console console, Map<String, String> environment) {
                         settings.secret(),
                         settings.heartbeatTimeout(),
                         settings.startTimeout());
-        Interrupts.caught().passOn(run::interrupt);
+        Soon.of(interrupts).get().passOn(run::interrupt);
         return run.run(
                 new MpiJob(
                         launch.processes(),

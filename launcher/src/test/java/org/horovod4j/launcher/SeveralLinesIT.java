@@ -55,6 +55,20 @@ class SeveralLinesIT {
     }
 
     @Test
+    void theFilesOfARankTakeTheOutputOfAllLines() throws Exception {
+        Path job =
+                Files.writeString(
+                        folder.resolve("job.yml"), "workers: 1\nrun:\n- echo one\n- echo two\n");
+        Path output = folder.resolve("output");
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "--job", job.toString(), "--output-filename", output.toString())) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(output.resolve("rank.0/stdout")).hasContent("one\ntwo\n");
+        }
+    }
+
+    @Test
     void aLineThatFailsIsTheLast() throws Exception {
         try (LauncherProcess launcher =
                 start("workers: 2\nrun:\n- echo first\n- exit $HOROVOD_RANK\n- echo third\n")) {

@@ -65,7 +65,6 @@ final class SshHosts {
     LauncherProcess start(Map<String, String> variables, String... arguments) throws IOException {
         Map<String, String> all = new HashMap<>();
         all.put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
-        all.put("HOROVOD_NETWORK_INTERFACES", "hvdsshbr");
         all.putAll(variables);
         return LauncherProcess.start(all, arguments);
     }

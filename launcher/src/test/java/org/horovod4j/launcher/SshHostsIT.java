@@ -316,7 +316,7 @@ class SshHostsIT {
                         "-p",
                         "2222",
                         "--network-interfaces",
-                        "hvdsshbr6",
+                        "hvdsshbr6,eth1",
                         "java",
                         "-cp",
                         System.getProperty("java.class.path"),

@@ -78,7 +78,7 @@ public final class RankMain {
     private void report(Throwable thrown) {
         try {
             desk.handIn(new Request.Threw(rank, Failure.of(thrown)));
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | Error e) { // its message may throw, too
             thrown.addSuppressed(e);
             thrown.printStackTrace();
         }

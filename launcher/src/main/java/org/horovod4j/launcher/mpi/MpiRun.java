@@ -146,6 +146,10 @@ public final class MpiRun {
 
     private int await(HostAgent agent, Process process) throws InterruptedException {
         host = agent;
+        Signal early = interruption;
+        if (early != null) { // it came while mpirun was being started
+            agent.signal(early);
+        }
         Thread output = pump(process.getInputStream(), Channel.STDOUT);
         Thread errors = pump(process.getErrorStream(), Channel.STDERR);
         int code = process.waitFor();

@@ -117,7 +117,7 @@ public final class Console {
                 OutputStream stream = channel == Channel.STDOUT ? out : err;
                 stream.write(bytes);
                 stream.flush();
-            } catch (IOException e) {
+            } catch (IOException | RuntimeException e) { // the stream may be a program's own
                 closed.add(channel);
                 say(
                         "cannot write to %s any more (%s); the job goes on without it"

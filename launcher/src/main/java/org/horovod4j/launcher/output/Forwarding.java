@@ -9,7 +9,8 @@ import java.nio.file.Path;
 ///
 /// @param files null for none
 /// @param stamp what comes before each line, on the console and in files
-public record Forwarding(Console console, @Nullable OutputFiles files, Stamp stamp) {
+public record Forwarding(Console console, @Nullable OutputFiles files, Stamp stamp)
+        implements AutoCloseable {
     /// Makes the files, before anything of the job is started.
     ///
     /// @param folder for a file for each stream of each rank; null for none
@@ -22,6 +23,14 @@ public record Forwarding(Console console, @Nullable OutputFiles files, Stamp sta
                 console,
                 folder == null ? null : OutputFiles.create(folder, size, console),
                 timestamps ? Stamp.time() : Stamp.NONE);
+    }
+
+    /// Closes the files.
+    @Override
+    public void close() {
+        if (files != null) {
+            files.close();
+        }
     }
 
     /// The file of one stream of one rank, or nothing at all.

@@ -71,7 +71,6 @@ final class LinePrefixer {
     void finish() {
         breakLine();
         print();
-        file.close();
     }
 
     private void breakLine() {

@@ -66,6 +66,11 @@ final class OutputFiles {
         return byRank.get(rank).getOrDefault(channel, OutputFile.NONE);
     }
 
+    /// Closes them all; whatever still writes finds them closed.
+    void close() {
+        byRank.forEach(pair -> pair.values().forEach(OutputFile::close));
+    }
+
     private void complain(Path file, IOException reason) {
         if (complained.compareAndSet(false, true)) {
             console.say(
@@ -74,7 +79,7 @@ final class OutputFiles {
         }
     }
 
-    /// Used by one thread, that of its stream.
+    /// Used by the thread of its stream, one after the other if a job has several commands.
     private final class Log implements OutputFile {
         private final Path file;
         private final OutputStream stream;
@@ -86,7 +91,7 @@ final class OutputFiles {
         }
 
         @Override
-        public void write(byte[] lines) {
+        public synchronized void write(byte[] lines) {
             if (closed) {
                 return;
             }
@@ -99,7 +104,10 @@ final class OutputFiles {
         }
 
         @Override
-        public void close() {
+        public synchronized void close() {
+            if (closed) {
+                return;
+            }
             closed = true;
             try {
                 stream.close();

@@ -73,7 +73,9 @@ public final class ClassArchive {
     /// @param folder where archives are kept; it is made if need be
     static @Nullable ClassArchive of(Path java, List<String> command, Path folder) {
         JavaWords words = JavaWords.of(command);
-        if (words.classPath() == null || REFUSED.stream().anyMatch(words::hasOption)) {
+        if (words.classPath() == null
+                || REFUSED.stream().anyMatch(words::hasOption)
+                || command.stream().anyMatch(word -> word.startsWith("@"))) { // a file of options
             return null;
         }
         try {

@@ -61,7 +61,7 @@ public final class Agent {
                     Message.Open(String mark, Duration timeout, Map<String, String> variables))) {
                 throw new MalformedMessageException("another order before the first");
             }
-            Heartbeats.start(line, timeout, () -> System.exit(FAILURE));
+            Heartbeats.of(line, timeout, () -> System.exit(FAILURE)).begin();
             try (LocalHost host = LocalHost.open(mark)) {
                 line.send(new Message.Ready());
                 while (true) {

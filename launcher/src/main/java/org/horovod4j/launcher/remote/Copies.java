@@ -44,11 +44,20 @@ record Copies(List<Path> paths, String folder) {
         Path path = Path.of(part).toAbsolutePath().normalize();
         for (int index = 0; index < paths.size(); index++) {
             Path root = paths.get(index);
-            if (path.startsWith(root.toAbsolutePath().normalize())) {
+            if (means(part, path, root.toAbsolutePath().normalize())) {
                 return folder + "/" + place(index, root, path);
             }
         }
         return part;
+    }
+
+    /// Under a root that contains the working folder lies every relative word there is, so the file must
+    /// exist too.
+    private static boolean means(String part, Path path, Path root) {
+        return path.startsWith(root)
+                && (!Path.of("").toAbsolutePath().startsWith(root)
+                        || part.endsWith("/*")
+                        || Files.exists(path));
     }
 
     private static String place(int index, Path root, Path file) {

@@ -26,12 +26,14 @@ final class Heartbeats implements AutoCloseable {
     /// @param timeout after which a rank counts as lost; here a silent host is lost a little before
     ///     that, so that it and not one of its ranks is told as the cause
     /// @param onSilence called once, when the other end has been silent for too long
-    static Heartbeats start(Line line, Duration timeout, Runnable onSilence) {
-        Heartbeats heartbeats =
-                new Heartbeats(line, timeout.multipliedBy(3).dividedBy(4), onSilence);
-        Thread.ofPlatform().daemon().name("hvd-heartbeat").start(heartbeats::beat);
-        Thread.ofPlatform().daemon().name("hvd-vigil").start(heartbeats::watch);
-        return heartbeats;
+    static Heartbeats of(Line line, Duration timeout, Runnable onSilence) {
+        return new Heartbeats(line, timeout.multipliedBy(3).dividedBy(4), onSilence);
+    }
+
+    /// To be called when the other end has begun to speak: to get that far may take it longer.
+    void begin() {
+        Thread.ofPlatform().daemon().name("hvd-heartbeat").start(this::beat);
+        Thread.ofPlatform().daemon().name("hvd-vigil").start(this::watch);
     }
 
     private void beat() {

@@ -45,7 +45,7 @@ public final class RemoteHost implements HostAgent {
         this.copies = copies;
         this.line = new Line(ssh.input(), ssh.output());
         this.heartbeats =
-                Heartbeats.start(
+                Heartbeats.of(
                         line,
                         job.heartbeatTimeout(),
                         () ->
@@ -81,6 +81,7 @@ public final class RemoteHost implements HostAgent {
                             job.mark(),
                             job.heartbeatTimeout(),
                             translated(ForwardedVariables.of(job.environment()), copies)));
+            remote.heartbeats.begin();
             deadline.enter("copying files to it");
             copies.send(remote.line);
             deadline.meet();

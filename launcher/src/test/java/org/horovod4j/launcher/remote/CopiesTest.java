@@ -32,4 +32,19 @@ class CopiesTest {
     void pathsOfCopiesBecomeThoseThere(String word, String there) {
         assertThat(copies.translate(word)).isEqualTo(there);
     }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "pom.xml    | /own/copies/0/%s/pom.xml",
+                "java       | java",
+                "-cp        | -cp",
+                "10.0.0.1   | 10.0.0.1"
+            })
+    void aCopyOfTheWorkingFolderLeavesWordsThatAreNoFilesAlone(String word, String there) {
+        Path here = Path.of("").toAbsolutePath();
+        Copies all = new Copies(List.of(here), "/own");
+        assertThat(all.translate(word)).isEqualTo(there.formatted(here.getFileName()));
+    }
 }
