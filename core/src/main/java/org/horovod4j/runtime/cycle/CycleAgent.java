@@ -54,6 +54,10 @@ public final class CycleAgent implements Entry.Owner {
     private final Thread thread;
     private volatile @Nullable HorovodException closed;
 
+    /// A thread of the program that waits while another drives. It gets the cycle at the next chance: with
+    /// several batches to come, it would otherwise be woken for each, only to wait for the next.
+    private volatile @Nullable Thread waiter;
+
     /// Whether thread `hvd-cycle` looks by itself; otherwise it must be woken.
     private volatile boolean looking;
 
@@ -215,11 +219,23 @@ public final class CycleAgent implements Entry.Owner {
                     }
                 }
             } else {
-                entry.awaitEnd(HELPLESS_NANOS);
+                awaitDriver(entry);
                 noteStuck(entry);
             }
         }
         stuckNanos = 0;
+    }
+
+    /// Waits for the end of `entry`, or for the cycle to be free.
+    private void awaitDriver(Entry<?> entry) {
+        waiter = Thread.currentThread();
+        if (driver.get() != null) {
+            entry.awaitEnd(HELPLESS_NANOS);
+        }
+        waiter = null;
+        if (entry.hasEnded() && driver.get() == null && queue.hasWork()) {
+            wakeIf(!isAwaited()); // what was left to this thread it does not need
+        }
     }
 
     /// Lets what is in flight fail with `reason`, and whatever is submitted from now on.
@@ -274,7 +290,9 @@ public final class CycleAgent implements Entry.Owner {
                 idle++;
                 LockSupport.parkNanos(this, LOOK_NANOS);
             }
-            if (!queue.isEmpty() && driver.compareAndSet(null, Thread.currentThread())) {
+            if (waiter == null
+                    && !queue.isEmpty()
+                    && driver.compareAndSet(null, Thread.currentThread())) {
                 driveWhileUseful();
             } else if (work) {
                 LockSupport.parkNanos(this, LOOK_NANOS);
@@ -287,7 +305,7 @@ public final class CycleAgent implements Entry.Owner {
         patience.reset();
         try {
             boolean _ = step();
-            while (queue.hasWork() && closed == null) {
+            while (queue.hasWork() && closed == null && waiter == null) {
                 boolean _ = drive();
             }
         } catch (RuntimeException | Error e) {
@@ -363,12 +381,16 @@ public final class CycleAgent implements Entry.Owner {
         }
     }
 
-    /// Gives the cycle up, to thread `hvd-cycle` if there is more to do. Whoever submits after this sees
-    /// that nobody drives; whoever submitted before is seen here.
+    /// Gives the cycle up, to a thread that waits, or to thread `hvd-cycle` if there is more to do and the
+    /// program is not about to wait for that. Whoever submits after this sees that nobody drives; whoever
+    /// submitted before is seen here.
     private void release() {
         driver.set(null);
-        if (queue.hasWork()) {
-            wakeIf(true);
+        Thread waiting = waiter;
+        if (waiting != null) {
+            LockSupport.unpark(waiting);
+        } else if (queue.hasWork()) {
+            wakeIf(!isAwaited());
         }
     }
 

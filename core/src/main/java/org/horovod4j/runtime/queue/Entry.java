@@ -120,18 +120,15 @@ public final class Entry<T> implements Handle<T> {
         return state != State.RUNNING;
     }
 
-    /// Waits for the end, but no longer than so much. An interrupt does not end the wait, for the tensors
+    /// Waits for the end, but no longer than so much, and perhaps less. An interrupt does not end the wait, for the tensors
     /// belong to the operation until it is done; it is kept for the caller to see afterwards.
     public void awaitEnd(long nanos) {
-        long deadline = System.nanoTime() + nanos;
-        boolean interrupted = false;
+        boolean interrupted = Thread.interrupted();
         boolean first = WAITER.compareAndSet(this, null, Thread.currentThread());
         try {
-            long left = nanos;
-            while (!hasEnded() && left > 0) {
-                LockSupport.parkNanos(this, first ? left : Math.min(left, SECOND_WAITER_NANOS));
+            if (!hasEnded()) {
+                LockSupport.parkNanos(this, first ? nanos : Math.min(nanos, SECOND_WAITER_NANOS));
                 interrupted |= Thread.interrupted();
-                left = deadline - System.nanoTime();
             }
         } finally {
             if (first) {
