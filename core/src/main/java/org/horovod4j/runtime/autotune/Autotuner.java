@@ -19,10 +19,10 @@ import java.util.stream.Collectors;
 /// |---------|--------------------------------------------|-----------------------------------------|
 /// | warm-up | the defaults                               | [AutotuneSettings#warmupSamples]        |
 /// | search  | the defaults, then what looks promising    | [AutotuneSettings#maxSamples] at most   |
-/// | compare | the defaults and the best found, by turns  | 8 to 16, or none if the defaults lead   |
+/// | compare | the defaults and the best found, by turns  | 12 to 46, or none if the defaults lead  |
 ///
-/// A tuning is taken only when the comparison shows that it beats the defaults by more than the noise,
-/// so that nobody is slower for having searched. Not safe for use by several threads.
+/// A tuning is taken only when the comparison shows that it surely beats the defaults, so that nobody
+/// is slower for having searched. Not safe for use by several threads.
 public final class Autotuner {
     /// Any number would do; the same scores shall lead to the same tunings.
     private static final long SEED = 4_14;
@@ -145,7 +145,7 @@ public final class Autotuner {
         }
         samples++;
         double score = sample.score();
-        learn(score);
+        learn(score, sample);
         report(score);
         Tuning next = next();
         boolean changes = !next.equals(current);
@@ -154,13 +154,13 @@ public final class Autotuner {
         return changes ? next : null;
     }
 
-    private void learn(double score) {
+    private void learn(double score, Sample sample) {
         switch (phase) {
             case SEARCH -> {
                 search.observe(current, score);
                 best = search.best();
             }
-            case COMPARE -> comparison.add(score);
+            case COMPARE -> comparison.add(sample);
             case WARMUP, DONE -> {} // nothing to learn
         }
     }
@@ -227,7 +227,7 @@ public final class Autotuner {
                     finish(
                             defaults,
                             comparison.defaultsScore(),
-                            "the defaults stay, nothing was faster by more than the noise");
+                            "the defaults stay, nothing was surely faster");
         };
     }
 

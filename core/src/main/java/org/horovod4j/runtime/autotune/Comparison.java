@@ -3,29 +3,30 @@ package org.horovod4j.runtime.autotune;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Measures the best candidate against the defaults by turns, and takes it only if it is faster by more
-/// than the noise.
+/// Measures the best candidate against the defaults by turns, and takes it only if it is surely faster.
 ///
 /// The search cannot answer this itself: the highest of many noisy scores is high by luck as well. Here
 /// samples come in pairs, close in time; the one of the defaults is first and second by turns, so that a
-/// machine that slowly gets faster favours neither. After a few pairs, Student's t-test asks whether the
-/// mean of the logarithms of their ratios lies above the least gain.
+/// machine that slowly gets faster favours neither. The candidate wins a pair by more than the least
+/// gain, and a sign test over the pairs decides: how far apart the two are does not count, so a pair
+/// that a burst of other load has spoilt is one pair, whatever it shows.
+///
+/// Eight wins suffice, and two more for each pair lost; the sixth loss is the last. One that is no better
+/// than the defaults passes this less than once in fifty times, one that is worse hardly ever. Scores are
+/// medians, and blind to what less than half of the steps suffer; so the candidate must also have spent
+/// less time on all its steps together, the slow ones included.
 final class Comparison {
-    /// A gain below one per cent is not worth being different from the defaults.
-    private static final double LEAST_GAIN = Math.log(1.01);
+    /// A gain below two per cent is not worth being different from the defaults.
+    private static final double LEAST_GAIN = Math.log(1.02);
 
-    /// Student's t for an error of one in a hundred, by pairs; fewer pairs decide nothing.
-    private static final double[] T = {0, 0, 0, 0, 4.541, 3.747, 3.365, 3.143, 2.998};
+    private static final int WINS = 8;
+    private static final int WINS_FOR_A_LOSS = 2;
+    private static final int MAX_LOSSES = 5;
 
-    private static final int MIN_PAIRS = 4;
+    static final int MAX_PAIRS = WINS + (WINS_FOR_A_LOSS + 1) * MAX_LOSSES;
 
-    static final int MAX_PAIRS = T.length - 1;
-
-    private final List<Double> gains = new ArrayList<>();
-    private double logSumOfCandidate;
-    private double logSumOfDefaults;
-    private double firstOfPair;
-    private int samples;
+    private final Side defaults = new Side();
+    private final Side candidate = new Side();
 
     enum Verdict {
         UNDECIDED,
@@ -35,61 +36,67 @@ final class Comparison {
 
     /// Whose turn it is: defaults, candidate, candidate, defaults, and so on.
     boolean isCandidatesTurn() {
+        int samples = defaults.logs.size() + candidate.logs.size();
         return samples % 4 == 1 || samples % 4 == 2;
     }
 
-    /// Adds the score of the one whose turn it is.
-    void add(double score) {
-        double log = Math.log(score);
-        boolean isCandidate = isCandidatesTurn();
-        if (isCandidate) {
-            logSumOfCandidate += log;
-        } else {
-            logSumOfDefaults += log;
-        }
-        if (samples++ % 2 == 0) {
-            firstOfPair = log;
-        } else {
-            gains.add(isCandidate ? log - firstOfPair : firstOfPair - log);
-        }
+    /// Adds a sample of the one whose turn it is.
+    void add(Sample sample) {
+        (isCandidatesTurn() ? candidate : defaults).add(sample);
     }
 
     Verdict verdict() {
-        int pairs = gains.size();
-        if (samples % 2 == 1 || pairs < MIN_PAIRS) {
+        if (defaults.logs.size() != candidate.logs.size()) {
             return Verdict.UNDECIDED;
         }
-        double mean = mean(gains);
-        double doubt = T[pairs] * deviation(gains) / Math.sqrt(pairs);
-        if (mean - doubt > LEAST_GAIN) {
-            return Verdict.CANDIDATE;
+        List<Double> gains = gains();
+        int wins = (int) gains.stream().filter(gain -> gain > LEAST_GAIN).count();
+        int losses = gains.size() - wins;
+        if (losses > MAX_LOSSES) {
+            return Verdict.DEFAULTS;
         }
-        return pairs == MAX_PAIRS || mean + doubt < LEAST_GAIN
-                ? Verdict.DEFAULTS
-                : Verdict.UNDECIDED;
+        if (wins < WINS + WINS_FOR_A_LOSS * losses) {
+            return Verdict.UNDECIDED;
+        }
+        return candidate.nanosPerByte < defaults.nanosPerByte
+                ? Verdict.CANDIDATE
+                : Verdict.DEFAULTS;
     }
 
-    /// By which factor the candidate is faster, less 1.
+    /// By which factor the candidate is faster, less 1: the median over the pairs.
     double gain() {
-        return Math.expm1(mean(gains));
+        return Math.expm1(Median.of(gains()));
     }
 
     double candidateScore() {
-        return Math.exp(logSumOfCandidate / gains.size());
+        return candidate.score();
     }
 
     double defaultsScore() {
-        return Math.exp(logSumOfDefaults / gains.size());
+        return defaults.score();
     }
 
-    private static double mean(List<Double> values) {
-        return values.stream().mapToDouble(value -> value).average().orElseThrow();
+    private List<Double> gains() {
+        List<Double> gains = new ArrayList<>();
+        for (int pair = 0; pair < defaults.logs.size(); pair++) {
+            gains.add(candidate.logs.get(pair) - defaults.logs.get(pair));
+        }
+        return gains;
     }
 
-    private static double deviation(List<Double> values) {
-        double mean = mean(values);
-        double squares =
-                values.stream().mapToDouble(value -> (value - mean) * (value - mean)).sum();
-        return Math.sqrt(squares / (values.size() - 1));
+    /// What was measured of one of the two: the logarithms of its scores, and what a byte took on
+    /// average, summed over its samples.
+    private static final class Side {
+        private final List<Double> logs = new ArrayList<>();
+        private double nanosPerByte;
+
+        void add(Sample sample) {
+            logs.add(Math.log(sample.score()));
+            nanosPerByte += sample.nanosPerByte();
+        }
+
+        double score() {
+            return Math.exp(Median.of(logs));
+        }
     }
 }

@@ -1,19 +1,21 @@
 package org.horovod4j.runtime.autotune;
 
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 
-/// The score of one tuning: the median over some training steps of bytes per microsecond, so that a step
-/// which was disturbed does not count.
+/// What some training steps tell of one tuning.
 final class Sample {
     private static final double NANOS_PER_MICRO = 1e3;
 
-    private final double[] rates;
+    private final int steps;
+    private final List<Double> rates = new ArrayList<>();
+    private double bytesMoved;
+    private double nanosTaken;
     private int toSkip;
-    private int count;
 
     /// @param toSkip first steps that do not count
     Sample(int steps, int toSkip) {
-        this.rates = new double[steps];
+        this.steps = steps;
         this.toSkip = toSkip;
     }
 
@@ -22,15 +24,20 @@ final class Sample {
     /// @return whether the sample is complete
     boolean add(long bytes, long nanos) {
         if (bytes > 0 && nanos > 0 && --toSkip < 0) {
-            rates[count++] = bytes * NANOS_PER_MICRO / nanos;
+            rates.add(bytes * NANOS_PER_MICRO / nanos);
+            bytesMoved += bytes;
+            nanosTaken += nanos;
         }
-        return count == rates.length;
+        return rates.size() == steps;
     }
 
+    /// The median of bytes per microsecond, so that a step which was disturbed does not count.
     double score() {
-        double[] sorted = rates.clone();
-        Arrays.sort(sorted);
-        int middle = sorted.length / 2;
-        return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+        return Median.of(rates);
+    }
+
+    /// What a byte took on average, disturbed steps included.
+    double nanosPerByte() {
+        return nanosTaken / bytesMoved;
     }
 }

@@ -34,4 +34,13 @@ class SampleTest {
         assertThat(sample.add(9, 1_000)).isTrue();
         assertThat(sample.score()).isEqualTo(9);
     }
+
+    @Test
+    void whatAByteTakesCountsEveryStep() {
+        Sample sample = new Sample(3, 0);
+        sample.add(1_000, 1_000);
+        sample.add(1_000, 1_000);
+        sample.add(1_000, 7_000);
+        assertThat(sample.nanosPerByte()).isEqualTo(3);
+    }
 }

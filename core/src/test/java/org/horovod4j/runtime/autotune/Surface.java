@@ -7,11 +7,25 @@ import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
 
 /// A made-up machine: how fast it is with each tuning, and steps on it that are as uneven as real ones.
-record Surface(Space space, ToDoubleFunction<Tuning> rate) {
+///
+/// @param delays what makes steps uneven
+record Surface(Space space, ToDoubleFunction<Tuning> rate, Delays delays) {
     private static final long BYTES = 100_000_000;
 
-    /// The rate of a step varies by this much, and one step in ten takes thrice its time.
-    private static final double UNEVENNESS = 0.05;
+    Surface(Space space, ToDoubleFunction<Tuning> rate) {
+        this(space, rate, Delays.calm());
+    }
+
+    Surface with(Delays others) {
+        return new Surface(space, rate, others);
+    }
+
+    /// The same, but its best tuning exactly so many times as fast as the defaults.
+    Surface scaledTo(double bestOverDefaults) {
+        double highest = highest();
+        double power = Math.log(bestOverDefaults) / Math.log(highest / at(Tuning.DEFAULT));
+        return new Surface(space, tuning -> 1000 * Math.pow(at(tuning) / highest, power), delays);
+    }
 
     /// Equally fast whatever one does.
     static Surface flat(Space space) {
@@ -82,8 +96,6 @@ record Surface(Space space, ToDoubleFunction<Tuning> rate) {
     }
 
     private long nanos(Tuning tuning, SplittableRandom random) {
-        double disturbed = random.nextInt(10) == 0 ? 3 : 1;
-        double uneven = Math.exp(UNEVENNESS * random.nextGaussian());
-        return Math.round(BYTES * 1e3 / at(tuning) * disturbed * uneven);
+        return Math.round(BYTES * 1e3 / at(tuning) * delays.next(tuning, random));
     }
 }
