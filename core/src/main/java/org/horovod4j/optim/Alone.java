@@ -1,0 +1,35 @@
+package org.horovod4j.optim;
+
+import org.horovod4j.Handle;
+import org.horovod4j.Sequel;
+import org.horovod4j.SparseTensor;
+import org.horovod4j.Tensor;
+
+import java.util.List;
+
+/// A rank with nobody to share gradients with: in a world of one, or outside the process set.
+///
+/// @param factor what gradients are multiplied by all the same
+record Alone(Arithmetic arithmetic, double factor) implements Reduction {
+    @Override
+    public Handle<List<Gradient>> reduce(String name, List<String> members, List<Tensor> tensors) {
+        tensors.forEach(tensor -> arithmetic.scale(tensor, factor));
+        return Sequel.done(tensors.stream().<Gradient>map(Gradient.Dense::new).toList());
+    }
+
+    @Override
+    public Handle<Gradient> reduce(String name, SparseTensor rows) {
+        arithmetic.scale(rows.values(), factor);
+        return Sequel.done(new Gradient.Sparse(rows));
+    }
+
+    @Override
+    public int size() {
+        return 1;
+    }
+
+    @Override
+    public boolean isNothing() {
+        return factor == 1;
+    }
+}

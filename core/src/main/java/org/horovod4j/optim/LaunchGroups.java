@@ -1,0 +1,119 @@
+package org.horovod4j.optim;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/// Which parameters are launched together, by position. Local ones are in no group.
+final class LaunchGroups {
+    /// @param name under which the ranks find it
+    /// @param members positions of parameters
+    record Group(String name, List<Integer> members) {}
+
+    private final List<Group> groups;
+    private final int[] groupOf;
+
+    private LaunchGroups(List<Group> groups, int parameters) {
+        this.groups = List.copyOf(groups);
+        this.groupOf = new int[parameters];
+        Arrays.fill(groupOf, -1);
+        for (int i = 0; i < groups.size(); i++) {
+            for (int member : groups.get(i).members) {
+                groupOf[member] = i;
+            }
+        }
+    }
+
+    static LaunchGroups of(List<String> names, GradientSettings settings) {
+        Map<String, Integer> positions = positions(names);
+        List<Integer> shared = new ArrayList<>();
+        for (int i = 0; i < names.size(); i++) {
+            if (!settings.local().test(names.get(i))) {
+                shared.add(i);
+            }
+        }
+        String prefix = settings.prefix();
+        List<List<Integer>> several =
+                switch (settings.groups()) {
+                    case Groups.None() -> List.of();
+                    case Groups.Count(int count) -> chunks(shared, count);
+                    case Groups.Named(List<List<String>> named) ->
+                            named.stream().map(group -> find(group, positions, settings)).toList();
+                };
+        List<Group> groups = new ArrayList<>();
+        for (List<Integer> members : several) {
+            shared.removeAll(members);
+            groups.add(new Group(prefix + ".group" + groups.size(), members));
+        }
+        for (int alone : shared) {
+            groups.add(new Group(prefix + "." + names.get(alone), List.of(alone)));
+        }
+        return new LaunchGroups(groups, names.size());
+    }
+
+    private static Map<String, Integer> positions(List<String> names) {
+        Map<String, Integer> positions = new HashMap<>();
+        for (int i = 0; i < names.size(); i++) {
+            String name = names.get(i);
+            if (name.isEmpty()) {
+                throw new IllegalArgumentException(
+                        "parameter %d has no name; ranks find each other's gradients by name"
+                                .formatted(i));
+            }
+            if (positions.putIfAbsent(name, i) != null) {
+                throw new IllegalArgumentException(
+                        """
+                        two parameters have the name '%s'
+                        Name each of them once: ranks find each other's gradients by name."""
+                                .formatted(name));
+            }
+        }
+        return positions;
+    }
+
+    /// Sizes differ by one at most; no group is empty.
+    private static List<List<Integer>> chunks(List<Integer> parameters, int count) {
+        List<List<Integer>> chunks = new ArrayList<>();
+        int from = 0;
+        for (int left = Math.min(count, parameters.size()); left > 0; left--) {
+            int to = from + Math.ceilDiv(parameters.size() - from, left);
+            chunks.add(List.copyOf(parameters.subList(from, to)));
+            from = to;
+        }
+        return chunks;
+    }
+
+    private static List<Integer> find(
+            List<String> group, Map<String, Integer> positions, GradientSettings settings) {
+        List<Integer> members = new ArrayList<>();
+        for (String name : group) {
+            Integer position = positions.get(name);
+            if (position == null) {
+                throw new IllegalArgumentException(
+                        "a group names parameter '%s', but the parameters are %s"
+                                .formatted(name, positions.keySet().stream().sorted().toList()));
+            }
+            if (settings.local().test(name)) {
+                throw new IllegalArgumentException(
+                        "parameter '%s' is local, so it cannot travel in a group".formatted(name));
+            }
+            members.add(position);
+        }
+        return members;
+    }
+
+    List<Group> all() {
+        return groups;
+    }
+
+    boolean isLocal(int parameter) {
+        return groupOf[parameter] < 0;
+    }
+
+    /// The group of a parameter that is not local.
+    Group of(int parameter) {
+        return groups.get(groupOf[parameter]);
+    }
+}

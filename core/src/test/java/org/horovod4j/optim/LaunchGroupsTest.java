@@ -1,0 +1,75 @@
+package org.horovod4j.optim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.horovod4j.optim.LaunchGroups.Group;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+
+class LaunchGroupsTest {
+    private static final List<String> NAMES = List.of("a", "b", "c", "d", "e");
+
+    private static LaunchGroups groups(List<String> names, Groups groups) {
+        return LaunchGroups.of(names, GradientSettings.builder().groups(groups).build());
+    }
+
+    private static List<List<Integer>> members(LaunchGroups groups) {
+        return groups.all().stream().map(Group::members).toList();
+    }
+
+    @Test
+    void withoutGroupsEachTravelsUnderItsOwnName() {
+        LaunchGroups groups = groups(NAMES, new Groups.None());
+        assertThat(groups.all())
+                .extracting(Group::name)
+                .containsExactly(
+                        "gradient.a", "gradient.b", "gradient.c", "gradient.d", "gradient.e");
+    }
+
+    @Test
+    void aNumberOfGroupsIsMadeAsEvenAsPossible() {
+        assertThat(members(groups(NAMES, new Groups.Count(2))))
+                .containsExactly(List.of(0, 1, 2), List.of(3, 4));
+        assertThat(members(groups(NAMES, new Groups.Count(9)))).hasSize(5);
+    }
+
+    @Test
+    void parametersThatNoGroupNamesTravelAlone() {
+        LaunchGroups groups = groups(NAMES, new Groups.Named(List.of(List.of("d", "b"))));
+        assertThat(members(groups))
+                .containsExactly(List.of(3, 1), List.of(0), List.of(2), List.of(4));
+        assertThat(groups.of(1)).isEqualTo(groups.of(3));
+    }
+
+    @Test
+    void localParametersAreInNoGroup() {
+        GradientSettings settings =
+                GradientSettings.builder().groups(new Groups.Count(1)).local("c"::equals).build();
+        LaunchGroups groups = LaunchGroups.of(NAMES, settings);
+        assertThat(members(groups)).containsExactly(List.of(0, 1, 3, 4));
+        assertThat(groups.isLocal(2)).isTrue();
+    }
+
+    @Test
+    void namesMustBeThereOnceAndKnown() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> groups(List.of("a", "b", "a"), new Groups.None()))
+                .withMessageContaining("two parameters have the name 'a'");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> groups(List.of("a", ""), new Groups.None()))
+                .withMessageContaining("parameter 1 has no name");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> groups(NAMES, new Groups.Named(List.of(List.of("x")))))
+                .withMessageContaining("names parameter 'x'");
+        GradientSettings localInGroup =
+                GradientSettings.builder()
+                        .groups(new Groups.Named(List.of(List.of("a", "b"))))
+                        .local("b"::equals)
+                        .build();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LaunchGroups.of(NAMES, localInGroup))
+                .withMessageContaining("'b' is local");
+    }
+}
