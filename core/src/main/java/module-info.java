@@ -8,8 +8,12 @@ module org.horovod4j.core {
     exports org.horovod4j;
     exports org.horovod4j.codec;
     exports org.horovod4j.compression;
+    exports org.horovod4j.elastic;
+    exports org.horovod4j.elastic.desk;
+    exports org.horovod4j.frame;
     exports org.horovod4j.log;
     exports org.horovod4j.network;
+    exports org.horovod4j.optim;
     exports org.horovod4j.option;
     exports org.horovod4j.rendezvous;
     exports org.horovod4j.sparse;

@@ -36,7 +36,8 @@ public interface Communicator extends AutoCloseable {
     boolean isHomogeneous();
 
     /// A tensor of zeros that the ranks of this host can reach directly: collectives on it copy
-    /// nothing in or out. It lives until this communicator is closed.
+    /// nothing in or out. Its room is taken until this communicator is closed, and its memory stays
+    /// where it is for as long after that as the program holds it.
     Tensor allocate(DataType dataType, Shape shape);
 
     /// Reduces `input` over all ranks into `output`, which may be the same tensor.

@@ -28,6 +28,9 @@ public final class Hvd {
 
     /// Joins the job, or makes a world of one without a launcher, and returns when all ranks have
     /// joined. A second call does nothing; after [#shutdown] it joins anew, with all the others.
+    ///
+    /// In an elastic job it waits for a place in the next generation, after a failure too. When there is no
+    /// place for this process any more, the process ends, with exit code 0.
     public static void init() {
         init(List.of());
     }
@@ -38,7 +41,19 @@ public final class Hvd {
     /// @throws IllegalArgumentException on every rank, when a set is not possible
     /// @throws MismatchException on every rank, when the ranks want different sets
     public static void init(List<List<Integer>> processSets) {
+        try {
+            join(processSets);
+        } catch (DismissedException e) { // which is logged, and no failure
+            System.exit(0);
+        }
+    }
+
+    private static void join(List<List<Integer>> processSets) {
         synchronized (LOCK) {
+            Rank running = rank;
+            if (running != null && running.isSpent()) {
+                running.close();
+            }
             if (isInitialized()) {
                 return;
             }
@@ -48,16 +63,7 @@ public final class Hvd {
                 runtime = process;
                 Runtime.getRuntime().addShutdownHook(new Thread(Hvd::processEnds, "hvd-exit"));
             }
-            Rank started = process.start();
-            try {
-                if (!processSets.isEmpty()) {
-                    List<ProcessSet> _ = started.addProcessSets(processSets);
-                }
-            } catch (RuntimeException e) {
-                started.close();
-                throw e;
-            }
-            rank = started;
+            rank = process.start(processSets);
         }
     }
 
@@ -72,6 +78,20 @@ public final class Hvd {
         }
     }
 
+    /// Leaves the job as a failure: the other ranks hear of it at once, with this reason, as they would of
+    /// a process that died.
+    ///
+    /// @param reason continues "rank 3 on node2 is lost:"
+    public static void abandon(String reason) {
+        synchronized (LOCK) {
+            Rank running = rank;
+            rank = null;
+            if (running != null) {
+                running.abandon(reason);
+            }
+        }
+    }
+
     private static void processEnds() {
         Rank running = rank;
         if (running != null) {
@@ -79,7 +99,7 @@ public final class Hvd {
         }
         HvdRuntime serving = runtime;
         if (serving != null) {
-            serving.close();
+            serving.processEnds();
         }
     }
 
@@ -92,11 +112,22 @@ public final class Hvd {
     ///
     /// @throws IllegalStateException before [#init] and after [#shutdown]
     public static Communicator communicator() {
+        return running().communicator();
+    }
+
+    /// How this process belongs to its job at present.
+    ///
+    /// @throws IllegalStateException before [#init] and after [#shutdown]
+    public static Membership membership() {
+        return running().membership();
+    }
+
+    private static Rank running() {
         Rank running = rank;
         if (running == null || running.isClosed()) {
             throw new IllegalStateException("Horovod4J is not initialised: call Hvd.init() first");
         }
-        return running.communicator();
+        return running;
     }
 
     /// See [Communicator#rank].

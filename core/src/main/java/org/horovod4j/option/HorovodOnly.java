@@ -46,10 +46,6 @@ record HorovodOnly(List<String> names, String reason, boolean isMissed) {
                             "How long ranks wait for each other is set by %s at the start and by %s later on."
                                     .formatted(Options.START_TIMEOUT, Options.HEARTBEAT_TIMEOUT),
                             "HOROVOD_GLOO_TIMEOUT_SECONDS"),
-                    missed(
-                            "A world keeps the ranks it starts with.",
-                            "HOROVOD_ELASTIC",
-                            "HOROVOD_ELASTIC_TIMEOUT"),
                     missed("Horovod4J does not start jobs on Spark.", "HOROVOD_SPARK_*"),
                     missed(
                             "Nothing is compiled on your machine: Horovod4J runs on the JDK alone.",

@@ -32,6 +32,9 @@ public record Identity(
     ///
     /// @throws ConfigurationException when only half of it is said, or it contradicts itself
     public static Identity from(Environment environment) {
+        if (ElasticWorker.from(environment).isPresent()) {
+            return nobodyYet(environment);
+        }
         Optional<Place> told = Place.from(environment, Options.RANK, Options.SIZE);
         Optional<Assignment> assigned =
                 told.isPresent() ? Optional.empty() : environment.assignment();
@@ -62,6 +65,23 @@ public record Identity(
                         .orElse(null),
                 assigned.map(Assignment::firstHost).orElse(null),
                 told.map(_ -> OWN_ORIGIN).or(() -> assigned.map(Assignment::origin)).orElse(""));
+    }
+
+    /// A worker of an elastic job, whose launcher says later who it is: schedulers count other processes.
+    private static Identity nobodyYet(Environment environment) {
+        return new Identity(
+                Place.ALONE,
+                Place.ALONE,
+                Place.ALONE,
+                environment.find(Options.HOSTNAME).orElse(null),
+                environment.find(Options.JOB_ID).orElse(null),
+                null,
+                "");
+    }
+
+    /// The same process, now that it is known who it is.
+    Identity at(Place newWorld, Place newLocal, Place newCross, String newOrigin) {
+        return new Identity(newWorld, newLocal, newCross, host, job, firstHost, newOrigin);
     }
 
     /// A process that knows where to meet others but not who it is would train alone, and so would

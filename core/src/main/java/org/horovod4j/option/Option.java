@@ -85,7 +85,12 @@ public final class Option<T extends Comparable<T>> {
         return new OptionDraft<>(Kind.NUMBER).flag(flag);
     }
 
-    /// True, yes, on, 1, false, no, off or 0, in any case. The launcher has a flag for true, and the same
+    /// True, yes, on, 1, false, no, off or 0, in any case.
+    public static OptionDraft<Boolean> bool() {
+        return new OptionDraft<>(Kind.BOOL);
+    }
+
+    /// True or false, as above. The launcher has a flag for true, and the same
     /// with `no-` in front for false.
     public static OptionDraft<Boolean> bool(String flag) {
         return bool(flag, "no-" + flag);
@@ -93,7 +98,7 @@ public final class Option<T extends Comparable<T>> {
 
     /// The same, with two flags that are not made from one another.
     public static OptionDraft<Boolean> bool(String flagForTrue, String flagForFalse) {
-        return new OptionDraft<>(Kind.BOOL).flagFor(true, flagForTrue).flagFor(false, flagForFalse);
+        return bool().flagFor(true, flagForTrue).flagFor(false, flagForFalse);
     }
 
     /// A duration that is written in seconds.

@@ -10,6 +10,7 @@ public enum OptionGroup {
     RENDEZVOUS("Rendezvous", "How the ranks find and trust each other."),
     TRANSPORT("Transport", "How bytes move between ranks."),
     COLLECTIVES("Collectives", "How results are computed. Rarely worth a change."),
+    FRAMEWORKS("Frameworks", "How Horovod4J reaches into the framework that computes."),
     RUNTIME("The runtime", "When operations run, and which of them travel together."),
     STALLS(
             "Stalls",

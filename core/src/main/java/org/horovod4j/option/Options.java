@@ -6,7 +6,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /// Every option there is: those that say who a process is and how bytes move are here, those of the
-/// runtime in [RuntimeOptions]. `docs/options.md` is made from both files.
+/// runtime in [RuntimeOptions], those of elastic jobs in [ElasticOptions]. `docs/options.md` is made from
+/// all of them.
 public final class Options {
     public static final Option<Integer> RANK =
             Option.integer()
@@ -216,6 +217,16 @@ public final class Options {
                                     + " picks by size, and by latency and bandwidth measured at"
                                     + " start where that does not show in the result.");
 
+    public static final Option<HookChoice> GRADIENT_HOOKS =
+            Option.choice("gradient-hooks", HookChoice.class)
+                    .environment("HOROVOD_GRADIENT_HOOKS")
+                    .byDefault(HookChoice.AUTO)
+                    .in(OptionGroup.FRAMEWORKS)
+                    .help(
+                            "Hooks into libtorch, by which gradients are exchanged while backward goes on:"
+                                    + " `auto` uses them with versions known to work, `on` tries them"
+                                    + " with any, `off` exchanges gradients after backward.");
+
     private static final List<Option<?>> ALL =
             Stream.concat(
                             Stream.of(
@@ -241,8 +252,10 @@ public final class Options {
                                     TCP_STREAMS,
                                     SHM_FOLDER,
                                     KERNELS,
-                                    ALLREDUCE_ALGORITHM),
-                            RuntimeOptions.all().stream())
+                                    ALLREDUCE_ALGORITHM,
+                                    GRADIENT_HOOKS),
+                            Stream.concat(
+                                    ElasticOptions.all().stream(), RuntimeOptions.all().stream()))
                     .toList();
 
     private Options() {}

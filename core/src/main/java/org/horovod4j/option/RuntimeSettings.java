@@ -56,6 +56,22 @@ public record RuntimeSettings(
                 log(environment));
     }
 
+    /// The same for one generation of an elastic job.
+    RuntimeSettings ofGeneration(int generation) {
+        return new RuntimeSettings(
+                tuning,
+                fixed,
+                cacheCapacity,
+                groupFusion,
+                planLocking,
+                tls,
+                joinAverage,
+                stall,
+                timeline.ofGeneration(generation),
+                autotune,
+                log);
+    }
+
     /// Read by itself too, so that warnings about all others can be logged.
     public static LogSettings log(Environment environment) {
         return new LogSettings(

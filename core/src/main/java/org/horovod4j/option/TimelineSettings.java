@@ -42,4 +42,19 @@ public record TimelineSettings(
                 environment.get(RuntimeOptions.TIMELINE_ALL_RANKS),
                 maxBytes);
     }
+
+    /// The same for one generation of an elastic job, each of which has a file of its own from the second
+    /// on: rank 0 may be another process by then, and must not write over what was there.
+    TimelineSettings ofGeneration(int generation) {
+        if (file == null || generation == 0) {
+            return this;
+        }
+        String name = String.valueOf(file.getFileName());
+        int dot = name.lastIndexOf('.');
+        int end = dot < 0 ? name.length() : dot;
+        Path own =
+                file.resolveSibling(
+                        name.substring(0, end) + ".generation-" + generation + name.substring(end));
+        return new TimelineSettings(own, dynamic, markCycles, allRanks, maxBytes);
+    }
 }

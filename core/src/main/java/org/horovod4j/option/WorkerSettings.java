@@ -23,6 +23,7 @@ import java.util.stream.Stream;
 /// @param kernels which kernels do the arithmetic
 /// @param allreduce which algorithm an allreduce uses between hosts
 /// @param runtime how operations are run
+/// @param elastic this process in an elastic job, which has yet to be told its rank; else null
 public record WorkerSettings(
         Identity identity,
         String host,
@@ -34,7 +35,8 @@ public record WorkerSettings(
         Path shmFolder,
         KernelChoice kernels,
         AllreduceChoice allreduce,
-        RuntimeSettings runtime) {
+        RuntimeSettings runtime,
+        @Nullable ElasticWorker elastic) {
 
     /// Reads the settings and holds them against each other.
     ///
@@ -52,7 +54,25 @@ public record WorkerSettings(
                 Path.of(environment.get(Options.SHM_FOLDER)),
                 environment.get(Options.KERNELS),
                 environment.get(Options.ALLREDUCE_ALGORITHM),
-                RuntimeSettings.from(environment));
+                RuntimeSettings.from(environment),
+                ElasticWorker.from(environment).orElse(null));
+    }
+
+    /// The settings of a worker that has been told its place in a generation of an elastic job.
+    public WorkerSettings at(int generation, Place world, Place local, Place cross) {
+        return new WorkerSettings(
+                identity.at(world, local, cross, "in generation " + generation),
+                host,
+                rendezvous,
+                startTimeout,
+                heartbeatTimeout,
+                interfaces,
+                transport,
+                shmFolder,
+                kernels,
+                allreduce,
+                runtime.ofGeneration(generation),
+                elastic);
     }
 
     public Place world() {

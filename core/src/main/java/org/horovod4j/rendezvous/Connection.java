@@ -1,5 +1,6 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.log.Log;
 import org.horovod4j.trust.Line;
 import org.jspecify.annotations.Nullable;

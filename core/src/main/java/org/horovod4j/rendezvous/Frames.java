@@ -1,5 +1,7 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.frame.Frame;
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.trust.Line;
 
 import java.io.BufferedInputStream;
@@ -35,24 +37,12 @@ final class Frames {
     /// @throws MalformedMessageException when the bytes are not a message
     /// @throws EOFException when the other end closed
     Message read() throws IOException {
-        int length = in.readInt();
-        if (length <= 0 || length > readLimit) {
-            throw new MalformedMessageException(
-                    "a frame of " + length + " bytes where at most " + readLimit + " may come");
-        }
-        // Grows as the bytes come, so that a bare length costs no memory.
-        byte[] bytes = in.readNBytes(length);
-        if (bytes.length < length) {
-            throw new EOFException("closed within a frame");
-        }
-        return MessageCodec.decode(bytes);
+        return MessageCodec.decode(Frame.read(in, readLimit));
     }
 
     /// Writes into a buffer, see [#flush].
     void write(Message message) throws IOException {
-        byte[] bytes = MessageCodec.encode(message);
-        out.writeInt(bytes.length);
-        out.write(bytes);
+        Frame.write(MessageCodec.encode(message), out);
     }
 
     void flush() throws IOException {

@@ -75,11 +75,6 @@ public final class LocalRendezvous {
         }
     }
 
-    /// How many gathers wait for somebody.
-    synchronized int openGathers() {
-        return gathers.size();
-    }
-
     /// One share from each rank, complete when all have come.
     private static final class Round<T> {
         private final SortedMap<Integer, T> shares = new TreeMap<>();

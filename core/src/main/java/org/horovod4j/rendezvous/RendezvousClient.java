@@ -3,6 +3,7 @@ package org.horovod4j.rendezvous;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ShutDownException;
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.rendezvous.Connection.End;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.Loss;

@@ -3,6 +3,7 @@ package org.horovod4j.rendezvous;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.log.Log;
 
 import java.io.IOException;
@@ -86,6 +87,10 @@ public final class RendezvousFolder {
         Path file = file(job);
         try {
             open();
+        } catch (IOException e) {
+            throw unusable("looking for the place to meet", file, e);
+        }
+        try {
             if (!isListed(file)) {
                 return Optional.empty();
             }
@@ -120,14 +125,22 @@ public final class RendezvousFolder {
         }
     }
 
+    /// All ranks of a first job make the folder at once, and each then uses the one that is there.
     private void open() throws IOException {
+        if (!Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
+            make();
+        }
+        check(folder, OWNER_ONLY_FOLDER, "700");
+    }
+
+    private void make() throws IOException {
         if (folder.getParent() != null) {
             Files.createDirectories(folder.getParent());
         }
         try {
             Files.createDirectory(folder, ownerOnly(OWNER_ONLY_FOLDER));
         } catch (FileAlreadyExistsException e) {
-            check(folder, OWNER_ONLY_FOLDER, "700");
+            LOGGER.log(Level.DEBUG, "Another rank has made {0} in between", folder);
         }
     }
 
@@ -169,12 +182,12 @@ public final class RendezvousFolder {
                         .lookupPrincipalByName(System.getProperty("user.name"));
     }
 
-    private static ConfigurationException unusable(String doing, Path file, IOException e) {
+    private ConfigurationException unusable(String doing, Path file, IOException e) {
         return new ConfigurationException(
                 """
-                %s, %s: %s
+                %s, %s: %s cannot be made, or not be written to (%s)
                 Set HOROVOD_RENDEZVOUS_FOLDER to a folder that all hosts share and this user may write to."""
-                        .formatted(doing, file, e),
+                        .formatted(doing, file, folder, e),
                 e);
     }
 }

@@ -11,12 +11,9 @@ import org.horovod4j.trust.SocketSettings;
 
 import java.io.IOException;
 import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
@@ -35,28 +32,17 @@ public final class RendezvousServer implements AutoCloseable {
     /// How long the last news may take to reach the clients when the server closes.
     private static final Duration FAREWELL = Duration.ofSeconds(1);
 
-    private final int size;
     private final Duration heartbeatTimeout;
-    private final Duration startTimeout;
-    private final Attendance attendance;
-    private final ExitReports exits = new ExitReports(ExitReports.GRACE);
-    private final Map<Integer, World> worlds = new ConcurrentHashMap<>();
+    private final Worlds worlds;
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
     private final Object departures = new Object();
     private final Gate gate;
     private volatile boolean closed;
 
     private RendezvousServer(
-            Secret secret,
-            int size,
-            InetSocketAddress bind,
-            Duration heartbeatTimeout,
-            Duration startTimeout,
-            Attendance attendance) {
-        this.size = size;
+            Secret secret, Worlds worlds, InetSocketAddress bind, Duration heartbeatTimeout) {
         this.heartbeatTimeout = heartbeatTimeout;
-        this.startTimeout = startTimeout;
-        this.attendance = attendance;
+        this.worlds = worlds;
         this.gate =
                 Gate.open(
                         bind,
@@ -89,7 +75,28 @@ public final class RendezvousServer implements AutoCloseable {
             Duration heartbeatTimeout,
             Duration startTimeout,
             Attendance attendance) {
-        return new RendezvousServer(secret, size, bind, heartbeatTimeout, startTimeout, attendance);
+        Worlds worlds = new Worlds(size, startTimeout, attendance);
+        return new RendezvousServer(secret, worlds, bind, heartbeatTimeout);
+    }
+
+    /// Starts to serve an elastic job, each generation of which must be [expected][#expect].
+    public static RendezvousServer startElastic(
+            Secret secret,
+            InetSocketAddress bind,
+            Duration heartbeatTimeout,
+            Duration startTimeout,
+            Attendance attendance) {
+        Worlds worlds = new Worlds(Worlds.EXPECTED, startTimeout, attendance);
+        return new RendezvousServer(secret, worlds, bind, heartbeatTimeout);
+    }
+
+    /// Lets the ranks of a generation of an elastic job meet. Comes before anybody hears of his place in
+    /// it. Whoever still waits in an older one, or joins one, hears that it is over.
+    ///
+    /// @param generation above all before it
+    /// @param size how many ranks it has
+    public void expect(int generation, int size) {
+        worlds.expect(generation, size);
     }
 
     /// Where it listens; the host part is a wildcard if that was asked for.
@@ -101,8 +108,13 @@ public final class RendezvousServer implements AutoCloseable {
     ///
     /// @param how "exit code 3", "killed by signal 9 (SIGKILL)"
     public void reportExit(int rank, String how) {
-        exits.report(rank, how);
-        worlds.values().forEach(world -> world.exited(rank));
+        worlds.exited(rank, how);
+    }
+
+    /// Tells how the process of a rank of one generation ended. What older ones did does not matter any
+    /// more, and is ignored.
+    public void reportExit(int generation, int rank, String how) {
+        worlds.exited(generation, rank, how);
     }
 
     /// Tells that a rank cannot be reached any more, whatever becomes of its process: its connection
@@ -110,15 +122,19 @@ public final class RendezvousServer implements AutoCloseable {
     ///
     /// @param how "contact with its host was lost"
     public void reportLoss(int rank, String how) {
-        exits.report(rank, how);
-        worlds.values().forEach(world -> world.giveUp(rank, how));
+        worlds.lost(rank, how);
+    }
+
+    /// Tells that a rank of one generation cannot be reached any more.
+    public void reportLoss(int generation, int rank, String how) {
+        worlds.lost(generation, rank, how);
     }
 
     /// Waits until every rank has left or is gone, for `limit` at most, so that ranks which still
     /// complete what is under way hear of a failure among them. After a failure that all have been told
     /// of there is nothing to wait for.
     public void awaitDepartures(Duration limit) {
-        if (hasFailed()) {
+        if (worlds.hasFailed()) {
             return;
         }
         long deadline = System.nanoTime() + limit.toNanos();
@@ -133,13 +149,6 @@ public final class RendezvousServer implements AutoCloseable {
                 }
             }
         }
-    }
-
-    private boolean hasFailed() {
-        return worlds.entrySet().stream()
-                .max(Map.Entry.comparingByKey())
-                .map(newest -> newest.getValue().hasFailed())
-                .orElse(false);
     }
 
     private void departed(Connection connection) {
@@ -174,29 +183,22 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
-    private void admit(Line line) {
+    private void admit(Line line) throws IOException {
+        Connection connection = new Connection(line, heartbeatTimeout, Frames.CLIENT_LIMIT);
+        connections.add(connection);
+        if (closed) { // it slipped in while the others were sent off
+            connection.close();
+        }
+        boolean started = false;
         try {
-            Connection connection = new Connection(line, heartbeatTimeout, Frames.CLIENT_LIMIT);
-            connections.add(connection);
-            if (closed) { // it slipped in while the others were sent off
-                connection.close();
-            }
             connection.start(
                     Thread.ofPlatform().daemon().name("hvd-rendezvous"),
-                    new Session(connection, this::world, () -> departed(connection)));
-        } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "A connection broke as soon as it was admitted", e);
+                    new Session(connection, worlds, () -> departed(connection)));
+            started = true;
+        } finally {
+            if (!started) {
+                departed(connection); // the gate closes it, so that its rank hears of it
+            }
         }
-    }
-
-    private World world(int generation) {
-        return worlds.computeIfAbsent(generation, this::found);
-    }
-
-    private World found(int generation) {
-        World world = new World(size, exits, attendance);
-        CompletableFuture.delayedExecutor(startTimeout.toMillis(), TimeUnit.MILLISECONDS)
-                .execute(() -> world.expire(Connection.seconds(startTimeout) + " s"));
-        return world;
     }
 }

@@ -1,6 +1,7 @@
 package org.horovod4j.rendezvous;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.trust.Protection;
 import org.horovod4j.trust.UnreachableException;
 

@@ -1,14 +1,16 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.log.Log;
 import org.horovod4j.rendezvous.Connection.End;
+import org.horovod4j.spi.Loss;
 import org.horovod4j.spi.Member;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.function.IntFunction;
+import java.util.Map;
 
 /// The server's side of one client: from its first message to its last.
 final class Session implements Connection.Receiver {
@@ -17,17 +19,18 @@ final class Session implements Connection.Receiver {
     /// Above what a rank can say in earnest: a gather takes longer than this allows.
     private static final int MAX_MESSAGES_PER_SECOND = 20_000;
 
+    private static final int NOBODY = -1;
     private static final long SECOND_NANOS = Duration.ofSeconds(1).toNanos();
 
     private final Connection connection;
-    private final IntFunction<World> worlds;
+    private final Worlds worlds;
     private final Runnable onEnd;
     private @Nullable World world;
     private int rank = -1;
     private long windowNanos = System.nanoTime();
     private int messages;
 
-    Session(Connection connection, IntFunction<World> worlds, Runnable onEnd) {
+    Session(Connection connection, Worlds worlds, Runnable onEnd) {
         this.connection = connection;
         this.worlds = worlds;
         this.onEnd = onEnd;
@@ -61,12 +64,19 @@ final class Session implements Connection.Receiver {
         if (world != null) {
             throw new MalformedMessageException("joined twice");
         }
-        World wanted = worlds.apply(join.generation());
-        if (wanted.join(join, connection)) {
+        World wanted = worlds.of(join.generation());
+        if (wanted == null) {
+            connection.send(over(worlds.objection(join.generation())));
+        } else if (wanted.join(join, connection)) {
             world = wanted;
             rank = join.member().rank();
             seated(join.member(), join.size());
         }
+    }
+
+    /// Not a refusal: the process may well have a place in the generation that came after.
+    private static Message.Lost over(String reason) {
+        return new Message.Lost(new Loss(NOBODY, "", reason, false, Map.of()), NOBODY);
     }
 
     /// For who wonders, while a job starts, whom it waits for.

@@ -1,5 +1,6 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.rendezvous.Connection.End;
 import org.horovod4j.spi.Loss;
 import org.horovod4j.spi.Member;
@@ -28,6 +29,7 @@ final class World {
     private static final int MAX_OPEN_GATHERS = 16;
 
     private final int size;
+    private final Lateness lateness;
     private final ExitReports exits;
     private final Attendance attendance;
     private final SortedMap<Integer, Seat> seats = new TreeMap<>();
@@ -36,10 +38,19 @@ final class World {
     private Message.@Nullable FromServer verdict;
     private boolean failed;
 
-    World(int size, ExitReports exits, Attendance attendance) {
+    World(int size, Lateness lateness, ExitReports exits, Attendance attendance) {
         this.size = size;
+        this.lateness = lateness;
         this.exits = exits;
         this.attendance = attendance;
+    }
+
+    /// What it means when ranks do not come in time.
+    enum Lateness {
+        /// The job cannot start: somebody has to look at it.
+        REFUSES,
+        /// The first of them is lost, and the others go on without it in a later generation.
+        LOSES
     }
 
     /// A rank that joined; `present` until it left or its connection ended.
@@ -91,13 +102,33 @@ final class World {
             return;
         }
         failed = true;
-        verdict =
-                new Message.Refused(
-                        """
-                        joining the job: after %s, %s of %d had not come
-                        Look at their output first; raise the start timeout if they are slow."""
-                                .formatted(after, RankList.of(missing()), size));
-        announce(verdict);
+        switch (lateness) {
+            case REFUSES -> {
+                verdict = tooLate(after);
+                announce(verdict);
+            }
+            case LOSES -> announceLoss(neverCame(missing().first(), "not there after " + after));
+        }
+    }
+
+    private Message.Refused tooLate(String after) {
+        return new Message.Refused(
+                """
+                joining the job: after %s, %s of %d had not come
+                Look at their output first; raise the start timeout if they are slow."""
+                        .formatted(after, RankList.of(missing()), size));
+    }
+
+    /// Ends the meeting, if it is still incomplete, because a later generation has begun.
+    synchronized void supersede(int by) {
+        if (verdict == null && !failed && seats.size() < size) {
+            failed = true;
+            announceLoss(neverCame(missing().first(), "generation %d has begun".formatted(by)));
+        }
+    }
+
+    private static Message.Lost neverCame(int rank, String how) {
+        return new Message.Lost(new Loss(rank, "unknown host", how, false, Map.of()), -1);
     }
 
     /// Ends the meeting if it still waits for `rank`, whose process has ended.
@@ -108,8 +139,7 @@ final class World {
             return;
         }
         failed = true;
-        Loss loss = new Loss(rank, "unknown host", how + ", before it had joined", false, Map.of());
-        announceLoss(new Message.Lost(loss, -1));
+        announceLoss(neverCame(rank, how + ", before it had joined"));
     }
 
     /// A rank cannot be reached any more, though its connection seems open.

@@ -1,40 +1,26 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.DismissedException;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.ProcessSet;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
-import org.horovod4j.network.LocalAddresses;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Identity;
 import org.horovod4j.option.KernelChoice;
-import org.horovod4j.option.Options;
 import org.horovod4j.option.Rendezvous;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.option.WorkerSettings;
-import org.horovod4j.rendezvous.LocalRendezvous;
-import org.horovod4j.runtime.controller.WorldState;
-import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.spi.Member;
-import org.horovod4j.transport.Channels;
-import org.horovod4j.transport.Clock;
-import org.horovod4j.transport.LinkBrokenException;
-import org.horovod4j.transport.SharedMemory;
-import org.horovod4j.transport.local.Exchange;
-import org.horovod4j.transport.local.LocalChannels;
-import org.horovod4j.transport.local.LocalDomain;
-import org.horovod4j.transport.tcp.TcpChannels;
-import org.horovod4j.transport.tcp.TcpTuning;
-import org.horovod4j.trust.SocketSettings;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
-import java.util.stream.IntStream;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /// A process of a job: joins worlds, one after the other.
 public final class HvdRuntime implements AutoCloseable {
@@ -43,8 +29,13 @@ public final class HvdRuntime implements AutoCloseable {
     private final WorkerSettings settings;
     private final Kernels kernels;
     private final StateOnSignal stateOnSignal;
+    private final Seating seating;
     private volatile @Nullable MeetingPoint meeting;
-    private int generation;
+    private @Nullable Rank last;
+
+    /// What the program has asked for first. A later start in an elastic job names none, and meets ranks
+    /// whose first start goes on.
+    private List<List<Integer>> wanted = List.of();
 
     /// @param environment the variables of the process
     /// @throws ConfigurationException when they are wrong
@@ -56,180 +47,148 @@ public final class HvdRuntime implements AutoCloseable {
         options.warnings().forEach(warning -> LOG.log(Level.WARNING, warning));
         this.settings = WorkerSettings.from(options);
         this.stateOnSignal = new StateOnSignal(options.get(RuntimeOptions.STATE_SIGNAL));
-        LOG.log(Level.INFO, "{0}, on {1}", identity, settings.host());
+        this.seating = Seating.of(settings);
+        LOG.log(
+                Level.INFO,
+                "{0}, on {1}",
+                settings.elastic() == null ? identity : settings.elastic(),
+                settings.host());
         this.kernels =
                 settings.kernels() == KernelChoice.SCALAR ? Kernels.scalar() : Kernels.best();
     }
 
     /// Joins the next world of the job and returns when all ranks have.
     public Rank start() {
-        Rendezvous rendezvous = settings.rendezvous();
-        Rank rank = rendezvous == null ? alone() : together(rendezvous);
-        stateOnSignal.tellOf(rank);
-        LOG.log(
-                Level.DEBUG,
-                () ->
-                        "rank %d of %d on %s: %s"
-                                .formatted(
-                                        settings.rank(),
-                                        settings.size(),
-                                        settings.host(),
-                                        kernels.description()));
-        return rank;
+        return start(List.of());
     }
 
-    /// Ends the service to other ranks, if this process has one: the process itself ends.
-    @Override
-    public void close() {
+    /// Like the other, and makes process sets: these, or in an elastic job those that rank 0 has had in
+    /// the generation before. In an elastic job a meeting that fails is followed by the next.
+    ///
+    /// @param processSets the ranks of each
+    /// @throws DismissedException when there is no place for this process any more
+    public Rank start(List<List<Integer>> processSets) {
+        if (wanted.isEmpty()) {
+            wanted = processSets.stream().map(List::copyOf).toList();
+        }
+        String why = last == null ? "" : last.failure();
+        while (true) {
+            Seating.Seat seat = seat(why);
+            try {
+                Rank rank = join(seat);
+                equip(rank, processSets);
+                stateOnSignal.tellOf(rank);
+                last = rank;
+                return rank;
+            } catch (PeerLostException e) {
+                if (!seat.membership().isElastic()) {
+                    throw e;
+                }
+                why = String.valueOf(e.getMessage());
+                LOG.log(
+                        Level.INFO,
+                        "generation {0} did not come about: {1}",
+                        seat.membership().generation(),
+                        why);
+            }
+        }
+    }
+
+    private Seating.Seat seat(String why) {
+        try {
+            Seating.Seat seat = seating.next(why);
+            if (seat.membership().isElastic()) {
+                Log.configure(settings.runtime().log(), seat.settings().rank());
+                LOG.log(Level.INFO, "{0} is {1}", settings.elastic(), seat.settings().identity());
+            }
+            return seat;
+        } catch (DismissedException e) {
+            LOG.log(
+                    Level.WARNING,
+                    "%s ends, for there is no place for it any more: %s"
+                            .formatted(settings.elastic(), e.getMessage()));
+            throw e;
+        }
+    }
+
+    /// Makes the process sets of a rank that has started.
+    private void equip(Rank rank, List<List<Integer>> processSets) {
+        try {
+            if (rank.membership().generation() > 0 && rank.membership().isElastic()) {
+                rank.rebuildProcessSets(formerProcessSets(rank));
+            } else if (!processSets.isEmpty()) {
+                List<ProcessSet> _ = rank.addProcessSets(processSets);
+            }
+        } catch (RuntimeException e) {
+            rank.abandon("could not make its process sets: " + e.getMessage());
+            throw e;
+        }
+    }
+
+    /// Those of the last generation whose ranks exist in this one, as rank 0 knows them: a new worker was
+    /// not there when they were made. Those that the programs want, when rank 0 has seen no generation.
+    private SortedMap<Integer, List<Integer>> formerProcessSets(Rank rank) {
+        Rank before = last;
+        Map<Integer, List<Integer>> known = before == null ? null : before.processSets();
+        Map<Integer, List<Integer>> told =
+                rank.communicator().broadcastObject("elastic: process sets", known, 0);
+        SortedMap<Integer, List<Integer>> possible =
+                told == null ? numbered(wanted) : new TreeMap<>(told);
+        int size = rank.communicator().size();
+        possible.values().removeIf(ranks -> ranks.stream().anyMatch(each -> each >= size));
+        return possible;
+    }
+
+    private static SortedMap<Integer, List<Integer>> numbered(List<List<Integer>> processSets) {
+        SortedMap<Integer, List<Integer>> numbered = new TreeMap<>();
+        processSets.forEach(ranks -> numbered.put(numbered.size() + 1, ranks));
+        return numbered;
+    }
+
+    /// Ends the service to other ranks, if this process has one. The line to an elastic launcher stays,
+    /// with its signs of life, until the process is gone: other hooks of the program may take long, and
+    /// a process without that line is one that hangs.
+    public void processEnds() {
         MeetingPoint opened = meeting;
         if (opened != null) {
             opened.close();
         }
     }
 
-    private Rank alone() {
-        WorldState state = new WorldState();
-        ControlPlane control = new LocalRendezvous(1).controlPlane(0);
-        Member self = new Member(0, settings.host(), "alone", pid(), "", List.of());
-        List<Member> members = control.join(self, state);
-        return Rank.of(
-                parts(
-                        members,
-                        control,
-                        state,
-                        new LocalDomain(List.of(0)).memory(0),
-                        HostSharing.withNobody(),
-                        new LocalChannels(new Exchange(), 0)));
+    /// Ends all service and all lines, in a process that goes on.
+    @Override
+    public void close() {
+        processEnds();
+        seating.close();
     }
 
-    private Rank together(Rendezvous rendezvous) {
-        // Before anybody waits for this rank: it may have been told of interfaces that are not
-        // here.
-        LocalAddresses addresses = LocalAddresses.among(settings.interfaces());
+    private Rank join(Seating.Seat seat) {
+        Rendezvous rendezvous = settings.rendezvous();
+        Joining joining =
+                new Joining(
+                        seat.settings(),
+                        seat.membership(),
+                        kernels,
+                        last == null ? null : last.autotuner());
+        Rank rank = rendezvous == null ? joining.alone() : joining.others(() -> point(rendezvous));
+        LOG.log(
+                Level.DEBUG,
+                () ->
+                        "rank %d of %d on %s: %s"
+                                .formatted(
+                                        seat.settings().rank(),
+                                        seat.settings().size(),
+                                        settings.host(),
+                                        kernels.description()));
+        return rank;
+    }
+
+    private MeetingPoint point(Rendezvous rendezvous) {
         MeetingPoint point = meeting;
         if (point == null) {
             point = MeetingPoint.open(settings, rendezvous);
             meeting = point;
         }
-        TcpChannels channels =
-                TcpChannels.listen(
-                        point.secret(),
-                        settings.rank(),
-                        addresses,
-                        settings.startTimeout(),
-                        tuning());
-        try {
-            HostSharing sharing = HostSharing.of(settings);
-            Sharing.Space space = sharing.open(0);
-            try {
-                return join(point, channels, sharing, space);
-            } catch (RuntimeException | Error e) {
-                space.close();
-                throw e;
-            }
-        } catch (RuntimeException | Error e) {
-            channels.close();
-            throw e;
-        }
-    }
-
-    private Rank join(
-            MeetingPoint point, TcpChannels channels, HostSharing sharing, Sharing.Space space) {
-        WorldState state = new WorldState();
-        int world = generation++;
-        ControlPlane control = point.client(world);
-        Member self =
-                new Member(
-                        settings.rank(),
-                        settings.host(),
-                        sharing.domain(),
-                        pid(),
-                        space.address(),
-                        channels.addresses());
-        try {
-            List<Member> members = control.join(self, state);
-            point.settled(); // before anybody can end and a next run look for its own
-            channels.meet(members, world);
-            SharedMemory memory = explained(state, () -> space.meet(members, settings.rank()));
-            // A rank that is through may end at once, and its memory must be mapped by then.
-            checkSame(control.gather("memory mapped", mustAgree()));
-            space.met();
-            return explained(
-                    state,
-                    () -> Rank.of(parts(members, control, state, memory, sharing, channels)));
-        } catch (RuntimeException | Error e) {
-            control.leave(Map.of(), false, "could not start: " + e.getMessage());
-            control.close();
-            throw e;
-        }
-    }
-
-    /// Maps memory or measures links of ranks that have joined. One of them may end just now, which shows
-    /// as memory that cannot be mapped or as a broken link.
-    private <T> T explained(WorldState state, Supplier<T> meeting) {
-        try {
-            return meeting.get();
-        } catch (ConfigurationException | LinkBrokenException e) {
-            throw state.explain(e, all());
-        }
-    }
-
-    private List<Integer> all() {
-        return IntStream.range(0, settings.size()).boxed().toList();
-    }
-
-    private Parts parts(
-            List<Member> members,
-            ControlPlane control,
-            WorldState state,
-            SharedMemory memory,
-            Sharing sharing,
-            Channels channels) {
-        return new Parts(
-                settings.rank(),
-                members,
-                control,
-                state,
-                memory,
-                sharing,
-                channels,
-                Clock.SYSTEM,
-                kernels,
-                settings.allreduce(),
-                settings.local(),
-                settings.cross(),
-                settings.runtime());
-    }
-
-    /// What ranks would not understand each other without.
-    private byte[] mustAgree() {
-        return Options.ALLREDUCE_ALGORITHM
-                .format(settings.allreduce())
-                .getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static void checkSame(List<byte[]> algorithms) {
-        List<String> given =
-                algorithms.stream()
-                        .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
-                        .toList();
-        if (given.stream().distinct().count() > 1) {
-            throw new ConfigurationException(
-                    """
-                    %s differs between ranks: from rank 0 on it is %s
-                    Give every rank the same."""
-                            .formatted(Options.ALLREDUCE_ALGORITHM, String.join(", ", given)));
-        }
-    }
-
-    private TcpTuning tuning() {
-        int streams = settings.runtime().tuning().streams();
-        return streams == 0
-                ? TcpTuning.DEFAULT
-                : new TcpTuning(streams, streams, SocketSettings.DEFAULT);
-    }
-
-    private static long pid() {
-        return ProcessHandle.current().pid();
+        return point;
     }
 }

@@ -130,17 +130,17 @@ final class MeetingPoint implements AutoCloseable {
         return secret;
     }
 
-    /// This rank's line to the server.
+    /// The line to the server of this process at a rank.
     ///
-    /// @param world how many worlds this process has joined before
-    RendezvousClient client(int world) {
+    /// @param seat the rank's settings
+    RendezvousClient client(WorkerSettings seat, int generation) {
         return new RendezvousClient(
                 secret,
                 servers,
                 serverRank,
-                settings.rank(),
-                settings.size(),
-                world,
+                seat.rank(),
+                seat.size(),
+                generation,
                 settings.heartbeatTimeout(),
                 settings.startTimeout());
     }

@@ -1,6 +1,7 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
@@ -11,13 +12,16 @@ import org.horovod4j.runtime.stall.RankReport.Changes;
 import org.horovod4j.runtime.stall.RankReport.OfSet;
 import org.horovod4j.runtime.stall.RankReport.Pending;
 import org.horovod4j.spi.Member;
+import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.SharedMemory;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -109,23 +113,48 @@ final class ProcessSets {
     List<ProcessSet> add(List<List<Integer>> wanted) {
         synchronized (changing) {
             try {
-                // A set is a set, in whatever order a rank names its members.
-                agree(
-                        "making process sets",
-                        wanted.stream().map(ranks -> ranks.stream().sorted().toList()).toList());
+                agree("making process sets", inOrder(wanted));
                 List<List<Integer>> sorted = new ArrayList<>();
                 for (List<Integer> ranks : wanted) {
-                    sorted.add(checked(ranks, sorted));
+                    sorted.add(unique(sorted(ranks), sorted));
                 }
                 List<ProcessSet> made = new ArrayList<>();
                 for (List<Integer> ranks : sorted) {
-                    made.add(make(ranks));
+                    made.add(make(freeId(), ranks));
                 }
                 return made;
             } finally {
                 change = change.over();
             }
         }
+    }
+
+    /// Makes the process sets of an earlier generation again, with the numbers they had.
+    ///
+    /// @param former the ranks of each, by number: the same on every rank
+    /// @throws MismatchException on every rank, when it is not
+    /// @throws IllegalArgumentException on every rank, when a set was never possible
+    void rebuild(SortedMap<Integer, List<Integer>> former) {
+        synchronized (changing) {
+            try {
+                agree("rebuilding process sets", inOrder(former.values()));
+                former.forEach((id, ranks) -> make(id, sorted(ranks)));
+            } finally {
+                change = change.over();
+            }
+        }
+    }
+
+    /// A set is a set, in whatever order a rank names its members.
+    private static List<List<Integer>> inOrder(Collection<List<Integer>> sets) {
+        return sets.stream().map(ranks -> ranks.stream().sorted().toList()).toList();
+    }
+
+    /// The ranks of each by number, but for the set of all ranks.
+    synchronized SortedMap<Integer, List<Integer>> table() {
+        SortedMap<Integer, List<Integer>> table = new TreeMap<>();
+        sets.tailMap(1).forEach((id, set) -> table.put(id, set.ranks()));
+        return table;
     }
 
     /// Removes a process set; what is in flight in it fails.
@@ -228,7 +257,7 @@ final class ProcessSets {
         return "process sets %d: %s".formatted(change.number, what);
     }
 
-    private List<Integer> checked(List<Integer> ranks, List<List<Integer>> others) {
+    private List<Integer> sorted(List<Integer> ranks) {
         List<Integer> sorted = List.copyOf(new TreeSet<>(ranks));
         int size = parts.members().size();
         if (sorted.isEmpty()) {
@@ -242,6 +271,12 @@ final class ProcessSets {
             throw new IllegalArgumentException(
                     "process set %s: ranks go from 0 to %d".formatted(ranks, size - 1));
         }
+        return sorted;
+    }
+
+    /// Not asked of a set of an earlier generation, which may have been larger: a set of some may be one
+    /// of all by now.
+    private List<Integer> unique(List<Integer> sorted, List<List<Integer>> others) {
         boolean known = all().stream().anyMatch(set -> set.ranks().equals(sorted));
         if (known || others.contains(sorted)) {
             throw new IllegalArgumentException(
@@ -250,8 +285,8 @@ final class ProcessSets {
         return sorted;
     }
 
-    private ProcessSet make(List<Integer> ranks) {
-        RankSet set = new RankSet(freeId(), ranks, parts.rank());
+    private ProcessSet make(int id, List<Integer> ranks) {
+        RankSet set = new RankSet(id, ranks, parts.rank());
         int channel = channels++;
         Registered made = new Registered(set);
         if (set.isIncluded()) {
@@ -262,6 +297,11 @@ final class ProcessSets {
                 gather("memory mapped of channel " + channel, new byte[0]);
                 space.met();
                 made.run(SetRuntime.start(common, set, channel, members, memory));
+            } catch (ConfigurationException | LinkBrokenException e) {
+                // A member that ends just now shows as memory that cannot be mapped, or as a
+                // broken link.
+                space.close();
+                throw parts.state().explain(e, ranks);
             } catch (RuntimeException | Error e) {
                 space.close();
                 throw e;

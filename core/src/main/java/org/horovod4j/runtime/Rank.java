@@ -1,6 +1,7 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.Membership;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.RuntimeSettings;
@@ -14,6 +15,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.stream.Collectors;
 
 /// A running rank: its parts put together.
@@ -21,32 +23,49 @@ public final class Rank implements AutoCloseable {
     private static final Logger LOG = Log.of(Rank.class);
 
     private final Surroundings world;
+    private final Membership membership;
+    private final @Nullable Autotuner autotuner;
 
-    private Rank(Surroundings world) {
+    private Rank(Surroundings world, Membership membership, @Nullable Autotuner autotuner) {
         this.world = world;
+        this.membership = membership;
+        this.autotuner = autotuner;
     }
 
     /// Puts the parts together, from the wire to the user's view of it.
     public static Rank of(Parts parts) {
+        return of(parts, new Seating.Fixed(0), null);
+    }
+
+    /// Like the other, for a generation that may have some before it.
+    ///
+    /// @param before the autotuner of the last, if it was this process's
+    static Rank of(Parts parts, Membership membership, @Nullable Autotuner before) {
         Topology topology = Topology.of(parts.rank(), parts.members());
         Standing standing = Standing.of(topology, parts.local(), parts.cross());
         Traces traces = new Traces(parts, topology);
+        Autotuner autotuner = autotuner(parts, topology, before);
         Common common =
                 new Common(
                         parts,
                         traces.recorder(),
                         new Failures(parts.state(), parts.control()),
-                        new Tuner(autotuner(parts, topology), parts.settings().tuning()));
+                        new Tuner(autotuner, parts.settings().tuning()));
         Surroundings world = new Surroundings(common, traces, standing);
         world.start();
-        return new Rank(world);
+        return new Rank(world, membership, autotuner);
     }
 
-    /// Rank 0 tunes, for all.
-    private static @Nullable Autotuner autotuner(Parts parts, Topology topology) {
+    /// Rank 0 tunes, for all. A result is good enough for a world of another size: to search again whenever
+    /// a worker comes or goes would cost more than it brings.
+    private static @Nullable Autotuner autotuner(
+            Parts parts, Topology topology, @Nullable Autotuner before) {
         RuntimeSettings settings = parts.settings();
         if (parts.rank() > 0 || !settings.autotune().enabled()) {
             return null;
+        }
+        if (before != null && before.isDone()) {
+            return before;
         }
         return new Autotuner(
                 settings.autotune(),
@@ -65,6 +84,24 @@ public final class Rank implements AutoCloseable {
         return world.isClosed();
     }
 
+    public Membership membership() {
+        return membership;
+    }
+
+    /// The story of the failure that ended its world; empty when there is none.
+    public String failure() {
+        return world.failure();
+    }
+
+    /// Whether it can do no more, but its process may join the next generation.
+    public boolean isSpent() {
+        return membership.isElastic() && !failure().isEmpty();
+    }
+
+    @Nullable Autotuner autotuner() {
+        return autotuner;
+    }
+
     /// The communicator of all ranks.
     public Communicator communicator() {
         return world.communicator();
@@ -75,6 +112,16 @@ public final class Rank implements AutoCloseable {
     /// @param ranks of each set
     public List<ProcessSet> addProcessSets(List<List<Integer>> ranks) {
         return world.processSets().add(ranks);
+    }
+
+    /// See [ProcessSets#rebuild].
+    void rebuildProcessSets(SortedMap<Integer, List<Integer>> former) {
+        world.processSets().rebuild(former);
+    }
+
+    /// The ranks of each process set by number, but for that of all ranks.
+    SortedMap<Integer, List<Integer>> processSets() {
+        return world.processSets().table();
     }
 
     /// Leaves in an orderly way; see [Communicator#close].

@@ -73,6 +73,11 @@ final class Surroundings {
         return closed;
     }
 
+    /// The story of the failure that ended this world; empty when there is none.
+    String failure() {
+        return parts.state().failure();
+    }
+
     void checkOpen() {
         if (closed) {
             throw new ShutDownException("this rank has called shutdown and has no memory to share");

@@ -13,6 +13,7 @@ final class Pmi {
     static final String RANK = "PMI_RANK";
     private static final String SIZE = "PMI_SIZE";
     private static final String LOCAL_RANK = "MPI_LOCALRANKID";
+    private static final String LOCAL_SIZE = "MPI_LOCALNRANKS";
 
     /// With `-pmi-port` Hydra tells the rank in here, and the size not at all.
     private static final String PORT_RANK = "PMI_ID";
@@ -20,6 +21,13 @@ final class Pmi {
     /// On each host, Hydra starts a proxy that starts the processes and reports to `mpirun` here. No
     /// variable names the run, but this address is the same on all hosts and no other run's.
     private static final String CONTROL_PORT = "--control-port";
+
+    /// The same with Intel's, from 2019 on. Its proxies form a tree if there are many hosts, and only
+    /// those of the first level report to `mpirun` itself.
+    private static final String UPSTREAM_HOST = "--upstream-host";
+
+    private static final String UPSTREAM_PORT = "--upstream-port";
+    private static final String TREE_LEVEL = "--tree-level";
 
     private Pmi() {}
 
@@ -40,7 +48,10 @@ final class Pmi {
                 new Assignment(
                         Assignment.origin(rankName, SIZE),
                         world.get(),
-                        variables.pair(LOCAL_RANK, "MPI_LOCALNRANKS").orElse(null),
+                        variables
+                                .pair(LOCAL_RANK, LOCAL_SIZE)
+                                .or(() -> variables.pair("PMI_LOCAL_RANK", "PMI_LOCAL_SIZE"))
+                                .orElse(null),
                         null,
                         job(self),
                         null));
@@ -52,10 +63,21 @@ final class Pmi {
                         Optional::isPresent,
                         each -> each.flatMap(ProcessHandle::parent))
                 .flatMap(each -> each.flatMap(it -> it.info().arguments()).stream())
-                .flatMap(arguments -> after(CONTROL_PORT, List.of(arguments)).stream())
+                .flatMap(arguments -> run(List.of(arguments)).stream())
                 .findFirst()
                 .map(address -> "hydra-" + address)
                 .orElse(null);
+    }
+
+    /// The address that names a run, if this is the command line of one of its proxies.
+    static Optional<String> run(List<String> words) {
+        Optional<String> intel =
+                after(TREE_LEVEL, words)
+                        .filter("1"::equals)
+                        .flatMap(_ -> after(UPSTREAM_HOST, words))
+                        .flatMap(
+                                host -> after(UPSTREAM_PORT, words).map(port -> host + ":" + port));
+        return after(CONTROL_PORT, words).or(() -> intel);
     }
 
     private static Optional<String> after(String flag, List<String> words) {

@@ -31,12 +31,21 @@ final class Slurm {
                 .map(
                         world ->
                                 new Assignment(
-                                        Assignment.origin(RANK, SIZE),
+                                        Assignment.origin(RANK, SIZE) + terminal(variables, world),
                                         world,
                                         local(variables).orElse(null),
                                         variables.find("SLURMD_NODENAME").orElse(null),
                                         job(variables),
                                         firstHost(variables).orElse(null)));
+    }
+
+    /// In the shell of such a step sits one task, and the shells of the others have found their input at
+    /// its end: a program that is started there waits for ranks that do not come.
+    private static String terminal(Variables variables, Numbers world) {
+        return world.size() > 1 && variables.find("SLURM_PTY_PORT").isPresent()
+                ? ", in a step with a terminal, where a shell is one task of several: leave it and"
+                        + " use srun without --pty, or ask it for one task (-n 1)"
+                : "";
     }
 
     private static boolean isInStep(Variables variables) {
@@ -50,17 +59,23 @@ final class Slurm {
     /// Whether the step's variables are this process's own. A batch script that was submitted from
     /// inside a step inherits them, but not what is said of its tasks.
     private static boolean isOwn(Variables variables) {
-        Optional<String> tasks = variables.find("SLURM_NTASKS");
-        if (tasks.isPresent() && !tasks.equals(variables.find(SIZE))) {
+        List<String> here =
+                variables.find("SLURM_GTIDS").map(ids -> List.of(ids.split(","))).orElse(List.of());
+        if (!here.isEmpty()
+                && (!here.contains(variables.find(RANK).orElse(""))
+                        || tasksHere(variables)
+                                .filter(count -> count != here.size())
+                                .isPresent())) {
             return false;
         }
-        Optional<List<String>> here =
-                variables.find("SLURM_GTIDS").map(ids -> List.of(ids.split(",")));
-        return here.isEmpty()
-                || (here.get().contains(variables.find(RANK).orElse(""))
-                        && tasksHere(variables)
-                                .filter(count -> count != here.get().size())
-                                .isEmpty());
+        return here.size() > 1 || countsAgree(variables);
+    }
+
+    /// Not after `srun --preserve-env`, which leaves the allocation's number to its tasks. A batch script
+    /// is a single task, so one that has others beside it is believed all the same.
+    private static boolean countsAgree(Variables variables) {
+        Optional<String> tasks = variables.find("SLURM_NTASKS");
+        return tasks.isEmpty() || tasks.equals(variables.find(SIZE));
     }
 
     private static Optional<Numbers> local(Variables variables) {

@@ -59,7 +59,9 @@ public final class Handshake {
         /// Tensors, for which 64 KiB were within a tenth of the speed of larger records.
         LINK(1, 64 << 10),
         /// A function of a program and what it returned.
-        FUNCTION(2, 8 << 10);
+        FUNCTION(2, 8 << 10),
+        /// The places of an elastic job's workers.
+        DESK(3, 8 << 10);
 
         private final byte code;
         private final int recordSize;

@@ -99,8 +99,6 @@ class EnvironmentTest {
         "HOROVOD_CPU_OPERATIONS, HOROVOD_TRANSPORT",
         "HOROVOD_CCL_CACHE, HOROVOD_TRANSPORT",
         "HOROVOD_GLOO_TIMEOUT_SECONDS, HOROVOD_START_TIMEOUT",
-        "HOROVOD_ELASTIC, ranks it starts with",
-        "HOROVOD_ELASTIC_TIMEOUT, ranks it starts with",
         "HOROVOD_SPARK_START_TIMEOUT, Spark",
         "HOROVOD_SPARK_USE_LOCAL_RANK_GPU_INDEX, Spark",
         "HOROVOD_SPARK_WORK_DIR, Spark",

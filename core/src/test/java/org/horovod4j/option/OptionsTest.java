@@ -12,7 +12,8 @@ class OptionsTest {
     @Test
     void allHoldsEveryDeclarationInOrder() throws IllegalAccessException {
         List<Object> declared = new ArrayList<>();
-        for (Class<?> declarations : List.of(Options.class, RuntimeOptions.class)) {
+        for (Class<?> declarations :
+                List.of(Options.class, ElasticOptions.class, RuntimeOptions.class)) {
             for (Field field : declarations.getFields()) {
                 declared.add(field.get(null));
             }

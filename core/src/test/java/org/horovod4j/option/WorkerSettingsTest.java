@@ -54,7 +54,8 @@ class WorkerSettingsTest {
                                 Path.of("/dev/shm"),
                                 KernelChoice.AUTO,
                                 AllreduceChoice.AUTO,
-                                RuntimeSettings.DEFAULT));
+                                RuntimeSettings.DEFAULT,
+                                null));
     }
 
     @Test

@@ -20,6 +20,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /// Ranks of one JVM that meet, gather, ask and leave.
@@ -92,13 +93,11 @@ final class LocalRendezvousTest {
         for (Future<?> each : gathering) {
             each.get();
         }
-        assertThat(rendezvous.openGathers()).isZero();
     }
 
     @Test
     void aLossEndsAGatherAndLeavesNothing() {
-        Future<?> waiting = threads.submit(() -> seats.getFirst().gather("set", new byte[1]));
-        await().until(() -> rendezvous.openGathers() == 1);
+        Future<?> waiting = gatherAndWait();
         seats.getLast().leave(Map.of(), false, "fell over");
 
         assertThatThrownBy(waiting::get)
@@ -107,7 +106,6 @@ final class LocalRendezvousTest {
                 .hasMessageContaining("gather of 'set': rank 2 (host2) is gone: fell over");
         assertThatThrownBy(() -> seats.getFirst().gather("next", new byte[1]))
                 .isInstanceOf(PeerLostException.class);
-        assertThat(rendezvous.openGathers()).isZero();
     }
 
     @Test
@@ -123,14 +121,20 @@ final class LocalRendezvousTest {
         assertThat(news.getLast().losses).as("the leaver hears nothing").isEmpty();
     }
 
+    /// A gather of the first rank that waits for the others.
+    private Future<?> gatherAndWait() {
+        FutureTask<?> gather = new FutureTask<>(() -> seats.getFirst().gather("set", new byte[1]));
+        Thread thread = Thread.ofPlatform().daemon().start(gather);
+        await().until(() -> thread.getState().name().endsWith("WAITING"));
+        return gather;
+    }
+
     @Test
     void stoppingEndsTheOwnGather() {
-        Future<?> waiting = threads.submit(() -> seats.getFirst().gather("set", new byte[1]));
-        await().until(() -> rendezvous.openGathers() == 1);
+        Future<?> waiting = gatherAndWait();
         seats.getFirst().stop();
 
         assertThatThrownBy(waiting::get).cause().isInstanceOf(ShutDownException.class);
-        assertThat(rendezvous.openGathers()).isZero();
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.rendezvous.Description.MAX_BYTES;
 
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.spi.Loss;
 import org.horovod4j.spi.Member;
 import org.junit.jupiter.api.Test;

@@ -47,6 +47,16 @@ final class Ranks implements AutoCloseable {
                         secret, size, new InetSocketAddress(0), heartbeatTimeout, startTimeout);
     }
 
+    /// Of an elastic job, whose generations have yet to be expected.
+    Ranks(Duration startTimeout) {
+        this.secret = Secret.random();
+        this.size = 0;
+        this.heartbeatTimeout = CALM;
+        this.server =
+                RendezvousServer.startElastic(
+                        secret, new InetSocketAddress(0), CALM, startTimeout, Attendance.UNWATCHED);
+    }
+
     /// One client and its news.
     static final class Rank implements ControlPlane.Listener {
         final RendezvousClient client;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -58,6 +59,34 @@ class RendezvousFolderTest {
         try (var left = Files.list(home.resolve("a/b"))) {
             assertThat(left).containsExactly(folder().file(JOB));
         }
+    }
+
+    @Test
+    void manyRanksMayMakeItAtOnce() throws Exception {
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<Optional<Invitation>>> looks = new ArrayList<>();
+            for (int rank = 0; rank < 32; rank++) {
+                looks.add(threads.submit(() -> folder().look(JOB)));
+            }
+            for (Future<Optional<Invitation>> look : looks) {
+                assertThat(look.get()).isEmpty();
+            }
+        }
+        assertThat(mode(home.resolve("a/b"))).isEqualTo("rwx------");
+    }
+
+    /// Where not even root may make a folder.
+    @Test
+    void aFolderThatCannotBeMadeIsToldWithARemedy() {
+        assumeTrue(Files.isDirectory(Path.of("/proc/self")), "needs /proc");
+        RendezvousFolder folder = new RendezvousFolder(Path.of("/proc/self/meetings"));
+        assertThatThrownBy(() -> folder.post(JOB, invitation("us")))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("/proc/self/meetings cannot be made, or not be written to")
+                .hasMessageContaining("Set HOROVOD_RENDEZVOUS_FOLDER to a folder");
+        assertThatThrownBy(() -> folder.look(JOB))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("/proc/self/meetings cannot be made");
     }
 
     @Test

@@ -70,6 +70,28 @@ class AssignmentTest {
                                 "n1"));
     }
 
+    /// What `srun --preserve-env` leaves is the allocation's number of tasks.
+    @Test
+    void aStepThatKeptTheAllocationsNumbersIsStillAStep() {
+        assertThat(find(STEP.replace("SLURM_NTASKS=4", "SLURM_NTASKS=8")))
+                .map(Assignment::world)
+                .contains(new Numbers(3, 4));
+    }
+
+    @Test
+    void theShellOfAStepWithATerminalIsTold() {
+        assertThat(find(STEP + " SLURM_PTY_PORT=34567"))
+                .map(Assignment::origin)
+                .hasValueSatisfying(origin -> assertThat(origin).contains("srun without --pty"));
+    }
+
+    @Test
+    void newerHydrasTellTheLocalNumbersByOtherNames() {
+        assertThat(find("PMI_RANK=3 PMI_SIZE=4 PMI_LOCAL_RANK=1 PMI_LOCAL_SIZE=2"))
+                .map(Assignment::local)
+                .contains(new Numbers(1, 2));
+    }
+
     @Test
     void aRequeuedJobHasAnotherName() {
         assertThat(find(STEP + " SLURM_RESTART_COUNT=2"))

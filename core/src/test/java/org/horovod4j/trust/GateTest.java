@@ -16,6 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -25,9 +26,12 @@ import java.net.Socket;
 import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /// Who gets in and who does not, over real sockets.
 @ParameterizedClass(name = "{0}")
@@ -164,6 +168,79 @@ final class GateTest {
         }
     }
 
+    /// As many as are served at a time, each with a minute to introduce itself.
+    @Test
+    void aCrowdOfSilentStrangersDoesNotKeepOthersOut() throws Exception {
+        List<Socket> crowd = new ArrayList<>();
+        try (Gate patient =
+                Gate.open(
+                        new InetSocketAddress(0),
+                        new Handshake(secret, Purpose.LINK, Duration.ofMinutes(1)),
+                        SocketSettings.DEFAULT,
+                        new RefusalLog(log),
+                        admitted::add)) {
+            for (int i = 0; i < 512; i++) {
+                crowd.add(connect("127.0.0.1", patient));
+            }
+            try (Socket socket = connect("127.0.0.1", patient)) {
+                new Handshake(secret, Purpose.LINK, Duration.ofSeconds(30))
+                        .dial(socket.getChannel());
+            }
+        } finally {
+            for (Socket each : crowd) {
+                each.close();
+            }
+        }
+    }
+
+    @Test
+    void withoutAThreadACallerIsSentOffAndTheNextIsServed() throws Exception {
+        AtomicBoolean exhausted = new AtomicBoolean(true);
+        try (Gate poor =
+                Gate.open(
+                        new InetSocketAddress(0),
+                        new Handshake(secret, Purpose.LINK),
+                        SocketSettings.DEFAULT,
+                        new RefusalLog(log),
+                        admitted::add,
+                        work -> {
+                            if (exhausted.getAndSet(false)) {
+                                throw new OutOfMemoryError("unable to create native thread");
+                            }
+                            Thread.ofPlatform().daemon().start(work);
+                        })) {
+            try (Socket socket = connect("127.0.0.1", poor)) {
+                assertThat(socket.getInputStream().read()).isEqualTo(-1);
+            }
+            try (Socket socket = connect("127.0.0.1", poor)) {
+                new Handshake(secret, Purpose.LINK).dial(socket.getChannel());
+            }
+        }
+    }
+
+    @Test
+    void aLineThatNobodyTakesIsClosed() throws Exception {
+        try (Gate broken =
+                        Gate.open(
+                                new InetSocketAddress(0),
+                                new Handshake(secret, Purpose.LINK),
+                                SocketSettings.DEFAULT,
+                                new RefusalLog(log),
+                                _ -> {
+                                    throw new IOException("broken already");
+                                });
+                Socket socket = connect("127.0.0.1", broken)) {
+            Line line = new Handshake(secret, Purpose.LINK).dial(socket.getChannel());
+            assertThatThrownBy(
+                            () -> {
+                                if (line.input().read() < 0) {
+                                    throw new EOFException();
+                                }
+                            })
+                    .isInstanceOf(IOException.class);
+        }
+    }
+
     @Test
     void aProofSentBackToItsMakerProvesNothing() throws Exception {
         try (ServerSocket mirror = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
@@ -222,7 +299,11 @@ final class GateTest {
     }
 
     private Socket connect(String host) throws IOException {
-        return SocketChannel.open(new InetSocketAddress(host, port(gate))).socket();
+        return connect(host, gate);
+    }
+
+    private static Socket connect(String host, Gate to) throws IOException {
+        return SocketChannel.open(new InetSocketAddress(host, port(to))).socket();
     }
 
     private static int port(Gate gate) {

@@ -70,6 +70,12 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         stopped = true;
     }
 
+    /// The story of the failure that ended this world; empty when there is none.
+    public String failure() {
+        Loss gone = failure;
+        return gone == null ? "" : String.valueOf(describe(gone).getMessage());
+    }
+
     /// At the start, when any loss is the end.
     @Override
     public void check() {

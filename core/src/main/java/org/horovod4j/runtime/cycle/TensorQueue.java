@@ -8,10 +8,7 @@ import org.horovod4j.transport.Clock;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -20,20 +17,14 @@ import java.util.concurrent.locks.ReentrantLock;
 /// Without a plan, entries wait to be asked for at the coordinator. While a plan is locked they go
 /// straight to their places in it, and what has none is a *deviation*.
 final class TensorQueue {
-    private static final int MAX_SLOTS = 1 << 14;
-
     private final ReentrantLock lock = new ReentrantLock();
 
-    /// Places for names, kept for the next step unless there are too many: a step that repeats then changes
-    /// no map.
-    private final Map<String, Slot> slots = new HashMap<>();
-
+    private final Slots slots = new Slots();
     private final Clock clock;
 
     /// The time, as of late: to read a clock for each of many small tensors would cost a tenth of a step.
     private long lateNanos;
 
-    private int inFlight;
     private List<Entry<?>> arrivals = new ArrayList<>();
     private @Nullable Plan plan;
     private volatile @Nullable Entry<Integer> joining;
@@ -45,12 +36,6 @@ final class TensorQueue {
 
     TensorQueue(Clock clock) {
         this.clock = clock;
-    }
-
-    /// A name: the entry in flight under it, if there is one, and its places in the plan, if it has any.
-    private static final class Slot implements Entry.Seat {
-        private @Nullable Entry<?> entry;
-        private Plan.@Nullable Places places;
     }
 
     /// Whether and why this rank must leave the plan.
@@ -71,7 +56,7 @@ final class TensorQueue {
         lock.lock();
         try {
             begin();
-            admit(entries);
+            slots.admit(entries);
             boolean ready = false;
             for (Entry<?> entry : entries) {
                 ready |= enter(entry);
@@ -87,63 +72,17 @@ final class TensorQueue {
         lock.lock();
         try {
             begin();
-            if (!admit(entry)) {
-                throw inFlightAlready(entry.request().name());
-            }
+            slots.admit(entry);
             return enter(entry);
         } finally {
             lock.unlock();
         }
     }
 
-    private void admit(List<? extends Entry<?>> entries) {
-        for (int i = 0; i < entries.size(); i++) {
-            if (!admit(entries.get(i))) {
-                entries.subList(0, i).forEach(this::dismiss);
-                throw inFlightAlready(entries.get(i).request().name());
-            }
-        }
-    }
-
-    private boolean admit(Entry<?> entry) {
-        Slot slot = slot(entry.request().name());
-        if (slot.entry != null) {
-            return false;
-        }
-        slot.entry = entry;
-        entry.take(slot);
-        inFlight++;
-        return true;
-    }
-
-    private Slot slot(String name) {
-        Slot slot = slots.get(name);
-        if (slot == null) {
-            slot = new Slot();
-            slots.put(name, slot);
-        }
-        return slot;
-    }
-
-    private void dismiss(Entry<?> entry) {
-        Slot slot = slotOf(entry);
-        if (slot.entry != null) {
-            slot.entry = null;
-            inFlight--;
-            if (slots.size() > MAX_SLOTS && slot.places == null) {
-                slots.remove(entry.request().name());
-            }
-        }
-    }
-
-    private static Slot slotOf(Entry<?> entry) {
-        return (Slot) Objects.requireNonNull(entry.seat(), "it was admitted");
-    }
-
     private boolean enter(Entry<?> entry) {
         entry.submitted(++submitted, segment, lateNanos);
         Plan locked = plan;
-        if (locked != null && place(entry)) {
+        if (locked != null && slots.place(entry)) {
             return locked.ready() != null;
         }
         arrivals.add(entry);
@@ -151,11 +90,6 @@ final class TensorQueue {
             deviate(Deviation.WISH);
         }
         return true;
-    }
-
-    private static boolean place(Entry<?> entry) {
-        Plan.Places places = slotOf(entry).places;
-        return places != null && places.put(entry);
     }
 
     private void checkOpen() {
@@ -208,7 +142,7 @@ final class TensorQueue {
 
     private void begin() {
         checkOpen();
-        if (inFlight == 0) { // nobody may have looked for long
+        if (slots.inFlight() == 0) { // nobody may have looked for long
             lateNanos = clock.nanoTime();
         }
         if (observed) {
@@ -243,8 +177,7 @@ final class TensorQueue {
     public @Nullable Entry<?> find(String name) {
         lock.lock();
         try {
-            Slot slot = slots.get(name);
-            return slot == null ? null : slot.entry;
+            return slots.find(name);
         } finally {
             lock.unlock();
         }
@@ -254,7 +187,7 @@ final class TensorQueue {
     public List<Entry<?>> pending() {
         lock.lock();
         try {
-            return bySubmission();
+            return slots.bySubmission();
         } finally {
             lock.unlock();
         }
@@ -264,7 +197,7 @@ final class TensorQueue {
     public boolean isEmpty() {
         lock.lock();
         try {
-            return inFlight == 0 && joining == null;
+            return slots.inFlight() == 0 && joining == null;
         } finally {
             lock.unlock();
         }
@@ -287,7 +220,7 @@ final class TensorQueue {
         for (int i = 0; i < batch.size(); i++) {
             Entry<?> entry = batch.entry(i);
             if (entry != null) {
-                dismiss(entry);
+                slots.dismiss(entry);
                 completion.add(entry, batch.result(i));
             }
         }
@@ -297,7 +230,7 @@ final class TensorQueue {
     public void release(Entry<?> entry) {
         lock.lock();
         try {
-            dismiss(entry);
+            slots.dismiss(entry);
         } finally {
             lock.unlock();
         }
@@ -311,9 +244,9 @@ final class TensorQueue {
             plan = locked;
             arrivals = new ArrayList<>();
             locked.begin(start);
-            locked.places().forEach((name, places) -> slot(name).places = places);
-            for (Entry<?> entry : bySubmission()) {
-                if (!place(entry)) {
+            slots.assign(locked);
+            for (Entry<?> entry : slots.bySubmission()) {
+                if (!slots.place(entry)) {
                     arrivals.add(entry);
                     deviation = Deviation.WISH;
                 }
@@ -331,7 +264,7 @@ final class TensorQueue {
         lock.lock();
         try {
             leavePlan();
-            arrivals = new ArrayList<>(bySubmission());
+            arrivals = new ArrayList<>(slots.bySubmission());
         } finally {
             lock.unlock();
         }
@@ -340,21 +273,10 @@ final class TensorQueue {
     private void leavePlan() {
         if (plan != null) {
             plan.begin(0); // it may be kept, and should not keep tensors
-            slots.values().forEach(slot -> slot.places = null);
+            slots.unassign();
         }
         plan = null;
         deviation = Deviation.NONE;
-    }
-
-    private List<Entry<?>> bySubmission() {
-        List<Entry<?>> entries = new ArrayList<>(inFlight);
-        for (Slot slot : slots.values()) {
-            if (slot.entry != null) {
-                entries.add(slot.entry);
-            }
-        }
-        entries.sort(Comparator.comparingLong(Entry::serial));
-        return entries;
     }
 
     /// The plan's next batch, if it is complete.
@@ -432,7 +354,7 @@ final class TensorQueue {
         lock.lock();
         try {
             return plan == null
-                    ? inFlight > 0 || joining != null
+                    ? slots.inFlight() > 0 || joining != null
                     : plan.ready() != null || deviation != Deviation.NONE;
         } finally {
             lock.unlock();
@@ -448,12 +370,10 @@ final class TensorQueue {
             if (closed == null) {
                 closed = reason;
             }
-            failing = bySubmission();
+            failing = slots.bySubmission();
             waiting = joining;
             joining = null;
-            slots.values().forEach(slot -> slot.entry = null);
             slots.clear();
-            inFlight = 0;
             arrivals = new ArrayList<>();
             leavePlan();
         } finally {
@@ -463,13 +383,5 @@ final class TensorQueue {
         if (waiting != null) {
             waiting.fail(reason);
         }
-    }
-
-    private static IllegalArgumentException inFlightAlready(String name) {
-        return new IllegalArgumentException(
-                """
-                '%s' is in flight already: wait for its handle before you submit it again, or use \
-                another name"""
-                        .formatted(name));
     }
 }

@@ -42,9 +42,4 @@ public record ClockOffset(long nanos, long roundTripNanos) {
                                 () -> new IllegalArgumentException("no sample, no clock offset"));
         return new ClockOffset(best.offsetNanos(), best.roundTripNanos());
     }
-
-    /// How wrong [#nanos] may be, either way.
-    public long errorNanos() {
-        return (roundTripNanos + 1) / 2;
-    }
 }

@@ -46,11 +46,6 @@ final class PipeRack {
         }
     }
 
-    /// How many pipes are kept.
-    synchronized int size() {
-        return pipes.size();
-    }
-
     private boolean hasLeft(int rank, int epoch) {
         return epochs.getOrDefault(rank, 0) > epoch;
     }

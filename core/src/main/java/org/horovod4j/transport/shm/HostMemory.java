@@ -138,7 +138,11 @@ public final class HostMemory implements SharedMemory {
     @Override
     public synchronized MemorySegment allocate(long byteSize) {
         try {
-            SharedFile file = SharedFile.create(folder, Math.max(byteSize, 1), arena, descriptors);
+            // not in our arena: frameworks keep tensors there and may touch them after the last
+            // collective,
+            // where memory that is gone would end the process
+            Arena kept = Arena.ofAuto();
+            SharedFile file = SharedFile.create(folder, Math.max(byteSize, 1), kept, descriptors);
             long address = file.memory().address();
             blocks.put(address, file);
             lowest = Math.min(lowest, address);

@@ -22,12 +22,11 @@ final class ClockOffsetTest {
                                 new Sample(4000, 5100, 4200),
                                 new Sample(6000, 0, 9000)));
         assertThat(offset).isEqualTo(new ClockOffset(1000, 200));
-        assertThat(offset.errorNanos()).isEqualTo(100);
     }
 
     @ParameterizedTest(name = "seed {0}")
     @ValueSource(longs = {1, 2, 3})
-    void theErrorIsNeverLargerThanItSays(long seed) {
+    void theErrorIsNeverLargerThanHalfTheRoundTrip(long seed) {
         Random random = new Random(seed);
         for (int i = 0; i < 1000; i++) {
             long truth = random.nextLong(-1L << 60, 1L << 60);
@@ -39,7 +38,8 @@ final class ClockOffsetTest {
                 samples.add(new Sample(sent, sent + there + truth, sent + there + back));
             }
             ClockOffset offset = ClockOffset.of(samples);
-            assertThat(Math.abs(offset.nanos() - truth)).isLessThanOrEqualTo(offset.errorNanos());
+            assertThat(Math.abs(offset.nanos() - truth))
+                    .isLessThanOrEqualTo((offset.roundTripNanos() + 1) / 2);
         }
     }
 

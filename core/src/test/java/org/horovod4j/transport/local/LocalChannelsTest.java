@@ -88,18 +88,21 @@ final class LocalChannelsTest {
     void pipesGoWithTheLastOfTheirEnds() {
         Links mine = open(zero, 1);
         Links other = open(one, 1);
+        PipeRack rack = exchange.channel(1);
         for (int round = 0; round < 10; round++) {
             mine.link(1);
-            other.link(0);
+            Pipe pipe = rack.pipe(0, 1, round);
             mine.reset();
+            assertThat(rack.pipe(0, 1, round)).as("the other may still read").isSameAs(pipe);
             other.reset();
+            assertThat(rack.pipe(0, 1, round)).isNotSameAs(pipe);
         }
-        assertThat(exchange.channel(1).size()).isZero();
         mine.link(1);
+        Pipe last = rack.pipe(0, 1, 10);
         mine.close();
-        assertThat(exchange.channel(1).size()).as("the other may still read").isEqualTo(2);
+        assertThat(rack.pipe(0, 1, 10)).isSameAs(last);
         other.close();
-        assertThat(exchange.channel(1).size()).isZero();
+        assertThat(rack.pipe(0, 1, 10)).isNotSameAs(last);
     }
 
     private static Links open(LocalChannels channels, int id) {

@@ -1,4 +1,4 @@
-package org.horovod4j;
+package org.horovod4j.architecture;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,4 +1,4 @@
-package org.horovod4j;
+package org.horovod4j.architecture;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,12 +1,12 @@
-package org.horovod4j.rendezvous;
+package org.horovod4j.frame;
 
 import java.io.IOException;
 
 /// Bytes, or an order of messages, that our own code does not produce.
-final class MalformedMessageException extends IOException {
+public final class MalformedMessageException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    MalformedMessageException(String message) {
+    public MalformedMessageException(String message) {
         super(message);
     }
 }

@@ -1,0 +1,128 @@
+package org.horovod4j.elastic;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Membership;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Tensor;
+import org.horovod4j.elastic.Generations.Generation;
+import org.horovod4j.log.Log;
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+
+/// One generation after the other; see [Elastic#run].
+///
+/// @param <S> the state
+/// @param <X> what the body may throw
+final class ElasticLoop<S extends State, X extends Exception> {
+    private static final Logger LOG = Log.of(ElasticLoop.class);
+
+    /// How far to look for the loss behind an exception: frameworks wrap what their callbacks throw.
+    private static final int MAX_CAUSES = 32;
+
+    private final Generations generations;
+    private final S state;
+    private final Elastic.Body<S, X> body;
+
+    /// Whether the state is one that others trained with: it was sent by another rank, or sent to them.
+    private boolean isSettled;
+
+    ElasticLoop(Generations generations, S state, Elastic.Body<S, X> body) {
+        this.generations = generations;
+        this.state = state;
+        this.body = body;
+    }
+
+    void run() throws X {
+        // A state that is half received must not be what others later receive from this rank.
+        state.save();
+        Generation generation = enter();
+        while (!completes(generation)) {
+            generations.leave();
+            generation = enter();
+        }
+    }
+
+    private Generation enter() {
+        Generation generation = generations.enter();
+        state.enter(generation);
+        if (generation.isReset()) {
+            state.reset();
+        }
+        return generation;
+    }
+
+    /// Lives through one generation.
+    ///
+    /// @return whether training is over, and not just the generation
+    private boolean completes(Generation generation) throws X {
+        try {
+            if (generation.membership().sync()) {
+                sync(generation);
+            }
+            generation.membership().settled();
+            body.train(state);
+            if (generation.membership().isElastic()) {
+                // Or a rank that is through would leave others that lose somebody in their
+                // last step, and they would end with other parameters.
+                generation.communicator().barrier();
+            }
+            return true;
+        } catch (Throwable e) { // whatever it is, the other ranks must not wait for this one
+            if (!survives(e, generation.membership())) {
+                generations.abandon("its program failed: " + e);
+                throw e;
+            }
+            return false;
+        }
+    }
+
+    /// Sends the state of one rank to all: that of rank 0, unless it never had one that counts, because
+    /// whoever was to send it was lost meanwhile.
+    private void sync(Generation generation) {
+        Communicator communicator = generation.communicator();
+        int size = communicator.size();
+        long[] first = {isSettled ? communicator.rank() : size};
+        communicator.allreduce("elastic: who has the state", Tensor.of(first), ReduceOp.MIN);
+        if (first[0] == size && generation.membership().generation() > 0) {
+            LOG.log(
+                    Level.WARNING,
+                    "no worker has trained in this job yet: training starts from the beginning");
+        }
+        int root = first[0] == size ? 0 : Math.toIntExact(first[0]);
+        state.sync(communicator, root);
+        state.save();
+        isSettled = true;
+    }
+
+    private boolean survives(Throwable failure, Membership membership) {
+        int generation = membership.generation();
+        if (causeOf(failure, HostsUpdatedInterrupt.class) != null) {
+            LOG.log(Level.INFO, "generation {0} is over: hosts have come or will go", generation);
+            return true;
+        }
+        PeerLostException loss = causeOf(failure, PeerLostException.class);
+        if (loss == null || !membership.isElastic()) {
+            return false;
+        }
+        LOG.log(
+                Level.WARNING,
+                "generation %d is over, back to the last commit: %s"
+                        .formatted(generation, loss.getMessage()));
+        state.restore();
+        return true;
+    }
+
+    private static <T extends Throwable> @Nullable T causeOf(Throwable failure, Class<T> type) {
+        Throwable each = failure;
+        for (int depth = 0; each != null && depth < MAX_CAUSES; depth++) {
+            if (type.isInstance(each)) {
+                return type.cast(each);
+            }
+            each = each.getCause();
+        }
+        return null;
+    }
+}

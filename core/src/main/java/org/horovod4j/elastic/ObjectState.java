@@ -1,0 +1,141 @@
+package org.horovod4j.elastic;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.codec.CodecException;
+import org.horovod4j.codec.ObjectCodec;
+import org.jspecify.annotations.Nullable;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.TreeMap;
+
+/// Named values: counters and the like, and whatever the [Handlers] know.
+///
+/// ```java
+/// ObjectState state = new ObjectState().with("weights", weights).with("step", 0);
+/// …
+/// state.set("step", state.getInt("step") + 1);
+/// ```
+///
+/// Values are what [Communicator#broadcastObject] sends. They are kept as bytes, so a value that is changed
+/// in place after `set`, or after `get`, changes neither the state nor what was committed.
+public class ObjectState extends State {
+    private static final String SYNC = "elastic: values";
+
+    private final Handlers handlers;
+    private final ObjectCodec codec = new ObjectCodec();
+    private final SequencedMap<String, State> handled = new LinkedHashMap<>();
+    private Map<String, byte[]> values = new TreeMap<>();
+    private Map<String, byte[]> committed = Map.of();
+
+    public ObjectState() {
+        this(Handlers.STANDARD);
+    }
+
+    /// A state without values.
+    ///
+    /// @param handlers for values that are more than a few numbers
+    public ObjectState(Handlers handlers) {
+        this.handlers = handlers;
+    }
+
+    /// Adds a value, on every rank in the same order.
+    ///
+    /// @throws CodecException when no handler knows its type, and it is none that may travel
+    /// @throws IllegalArgumentException when there is one of this name
+    public final ObjectState with(String name, @Nullable Object value) {
+        if (handled.containsKey(name) || values.containsKey(name)) {
+            throw new IllegalArgumentException(
+                    "the state has a value '%s' already".formatted(name));
+        }
+        if (value == null) {
+            values.put(name, codec.encode(null));
+            return this;
+        }
+        handlers.stateOf(name, value)
+                .ifPresentOrElse(
+                        state -> handled.put(name, state),
+                        () -> values.put(name, codec.encode(value)));
+        return this;
+    }
+
+    /// Changes a value.
+    ///
+    /// @throws IllegalArgumentException when there is none of this name, or it is one that is changed in
+    ///     place
+    /// @throws CodecException when it may not travel
+    public final void set(String name, @Nullable Object value) {
+        check(name);
+        values.put(name, codec.encode(value));
+    }
+
+    /// A copy of a value; lists, sets and maps cannot be changed.
+    ///
+    /// @throws IllegalArgumentException when there is none of this name, or of another type
+    public final <T> T get(String name, Class<T> type) {
+        Object value = codec.decode(check(name));
+        if (!type.isInstance(value)) {
+            throw new IllegalArgumentException(
+                    "value '%s' of the state is %s and no %s"
+                            .formatted(
+                                    name,
+                                    value == null ? "null" : "a " + value.getClass().getName(),
+                                    type.getName()));
+        }
+        return type.cast(value);
+    }
+
+    public final int getInt(String name) {
+        return get(name, Integer.class);
+    }
+
+    public final long getLong(String name) {
+        return get(name, Long.class);
+    }
+
+    public final double getDouble(String name) {
+        return get(name, Double.class);
+    }
+
+    private byte[] check(String name) {
+        byte[] value = values.get(name);
+        if (value == null) {
+            throw new IllegalArgumentException(
+                    handled.containsKey(name)
+                            ? "value '%s' of the state is kept by a handler: change it in place"
+                                    .formatted(name)
+                            : "the state has no value '%s', only %s"
+                                    .formatted(name, values.keySet()));
+        }
+        return value;
+    }
+
+    @Override
+    protected void begin(Communicator communicator) {
+        handled.values().forEach(state -> state.begin(communicator));
+    }
+
+    @Override
+    protected void save() {
+        handled.values().forEach(State::save);
+        committed = Map.copyOf(values); // of bytes that nobody else has
+    }
+
+    @Override
+    public void restore() {
+        handled.values().forEach(State::restore);
+        values = new TreeMap<>(committed);
+    }
+
+    @Override
+    public void sync(Communicator communicator, int rootRank) {
+        handled.values().forEach(state -> state.sync(communicator, rootRank));
+        values = new TreeMap<>(communicator.broadcastObject(SYNC, values, rootRank));
+    }
+
+    @Override
+    public void awaitCommit() {
+        handled.values().forEach(State::awaitCommit);
+    }
+}

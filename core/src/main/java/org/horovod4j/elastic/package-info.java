@@ -1,0 +1,13 @@
+/// Training that goes on when workers come and go.
+///
+/// Start with [Elastic], then [State] and the two kinds that most programs need: [ObjectState] for
+/// counters, with whatever else its [Handlers] know, and [TensorState] for parameters. [ElasticSampler]
+/// shares out the data.
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.log`.
+/// - Used by: programs and the adapters of frameworks.
+/// - Invariant: what a generation begins with is the same on all its ranks, whatever happened before it.
+@NullMarked
+package org.horovod4j.elastic;
+
+import org.jspecify.annotations.NullMarked;

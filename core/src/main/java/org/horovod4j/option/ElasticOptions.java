@@ -1,0 +1,50 @@
+package org.horovod4j.option;
+
+import java.time.Duration;
+import java.util.List;
+
+/// What the launcher tells a worker of an elastic job, in place of a rank; and how long it waits itself.
+public final class ElasticOptions {
+    public static final Option<Boolean> ELASTIC =
+            Option.bool()
+                    .environment("HOROVOD_ELASTIC")
+                    .byDefault(false)
+                    .in(OptionGroup.WORLD)
+                    .help(
+                            "Whether this process is a worker of an [elastic](elastic.md) job, which is"
+                                    + " told its rank by the launcher, and another one when workers come"
+                                    + " or go.");
+
+    public static final Option<Integer> WORKER =
+            Option.integer()
+                    .environment("HOROVOD_ELASTIC_WORKER")
+                    .atLeast(0)
+                    .in(OptionGroup.WORLD)
+                    .help("The number of this process among all that an elastic job ever had.");
+
+    public static final Option<Integer> PORT =
+            Option.integer()
+                    .environment("HOROVOD_ELASTIC_PORT")
+                    .atLeast(1)
+                    .atMost(65_535)
+                    .in(OptionGroup.WORLD)
+                    .help(
+                            "The port, at the rendezvous address, where a worker of an elastic job asks"
+                                    + " for its rank.");
+
+    public static final Option<Duration> TIMEOUT =
+            Option.seconds("elastic-timeout")
+                    .environment("HOROVOD_ELASTIC_TIMEOUT")
+                    .byDefault(Duration.ofMinutes(10))
+                    .atLeast(Duration.ofSeconds(1))
+                    .in(OptionGroup.START)
+                    .help(
+                            "How long an [elastic](elastic.md) job waits for enough processes, at the"
+                                    + " start and after a failure, before it gives up.");
+
+    private ElasticOptions() {}
+
+    static List<Option<?>> all() {
+        return List.of(ELASTIC, WORKER, PORT, TIMEOUT);
+    }
+}

@@ -1,0 +1,282 @@
+package org.horovod4j.elastic;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Membership;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/// What the loop does with state and generations, in worlds of threads whose losses are pretended.
+final class ElasticLoopTest {
+    /// Generations of one communicator, which the driver of this test has numbered.
+    private static final class Pretended implements Generations {
+        final List<String> events = new ArrayList<>();
+        private final Communicator communicator;
+        private final boolean isElastic;
+        private final AtomicLong changes;
+        private int next;
+        private long newestStamp;
+
+        /// @param changes of hosts that the driver knows of
+        Pretended(Communicator communicator, boolean isElastic, AtomicLong changes) {
+            this.communicator = communicator;
+            this.isElastic = isElastic;
+            this.changes = changes;
+        }
+
+        Pretended(Communicator communicator, boolean isElastic) {
+            this(communicator, isElastic, new AtomicLong());
+        }
+
+        /// The program has been in generation 0 already, which has failed since.
+        void joinedBefore() {
+            next = 1;
+        }
+
+        /// The driver tells this rank, and no other, of new hosts.
+        void tellOfHosts() {
+            newestStamp = changes.incrementAndGet();
+        }
+
+        @Override
+        public Generation enter() {
+            int number = next++;
+            events.add("enter " + number);
+            return new Generation(communicator, new Numbered(number), number > 0);
+        }
+
+        @Override
+        public void leave() {
+            events.add("leave");
+        }
+
+        @Override
+        public void abandon(String reason) {
+            events.add("abandon: " + reason);
+        }
+
+        private final class Numbered implements Membership {
+            private final int number;
+            private final long stamp = changes.get();
+
+            Numbered(int number) {
+                this.number = number;
+            }
+
+            @Override
+            public int generation() {
+                return number;
+            }
+
+            @Override
+            public boolean isElastic() {
+                return isElastic;
+            }
+
+            @Override
+            public boolean sync() {
+                return number != 1;
+            }
+
+            @Override
+            public long stamp() {
+                return stamp;
+            }
+
+            @Override
+            public long newestStamp() {
+                return newestStamp;
+            }
+
+            @Override
+            public void settled() {
+                events.add("settled in " + number);
+            }
+        }
+    }
+
+    private static PeerLostException loss() {
+        return new PeerLostException(1, "beta", "rank 1 on beta is lost: exit code 3", null);
+    }
+
+    @Test
+    void aLossTakesBackWhatWasNotCommittedAndHostsDoNot() {
+        World.run(
+                1,
+                comm -> {
+                    Pretended generations = new Pretended(comm, true);
+                    ObjectState state = new ObjectState().with("step", 0);
+                    List<String> seen = new ArrayList<>();
+                    state.onReset(() -> seen.add("reset"));
+                    new ElasticLoop<ObjectState, RuntimeException>(
+                                    generations,
+                                    state,
+                                    s -> {
+                                        seen.add("train from " + s.getInt("step"));
+                                        switch (seen.size()) {
+                                            case 1 -> {
+                                                s.set("step", 1);
+                                                generations.tellOfHosts();
+                                                s.checkHostUpdates();
+                                            }
+                                            case 3 -> {
+                                                s.set("step", 2);
+                                                s.commit();
+                                                s.set("step", 3);
+                                                // As a framework would wrap it.
+                                                throw new IllegalStateException(loss());
+                                            }
+                                            default -> s.set("step", 4);
+                                        }
+                                    })
+                            .run();
+                    assertThat(seen)
+                            .containsExactly(
+                                    "train from 0",
+                                    "reset",
+                                    "train from 1",
+                                    "reset",
+                                    "train from 2");
+                    assertThat(generations.events)
+                            .containsExactly(
+                                    "enter 0",
+                                    "settled in 0",
+                                    "leave",
+                                    "enter 1",
+                                    "settled in 1",
+                                    "leave",
+                                    "enter 2",
+                                    "settled in 2");
+                });
+    }
+
+    /// A worker that has the state of no generation must not say so: others might train on with it.
+    @Test
+    void aStateThatDidNotArriveIsNotSettled() {
+        World.run(
+                1,
+                comm -> {
+                    Pretended generations = new Pretended(comm, true);
+                    State state =
+                            new ObjectState()
+                                    .with(
+                                            "loses its sender once",
+                                            new State() {
+                                                private boolean isLost;
+
+                                                @Override
+                                                protected void save() {}
+
+                                                @Override
+                                                public void restore() {}
+
+                                                @Override
+                                                public void sync(Communicator each, int rootRank) {
+                                                    if (!isLost) {
+                                                        isLost = true;
+                                                        throw loss();
+                                                    }
+                                                }
+                                            });
+                    new ElasticLoop<State, RuntimeException>(generations, state, _ -> {}).run();
+                    assertThat(generations.events)
+                            .containsExactly("enter 0", "leave", "enter 1", "settled in 1");
+                });
+    }
+
+    @Test
+    void aGenerationThatFailedBeforeTheLoopIsFollowedByAReset() {
+        World.run(
+                1,
+                comm -> {
+                    Pretended generations = new Pretended(comm, true);
+                    generations.joinedBefore();
+                    ObjectState state = new ObjectState();
+                    List<String> seen = new ArrayList<>();
+                    state.onReset(() -> seen.add("reset"));
+                    new ElasticLoop<ObjectState, RuntimeException>(
+                                    generations, state, _ -> seen.add("train"))
+                            .run();
+                    assertThat(seen).containsExactly("reset", "train");
+                });
+    }
+
+    @Test
+    void aFaultOfTheProgramIsThrownAndToldToTheOthers() {
+        World.run(
+                1,
+                comm -> {
+                    Pretended generations = new Pretended(comm, true);
+                    assertThatThrownBy(
+                                    () ->
+                                            new ElasticLoop<ObjectState, IOException>(
+                                                            generations,
+                                                            new ObjectState(),
+                                                            _ -> {
+                                                                throw new IOException("no data");
+                                                            })
+                                                    .run())
+                            .isInstanceOf(IOException.class)
+                            .hasMessage("no data");
+                    assertThat(generations.events)
+                            .containsExactly(
+                                    "enter 0",
+                                    "settled in 0",
+                                    "abandon: its program failed: java.io.IOException: no data");
+                });
+    }
+
+    @Test
+    void aLossEndsAJobThatIsNotElastic() {
+        World.run(
+                1,
+                comm ->
+                        assertThatThrownBy(
+                                        () ->
+                                                new ElasticLoop<ObjectState, RuntimeException>(
+                                                                new Pretended(comm, false),
+                                                                new ObjectState(),
+                                                                _ -> {
+                                                                    throw loss();
+                                                                })
+                                                        .run())
+                                .isInstanceOf(PeerLostException.class));
+    }
+
+    /// Rank 2 hears of it alone; all ranks stop at the step that it hears it in.
+    @Test
+    void oneRankThatHasHeardOfNewHostsStopsAll() {
+        AtomicLong changes = new AtomicLong();
+        World.run(
+                3,
+                comm -> {
+                    Pretended generations = new Pretended(comm, true, changes);
+                    ObjectState state = new ObjectState().with("step", 0);
+                    List<Integer> begun = new ArrayList<>();
+                    new ElasticLoop<ObjectState, RuntimeException>(
+                                    generations,
+                                    state,
+                                    s -> {
+                                        begun.add(s.getInt("step"));
+                                        for (int step = s.getInt("step"); step < 9; step++) {
+                                            if (step == 5 && comm.rank() == 2) {
+                                                generations.tellOfHosts();
+                                            }
+                                            s.set("step", step + 1);
+                                            s.checkHostUpdates();
+                                        }
+                                    })
+                            .run();
+                    assertThat(begun).containsExactly(0, 6);
+                    assertThat(state.getInt("step")).isEqualTo(9);
+                });
+    }
+}

@@ -1,0 +1,203 @@
+package org.horovod4j.elastic;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.elastic.ElasticSampler.LastBatch;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/// Who gets which sample, with any number of ranks and while that number changes.
+final class ElasticSamplerTest {
+    private static final int ROUNDS = 500;
+
+    @ParameterizedTest(name = "{0} samples, {1} ranks, batches of {2}")
+    @CsvSource({"12, 3, 2", "13, 3, 2", "1, 4, 8", "0, 2, 3", "101, 1, 7", "7, 8, 1"})
+    void allRanksTogetherTakeEachSampleOnce(int count, int size, int batchSize) {
+        List<ElasticSampler> ranks = ranks(() -> ElasticSampler.shuffled(count, 5), size);
+        List<Integer> taken = new ArrayList<>();
+        while (ranks.getFirst().hasNext()) {
+            assertThat(ranks).allMatch(ElasticSampler::hasNext);
+            taken.addAll(step(ranks, batchSize));
+        }
+        assertThat(ranks).noneMatch(ElasticSampler::hasNext);
+        assertThat(taken).containsExactlyInAnyOrderElementsOf(all(count));
+    }
+
+    @Test
+    void unevenPartsDifferByOneAtMost() {
+        List<ElasticSampler> ranks = ranks(() -> ElasticSampler.inOrder(11), 4);
+        assertThat(sizes(ranks, 2)).containsExactly(2, 2, 2, 2);
+        assertThat(sizes(ranks, 2)).containsExactly(0, 1, 1, 1);
+    }
+
+    @Test
+    void fullBatchesRepeatFromTheStartOfTheOrder() {
+        List<ElasticSampler> ranks =
+                ranks(() -> ElasticSampler.inOrder(5).withLastBatch(LastBatch.REPEAT), 2);
+        assertThat(step(ranks, 2)).containsExactly(0, 1, 2, 3);
+        assertThat(step(ranks, 2)).containsExactly(4, 0, 1, 2);
+        assertThat(ranks).noneMatch(ElasticSampler::hasNext);
+    }
+
+    @Test
+    void everyEpochHasAnotherOrderAndEveryRunTheSame() {
+        ElasticSampler one = ElasticSampler.shuffled(50, 9);
+        ElasticSampler two = ElasticSampler.shuffled(50, 9);
+        one.begin(0, 1);
+        two.begin(0, 1);
+        int[] first = one.nextBatch(50);
+        assertThat(two.nextBatch(50)).containsExactly(first);
+        one.nextEpoch();
+        assertThat(one.nextBatch(50)).isNotEqualTo(first).containsExactlyInAnyOrder(first);
+    }
+
+    @Test
+    void noSampleIsLostOrComesTwiceWhateverHappens() {
+        long seed = Long.getLong("horovod4j.seed", System.nanoTime());
+        System.out.println("ElasticSamplerTest: -Dhorovod4j.seed=" + seed);
+        Random random = new Random(seed);
+        for (int round = 0; round < ROUNDS; round++) {
+            int count = random.nextInt(200);
+            assertThat(new EventfulEpoch(count, random).run())
+                    .as("seed %d, round %d", seed, round)
+                    .containsExactlyInAnyOrderElementsOf(all(count));
+        }
+    }
+
+    /// An epoch in which ranks come and go between steps: with the state as it is when hosts change, or back
+    /// at the last commit when one is lost, which takes back what was done since.
+    private static final class EventfulEpoch {
+        private final Supplier<ElasticSampler> sampler;
+        private final Random random;
+        private final List<ElasticSampler> ranks = new ArrayList<>();
+        private List<Integer> counted = new ArrayList<>();
+        private int committed;
+
+        EventfulEpoch(int count, Random random) {
+            long order = random.nextLong();
+            this.sampler = () -> ElasticSampler.shuffled(count, order);
+            this.random = random;
+            resize(anySize());
+        }
+
+        /// @return the samples of all steps that were not taken back
+        List<Integer> run() {
+            while (ranks.getFirst().hasNext()) {
+                counted.addAll(step(ranks, 1 + random.nextInt(5)));
+                switch (random.nextInt(6)) {
+                    case 0, 1 -> commit();
+                    case 2 -> resize(anySize());
+                    case 3 -> {
+                        ranks.forEach(ElasticSampler::restore);
+                        counted = new ArrayList<>(counted.subList(0, committed));
+                        ranks.remove(random.nextInt(ranks.size()));
+                        resize(anySize());
+                    }
+                    default -> {} // the next step
+                }
+            }
+            return counted;
+        }
+
+        /// The next generation: what is new takes the state of the oldest, and then all commit.
+        private void resize(int size) {
+            boolean isGrowing = ranks.size() < size;
+            while (ranks.size() > size) {
+                ranks.remove(random.nextInt(ranks.size()));
+            }
+            while (ranks.size() < size) {
+                ElasticSampler fresh = sampler.get();
+                if (!ranks.isEmpty()) {
+                    fresh.resume(ranks.getFirst().progress());
+                } else { // nobody is left, so the epoch begins anew
+                    counted.clear();
+                }
+                ranks.add(fresh);
+            }
+            for (int rank = 0; rank < size; rank++) {
+                ranks.get(rank).begin(rank, size);
+            }
+            if (isGrowing) {
+                commit();
+            }
+        }
+
+        private void commit() {
+            ranks.forEach(ElasticSampler::save);
+            committed = counted.size();
+        }
+
+        private int anySize() {
+            return 1 + random.nextInt(6);
+        }
+    }
+
+    @Test
+    void anotherRankTakesOverHowFarTheEpochHasCome() throws Exception {
+        World.run(
+                3,
+                comm -> {
+                    ElasticSampler sampler = ElasticSampler.shuffled(90, 1);
+                    sampler.begin(comm);
+                    if (comm.rank() == 1) {
+                        sampler.nextEpoch();
+                        sampler.nextBatch(5);
+                    }
+                    sampler.sync(comm, 1);
+                    assertThat(sampler.epoch()).isEqualTo(1);
+                    assertThat(sampler.processed()).isEqualTo(15);
+                });
+    }
+
+    @Test
+    void sharesNothingOutBeforeTheRanksAreKnown() {
+        assertThatThrownBy(() -> ElasticSampler.inOrder(3).nextBatch(1))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("inside of Elastic.run");
+    }
+
+    @Test
+    void saysWhenAnEpochIsOver() {
+        ElasticSampler sampler = ElasticSampler.inOrder(1);
+        sampler.begin(0, 1);
+        assertThat(sampler.nextBatch(1)).containsExactly(0);
+        assertThatThrownBy(() -> sampler.nextBatch(1))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("epoch 0 has no more samples: call nextEpoch");
+    }
+
+    private static List<Integer> all(int count) {
+        return IntStream.range(0, count).boxed().toList();
+    }
+
+    /// Samplers of so many ranks.
+    private static List<ElasticSampler> ranks(Supplier<ElasticSampler> sampler, int size) {
+        List<ElasticSampler> ranks = Stream.generate(sampler).limit(size).toList();
+        for (int rank = 0; rank < size; rank++) {
+            ranks.get(rank).begin(rank, size);
+        }
+        return ranks;
+    }
+
+    private static List<Integer> step(List<ElasticSampler> ranks, int batchSize) {
+        return ranks.stream()
+                .flatMapToInt(rank -> Arrays.stream(rank.nextBatch(batchSize)))
+                .boxed()
+                .toList();
+    }
+
+    private static List<Integer> sizes(List<ElasticSampler> ranks, int batchSize) {
+        return ranks.stream().map(rank -> rank.nextBatch(batchSize).length).toList();
+    }
+}

@@ -1,0 +1,93 @@
+package org.horovod4j.option;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.ConfigurationException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+
+/// What a worker of an elastic job is told, and what becomes of it when it is given a place.
+final class ElasticWorkerTest {
+    private static final Map<String, String> TOLD =
+            Map.of(
+                    "HOROVOD_ELASTIC", "1",
+                    "HOROVOD_ELASTIC_WORKER", "3",
+                    "HOROVOD_ELASTIC_PORT", "4243",
+                    "HOROVOD_HOSTNAME", "node2",
+                    "HOROVOD_RENDEZVOUS_ADDR", "node1",
+                    "HOROVOD_RENDEZVOUS_PORT", "4242",
+                    "HOROVOD_RENDEZVOUS_SERVER", "launcher",
+                    "HOROVOD_SECRET_KEY", "hunter2",
+                    "SLURM_PROCID", "7");
+
+    @Test
+    void itIsNobodyUntilItHasAPlace() {
+        WorkerSettings settings = settings(TOLD);
+        assertThat(settings.elastic()).isEqualTo(new ElasticWorker(3, 4243));
+        assertThat(settings.host()).isEqualTo("node2");
+        assertThat(settings.identity().isTold()).isFalse();
+
+        WorkerSettings placed = settings.at(5, new Place(1, 4), new Place(1, 2), new Place(0, 2));
+        assertThat(placed.rank()).isEqualTo(1);
+        assertThat(placed.size()).isEqualTo(4);
+        assertThat(placed.local()).isEqualTo(new Place(1, 2));
+        assertThat(placed.identity()).hasToString("rank 1 of 4 (in generation 5)");
+        assertThat(placed.rendezvous()).isEqualTo(settings.rendezvous());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HOROVOD_ELASTIC_WORKER",
+                "HOROVOD_ELASTIC_PORT",
+                "HOROVOD_HOSTNAME",
+                "HOROVOD_RENDEZVOUS_ADDR",
+                "HOROVOD_RENDEZVOUS_PORT",
+                "HOROVOD_SECRET_KEY"
+            })
+    void whatIsMissingIsNamed(String variable) {
+        Map<String, String> told = new HashMap<>(TOLD);
+        told.remove(variable);
+        assertThatThrownBy(() -> settings(told))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("HOROVOD_ELASTIC is set, but not set are " + variable)
+                .hasMessageContaining("Let horovodrun start the workers");
+    }
+
+    @Test
+    void theLauncherServesTheRendezvous() {
+        Map<String, String> told = new HashMap<>(TOLD);
+        told.remove("HOROVOD_RENDEZVOUS_SERVER");
+        assertThatThrownBy(() -> settings(told))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("HOROVOD_RENDEZVOUS_SERVER is not 'launcher'");
+    }
+
+    @Test
+    void otherJobsHaveNoneOfIt() {
+        assertThat(settings(Map.of()).elastic()).isNull();
+        assertThat(settings(Map.of("HOROVOD_ELASTIC", "0")).elastic()).isNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "trace.json, 0, trace.json",
+        "trace.json, 2, trace.generation-2.json",
+        "a/b.c/trace, 11, a/b.c/trace.generation-11",
+    })
+    void eachGenerationHasATimelineOfItsOwn(Path file, int generation, Path own) {
+        TimelineSettings settings = new TimelineSettings(file, false, false, false, 0);
+        assertThat(settings.ofGeneration(generation).file()).isEqualTo(own);
+    }
+
+    private static WorkerSettings settings(Map<String, String> variables) {
+        return WorkerSettings.from(new Environment(variables));
+    }
+}

@@ -1,0 +1,243 @@
+package org.horovod4j.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DismissedException;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.elastic.desk.Place;
+import org.horovod4j.elastic.desk.WorkerDesk;
+import org.horovod4j.rendezvous.Attendance;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.trust.Secret;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+
+/// Workers of an elastic job as threads, given their places by the test.
+class ElasticRuntimeTest {
+    private static final Duration CALM = Duration.ofSeconds(60);
+
+    @TempDir private Path folder;
+
+    private final Secret secret = Secret.random();
+    private final BlockingQueue<String> readies = new LinkedBlockingQueue<>();
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final RendezvousServer server =
+            RendezvousServer.startElastic(secret, anyPort(), CALM, CALM, Attendance.UNWATCHED);
+    private final WorkerDesk desk =
+            WorkerDesk.open(
+                    secret,
+                    anyPort(),
+                    CALM,
+                    new WorkerDesk.Listener() {
+                        @Override
+                        public void ready(int worker, int generation, String why) {
+                            readies.add("%d from %d".formatted(worker, generation));
+                        }
+
+                        @Override
+                        public void lost(int worker, String how) {}
+                    });
+
+    @AfterEach
+    void close() {
+        desk.close();
+        server.close();
+        threads.close();
+    }
+
+    private static InetSocketAddress anyPort() {
+        return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    }
+
+    private HvdRuntime worker(int number) {
+        Map<String, String> environment = new HashMap<>();
+        environment.put("HOROVOD_ELASTIC", "1");
+        environment.put("HOROVOD_ELASTIC_WORKER", Integer.toString(number));
+        environment.put("HOROVOD_ELASTIC_PORT", Integer.toString(desk.address().getPort()));
+        environment.put("HOROVOD_HOSTNAME", "alpha");
+        environment.put("HOROVOD_RENDEZVOUS_ADDR", "127.0.0.1");
+        environment.put("HOROVOD_RENDEZVOUS_PORT", Integer.toString(server.address().getPort()));
+        environment.put("HOROVOD_RENDEZVOUS_SERVER", "launcher");
+        environment.put("HOROVOD_SECRET_KEY", secret.encode());
+        environment.put("HOROVOD_AUTOTUNE", "1");
+        environment.put("HOROVOD_TIMELINE", folder.resolve("trace.json").toString());
+        return new HvdRuntime(environment);
+    }
+
+    /// Starts a worker on a thread of its own.
+    private Future<Rank> start(HvdRuntime worker, List<List<Integer>> processSets) {
+        return threads.submit(() -> worker.start(processSets));
+    }
+
+    @Test
+    void aWorkerHasAnotherPlaceInEachGeneration() throws Exception {
+        try (HvdRuntime first = worker(0);
+                HvdRuntime second = worker(1)) {
+            List<List<Integer>> sets = List.of(List.of(1), List.of(0));
+            Future<Rank> one = start(first, sets);
+            Future<Rank> other = start(second, sets);
+            assertThat(List.of(readies.take(), readies.take()))
+                    .containsExactlyInAnyOrder("0 from -1", "1 from -1");
+            server.expect(0, 2);
+            desk.assign(0, new Place(0, 0, 2, 0, 1, 0, 2, true));
+            desk.assign(1, new Place(0, 1, 2, 0, 1, 1, 2, true));
+            Rank rank = other.get();
+            Communicator comm = rank.communicator();
+            assertThat(List.of(comm.rank(), comm.size(), comm.localRank(), comm.localSize()))
+                    .containsExactly(1, 2, 0, 1);
+            assertThat(List.of(comm.crossRank(), comm.crossSize())).containsExactly(1, 2);
+            assertThat(rank.membership().generation()).isZero();
+            assertThat(rank.membership().sync()).isTrue();
+
+            one.get().abandon("the test wants it");
+            assertThatThrownBy(() -> comm.allreduce("sum", new float[1], ReduceOp.SUM))
+                    .isInstanceOf(PeerLostException.class);
+            assertThat(rank.isSpent()).isTrue();
+            rank.membership().settled();
+            rank.close();
+
+            Future<Rank> again = start(second, List.of());
+            assertThat(readies.take()).isEqualTo("1 from 0");
+            server.expect(3, 1);
+            desk.assign(1, new Place(3, 0, 1, 0, 1, 0, 1, false));
+            try (Rank alone = again.get()) {
+                assertThat(alone.communicator().size()).isEqualTo(1);
+                assertThat(alone.membership().generation()).isEqualTo(3);
+                assertThat(alone.membership().sync()).isFalse();
+                assertThat(alone.communicator().processSets())
+                        .as("the set of rank 0, under its old number")
+                        .extracting(Object::toString)
+                        .containsExactly(
+                                "process set 0 of ranks [0]", "process set 2 of ranks [0]");
+            }
+            assertThat(folder).isDirectoryContaining("glob:**/trace.json");
+            assertThat(folder).isDirectoryContaining("glob:**/trace.generation-3.json");
+        }
+    }
+
+    @Test
+    void theNextGenerationKeepsWhatTheAutotunerHasFound() throws Exception {
+        try (HvdRuntime worker = worker(0)) {
+            Future<Rank> starting = start(worker, List.of());
+            readies.take();
+            server.expect(0, 1);
+            desk.assign(0, new Place(0, 0, 1, 0, 1, 0, 1, true));
+            Rank first = starting.get();
+            assertThat(first.autotuner()).as("alone there is nothing to tune").isNotNull();
+            first.close();
+
+            starting = start(worker, List.of());
+            readies.take();
+            server.expect(1, 1);
+            desk.assign(0, new Place(1, 0, 1, 0, 1, 0, 1, true));
+            try (Rank second = starting.get()) {
+                assertThat(second.autotuner()).isSameAs(first.autotuner());
+            }
+        }
+    }
+
+    @Test
+    void aMeetingThatFailsIsFollowedByTheNext() throws Exception {
+        try (HvdRuntime worker = worker(5)) {
+            Future<Rank> starting = start(worker, List.of());
+            assertThat(readies.take()).isEqualTo("5 from -1");
+            server.expect(0, 2);
+            desk.assign(5, new Place(0, 1, 2, 1, 2, 0, 1, true));
+            server.reportExit(0, 0, "exit code 3");
+            assertThat(readies.take()).isEqualTo("5 from -1");
+            server.expect(1, 1);
+            desk.assign(5, new Place(1, 0, 1, 0, 1, 0, 1, true));
+            try (Rank rank = starting.get()) {
+                assertThat(rank.membership().generation()).isEqualTo(1);
+            }
+        }
+    }
+
+    /// Worker 1 was through with its first start when worker 3 was lost, and worker 0 was not.
+    @Test
+    void processSetsAreMadeWhoeverHasBeenThroughItsFirstStart() throws Exception {
+        List<List<Integer>> sets = List.of(List.of(2), List.of(0));
+        try (HvdRuntime first = worker(0);
+                HvdRuntime second = worker(1);
+                HvdRuntime third = worker(2);
+                HvdRuntime fourth = worker(3)) {
+            List<Future<Rank>> starting =
+                    List.of(start(second, sets), start(third, sets), start(fourth, sets));
+            server.expect(0, 3);
+            for (int i = 0; i < 3; i++) {
+                readies.take();
+            }
+            for (int i = 0; i < 3; i++) {
+                desk.assign(1 + i, new Place(0, i, 3, i, 3, 0, 1, true));
+            }
+            for (Future<Rank> each : starting) {
+                each.get().abandon("the test wants it");
+            }
+
+            Future<Rank> one = start(first, sets);
+            Future<Rank> other = start(second, List.of());
+            readies.take();
+            readies.take();
+            server.expect(1, 2);
+            desk.assign(0, new Place(1, 0, 2, 0, 2, 0, 1, true));
+            desk.assign(1, new Place(1, 1, 2, 1, 2, 0, 1, true));
+            try (Rank newcomer = one.get();
+                    Rank survivor = other.get()) {
+                assertThat(List.of(newcomer, survivor))
+                        .extracting(Rank::processSets)
+                        .as("the set of a rank that is not there any more is left out")
+                        .containsOnly(new TreeMap<>(Map.of(2, List.of(0))));
+            }
+        }
+    }
+
+    /// As long as other hooks run, the launcher must not take it for a process that hangs.
+    @Test
+    void aProcessThatEndsKeepsItsLineToTheLauncher() throws Exception {
+        try (HvdRuntime worker = worker(0)) {
+            Future<Rank> starting = start(worker, List.of());
+            readies.take();
+            server.expect(0, 1);
+            desk.assign(0, new Place(0, 0, 1, 0, 1, 0, 1, true));
+            starting.get().abandon("its process ends");
+            worker.processEnds();
+
+            starting = start(worker, List.of());
+            assertThat(readies.take()).isEqualTo("0 from -1");
+            server.expect(1, 1);
+            desk.assign(0, new Place(1, 0, 1, 0, 1, 0, 1, true));
+            starting.get().close();
+        }
+    }
+
+    @Test
+    void aWorkerWithoutAPlaceIsDismissed() throws Exception {
+        try (HvdRuntime worker = worker(2)) {
+            Future<Rank> starting = start(worker, List.of());
+            readies.take();
+            desk.dismiss(2, "there are enough of them");
+            assertThatThrownBy(starting::get)
+                    .cause()
+                    .isInstanceOf(DismissedException.class)
+                    .hasMessage("there are enough of them");
+        }
+    }
+}
