@@ -31,8 +31,7 @@ record FunctionJob(
         Interrupts interrupts = Interrupts.byHand();
         int exitCode = await(Soon.of(() -> start(interrupts)), interrupts);
         if (interrupts.hasCome()) {
-            throw new LaunchException(
-                    "the thread that launched the job was interrupted; its processes are ended");
+            throw interrupted(null);
         }
         Ledger.Setback setback = ledger.firstSetback().orElse(null);
         if (setback != null) {
@@ -46,11 +45,19 @@ record FunctionJob(
 
     private int start(Interrupts interrupts) throws InterruptedException {
         try {
-            return launcher.launch(launch, settings, () -> interrupts, ledger::exited);
+            return launcher.launch(launch, settings, EarlyEnd.by(interrupts), ledger::exited);
         } catch (IOException e) {
+            if (interrupts.hasCome()) {
+                throw interrupted(e);
+            }
             throw new LaunchException(
                     "cannot start the job, all that was started is ended: " + e.getMessage(), e);
         }
+    }
+
+    private static LaunchException interrupted(@Nullable IOException cause) {
+        return new LaunchException(
+                "the thread that launched the job was interrupted; its processes are ended", cause);
     }
 
     /// Stays until the job has ended, also when this thread is interrupted: that ends the job.

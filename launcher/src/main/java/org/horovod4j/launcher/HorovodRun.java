@@ -20,7 +20,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
 /// The command `horovodrun`.
@@ -58,7 +57,7 @@ public final class HorovodRun {
                         launch(
                                 launch,
                                 settings.get().with(launch.options()),
-                                Interrupts::caught,
+                                EarlyEnd.bySignal(),
                                 (_, _) -> {});
             };
         } catch (ConfigurationException e) {
@@ -80,19 +79,28 @@ public final class HorovodRun {
 
     /// Runs a job to its end, and gives the exit code.
     ///
-    /// @param interrupts gives whoever may end it early, and is asked once all hosts are ready: until
-    ///     then a signal may just end the launcher
     /// @param listener hears of each end of a rank, before the other ranks do
     int launch(
             Invocation.Launch launch,
             JobSettings settings,
-            Callable<Interrupts> interrupts,
+            EarlyEnd earlyEnd,
             Job.ExitListener listener)
             throws IOException, InterruptedException {
         return switch (launch.controller()) {
-            case Controller.Own() -> launchHere(launch, settings, interrupts, listener);
+            case Controller.Own() ->
+                    launch.elasticity().isPresent()
+                            ? new ElasticLaunch(
+                                            console,
+                                            launch,
+                                            launch.elasticity().get(),
+                                            settings,
+                                            remoteJob(launch, settings),
+                                            Archives.of(environment, launch.options()))
+                                    .run(earlyEnd.interrupts())
+                            : launchHere(launch, settings, earlyEnd, listener);
             case Controller.Mpi mpi ->
-                    new MpiLaunch(console, environment).run(launch, mpi, settings, interrupts);
+                    new MpiLaunch(console, environment)
+                            .run(launch, mpi, settings, earlyEnd.interrupts());
         };
     }
 
@@ -100,7 +108,7 @@ public final class HorovodRun {
     private int launchHere(
             Invocation.Launch launch,
             JobSettings settings,
-            Callable<Interrupts> interrupts,
+            EarlyEnd earlyEnd,
             Job.ExitListener listener)
             throws IOException, InterruptedException {
         HostPlan plan = HostPlan.of(launch.hosts(), launch.processes());
@@ -109,14 +117,15 @@ public final class HorovodRun {
                                 used(launch.hosts(), plan),
                                 remoteJob(launch, settings),
                                 launch.commands(),
-                                Archives.of(environment, launch.options()));
+                                Archives.of(environment, launch.options()),
+                                earlyEnd.whileStarting());
                 Forwarding forwarding =
                         Forwarding.of(
                                 console,
                                 launch.reporting().folder(),
                                 launch.reporting().timestamps(),
                                 plan.slots().size())) {
-            Soon<Interrupts> caught = Soon.of(interrupts);
+            Soon<Interrupts> caught = Soon.of(earlyEnd.interrupts());
             Job job = new Job(plan, hosts, forwarding, launch.reporting().verbose());
             boolean well = true;
             for (int command = 0; well && command < launch.commands().size(); command++) {

@@ -13,8 +13,6 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.lang.System.Logger.Level;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -22,31 +20,37 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
 
 /// The hosts of a job, by name. All are made ready at once, before anything is started on any.
 ///
 /// Names that mean this machine share one agent, which needs no ssh.
 final class Hosts implements AutoCloseable {
+    private final CompletionStage<?> givenUp;
     private final Map<String, HostAgent> agents = new LinkedHashMap<>();
     private final Set<String> remote = new LinkedHashSet<>();
     private final Map<String, List<Program>> programs = new LinkedHashMap<>();
 
-    private Hosts() {}
+    private Hosts(CompletionStage<?> givenUp) {
+        this.givenUp = givenUp;
+    }
 
     /// Makes the hosts ready for these commands.
     ///
     /// @param archives where archives of classes are kept on this machine, if they are
+    /// @param givenUp when complete, whoever is not ready yet counts as not ready at once
     /// @throws ConfigurationException when this machine itself is not
     /// @throws HostsNotReadyException when others are not
     static Hosts open(
             List<Host> hosts,
             RemoteJob job,
             List<List<String>> commands,
-            Optional<Archives> archives)
+            Optional<Archives> archives,
+            CompletionStage<?> givenUp)
             throws IOException, InterruptedException {
-        requireCopies(job.copies());
-        Hosts opened = new Hosts();
+        CopySources.requireReadable(job.copies());
+        Hosts opened = new Hosts(givenUp);
         boolean ready = false;
         try {
             List<Boolean> local = AtOnce.map(hosts, host -> LocalHost.isNamed(host.name()));
@@ -64,18 +68,6 @@ final class Hosts implements AutoCloseable {
         } finally {
             if (!ready) {
                 opened.close();
-            }
-        }
-    }
-
-    private static void requireCopies(List<Path> copies) {
-        for (Path copy : copies) {
-            if (!Files.isReadable(copy)) {
-                throw new ConfigurationException(
-                        """
-                        '%s', which the hosts are to get a copy of, cannot be read, seen from %s. \
-                        Check its path."""
-                                .formatted(copy, Path.of("").toAbsolutePath()));
             }
         }
     }
@@ -142,10 +134,10 @@ final class Hosts implements AutoCloseable {
     private record Attempt(
             Host host, @Nullable HostAgent agent, List<Program> programs, String complaint) {}
 
-    private static Attempt attempt(Host host, RemoteJob job, List<List<String>> commands) {
+    private Attempt attempt(Host host, RemoteJob job, List<List<String>> commands) {
         HostAgent agent = null;
         try {
-            agent = RemoteHost.open(host, job);
+            agent = RemoteHost.open(host, job, givenUp);
             return new Attempt(host, agent, programs(agent, commands), "");
         } catch (HostNotReadyException | IOException | ConfigurationException e) {
             return new Attempt(host, agent, List.of(), String.valueOf(e.getMessage()));

@@ -8,6 +8,7 @@ import java.lang.invoke.MethodHandleProxies;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
 /// Catches Ctrl-C and `kill`, which would end the launcher, and hands them to the job instead.
@@ -18,7 +19,7 @@ import java.util.function.Consumer;
 final class Interrupts {
     private final CompletableFuture<Consumer<Signal>> receiver = new CompletableFuture<>();
 
-    private volatile boolean come;
+    private final CompletableFuture<Signal> first = new CompletableFuture<>();
 
     private Interrupts() {}
 
@@ -63,12 +64,17 @@ final class Interrupts {
 
     /// Whether any signal has come.
     boolean hasCome() {
-        return come;
+        return first.isDone();
+    }
+
+    /// Complete when a signal has come.
+    CompletionStage<Signal> first() {
+        return first;
     }
 
     /// Passes on a signal that came, or that somebody else wants to have come.
     void came(Signal signal) {
-        come = true;
+        first.complete(signal);
         var _ = receiver.thenAccept(to -> to.accept(signal));
     }
 }

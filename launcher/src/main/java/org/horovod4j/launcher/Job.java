@@ -5,6 +5,7 @@ import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.Ending;
+import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 import org.jspecify.annotations.Nullable;
@@ -97,13 +98,20 @@ final class Job {
     /// 2 ms and several at a time measured no faster there.
     ///
     /// @param command the number of the command that they run
+    /// @throws IOException when one cannot be started; those that were are gone by then
     void start(int command, JobVariables variables) throws IOException, InterruptedException {
         awaitOutput(); // of the command before
         explainCommand(command);
         ranks.clear();
-        for (List<RankProcess> started :
-                AtOnce.map(byHost(), slots -> start(slots, command, variables))) {
-            started.forEach(rank -> ranks.put(rank.rank(), rank));
+        try {
+            for (List<RankProcess> started :
+                    AtOnce.map(byHost(), slots -> start(slots, command, variables))) {
+                started.forEach(rank -> ranks.put(rank.rank(), rank));
+            }
+        } catch (IOException e) {
+            hosts.signal(Signal.KILL);
+            List<String> _ = hosts.sweep(); // returns when nothing of the job is left
+            throw e;
         }
         running.addAll(ranks.values());
     }
@@ -113,12 +121,13 @@ final class Job {
         List<RankProcess> started = new ArrayList<>();
         for (Slot slot : slots) {
             Program program = hosts.program(slot.host(), command);
+            HostAgent agent = hosts.agent(slot.host());
             Process process =
-                    hosts.agent(slot.host())
-                            .start(
-                                    program.command(slot.rank()),
-                                    variables.of(slot, hosts.isRemote(slot.host())));
-            RankProcess rank = new RankProcess(slot, process, forwarding, program.unwantedLine());
+                    agent.start(
+                            program.command(slot.rank()),
+                            variables.of(slot, hosts.isRemote(slot.host())));
+            RankProcess rank =
+                    new RankProcess(slot, agent, process, forwarding, program.unwantedLine());
             started.add(rank);
             var _ =
                     process.onExit()

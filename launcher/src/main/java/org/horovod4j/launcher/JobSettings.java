@@ -1,5 +1,6 @@
 package org.horovod4j.launcher;
 
+import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.WorkerSettings;
@@ -25,6 +26,7 @@ record JobSettings(
         Secret secret,
         Duration heartbeatTimeout,
         Duration startTimeout,
+        Duration elasticTimeout,
         List<String> networkInterfaces) {
     JobSettings {
         networkInterfaces = List.copyOf(networkInterfaces);
@@ -38,6 +40,7 @@ record JobSettings(
                 Secret.random().with(Protection.of(options.get(Options.TLS))),
                 options.get(Options.HEARTBEAT_TIMEOUT),
                 options.get(Options.START_TIMEOUT),
+                options.get(ElasticOptions.TIMEOUT),
                 WorkerSettings.interfaces(options));
     }
 
@@ -49,6 +52,7 @@ record JobSettings(
                 options.find(Options.TLS).map(Protection::of).map(secret::with).orElse(secret),
                 options.find(Options.HEARTBEAT_TIMEOUT).orElse(heartbeatTimeout),
                 options.find(Options.START_TIMEOUT).orElse(startTimeout),
+                options.find(ElasticOptions.TIMEOUT).orElse(elasticTimeout),
                 options.isSet(Options.NETWORK_INTERFACES)
                         ? WorkerSettings.interfaces(options)
                         : networkInterfaces);

@@ -1,6 +1,8 @@
 package org.horovod4j.launcher;
 
+import org.horovod4j.launcher.elastic.Worker;
 import org.horovod4j.launcher.plan.Slot;
+import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
@@ -21,18 +23,37 @@ record JobVariables(JobSettings settings, MeetingPoint meetingPoint, Map<String,
 
     /// @param remote whether the slot is on another host
     Map<String, String> of(Slot slot, boolean remote) {
-        Map<String, String> variables = new LinkedHashMap<>(options);
-        put(variables, Options.HOSTNAME, slot.host());
+        Map<String, String> variables = common(slot.host(), remote);
+        // Else a job that an elastic worker starts would inherit it.
+        put(variables, ElasticOptions.ELASTIC, false);
         put(variables, Options.RANK, slot.rank());
         put(variables, Options.SIZE, slot.size());
         put(variables, Options.LOCAL_RANK, slot.localRank());
         put(variables, Options.LOCAL_SIZE, slot.localSize());
         put(variables, Options.CROSS_RANK, slot.crossRank());
         put(variables, Options.CROSS_SIZE, slot.crossSize());
+        return variables;
+    }
+
+    /// What an elastic worker gets, which has no rank before it asks for one.
+    ///
+    /// @param deskPort where it asks, at the address where the ranks meet
+    /// @param remote whether it runs on another host
+    Map<String, String> of(Worker worker, int deskPort, boolean remote) {
+        Map<String, String> variables = common(worker.host(), remote);
+        put(variables, ElasticOptions.ELASTIC, true);
+        put(variables, ElasticOptions.WORKER, worker.number());
+        put(variables, ElasticOptions.PORT, deskPort);
+        return variables;
+    }
+
+    private Map<String, String> common(String host, boolean remote) {
+        Map<String, String> variables = new LinkedHashMap<>(options);
+        put(variables, Options.HOSTNAME, host);
         put(
                 variables,
                 Options.RENDEZVOUS_ADDR,
-                remote ? meetingPoint.from(slot.host()) : meetingPoint.here());
+                remote ? meetingPoint.from(host) : meetingPoint.here());
         put(variables, Options.RENDEZVOUS_PORT, meetingPoint.port());
         put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
         put(variables, Options.SECRET_KEY, settings.secret().encode());

@@ -25,7 +25,7 @@ public final class LaunchException extends HorovodException {
         this(NO_RANK, message, null);
     }
 
-    LaunchException(String message, Throwable cause) {
+    LaunchException(String message, @Nullable Throwable cause) {
         this(NO_RANK, message, cause);
     }
 

@@ -4,23 +4,29 @@ import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.output.LastLines;
 import org.horovod4j.launcher.output.Pump;
 import org.horovod4j.launcher.plan.Slot;
+import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.launcher.process.OutputReader;
 
 import java.time.Duration;
 import java.util.List;
 
 /// One running rank: its process and the two threads that carry its output.
 final class RankProcess {
-    /// How long a stream may stay silent, after everything has ended, before it is given up.
-    private static final Duration SILENCE = Duration.ofSeconds(1);
-
     private final Slot slot;
+    private final HostAgent agent;
     private final Process process;
     private final LastLines lastErrors = new LastLines();
-    private final Pump output;
-    private final Pump errors;
+    private final OutputReader output;
+    private final OutputReader errors;
 
-    RankProcess(Slot slot, Process process, Forwarding forwarding, String unwantedLine) {
+    RankProcess(
+            Slot slot,
+            HostAgent agent,
+            Process process,
+            Forwarding forwarding,
+            String unwantedLine) {
         this.slot = slot;
+        this.agent = agent;
         this.process = process;
         this.output = Pump.ofOutput(slot.rank(), process.getInputStream(), forwarding);
         this.errors =
@@ -44,9 +50,11 @@ final class RankProcess {
         return process;
     }
 
+    /// Waits for the rest of what it has printed. To be called when it has ended.
     void awaitOutput() throws InterruptedException {
-        output.awaitEnd(SILENCE);
-        errors.awaitEnd(SILENCE);
+        Duration silence = agent.drain(process);
+        boolean _ = output.awaitEnd(silence);
+        boolean _ = errors.awaitEnd(silence);
     }
 
     /// Complete once [#awaitOutput] has returned.

@@ -41,9 +41,22 @@ final class LauncherProcess implements AutoCloseable {
         return start(HorovodRun.class, variables, arguments);
     }
 
+    /// @param around the words of a command that runs the one that follows them
+    static LauncherProcess startWithin(
+            List<String> around, Map<String, String> variables, String... arguments)
+            throws IOException {
+        return start(around, HorovodRun.class, variables, arguments);
+    }
+
     static LauncherProcess start(Class<?> main, Map<String, String> variables, String... arguments)
             throws IOException {
-        List<String> command = new ArrayList<>();
+        return start(List.of(), main, variables, arguments);
+    }
+
+    private static LauncherProcess start(
+            List<String> around, Class<?> main, Map<String, String> variables, String... arguments)
+            throws IOException {
+        List<String> command = new ArrayList<>(around);
         // A build that runs in the background has its SIGINT ignored, and children inherit that.
         command.addAll(List.of("env", "--default-signal=INT,TERM"));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -58,6 +71,10 @@ final class LauncherProcess implements AutoCloseable {
 
     long pid() {
         return process.pid();
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
     }
 
     String stdout() {

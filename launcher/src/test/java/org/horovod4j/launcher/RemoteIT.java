@@ -4,16 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /// Jobs through agents, with a stand-in for ssh that runs its command on this machine. What only a
@@ -33,9 +37,31 @@ class RemoteIT {
                 denied.invalid)
                     echo "me@$host: Permission denied (publickey)." >&2
                     exit 255 ;;
+                silent.invalid)
+                    touch "$0.silent"
+                    exec sleep 1004 ;;
+                distant.invalid)
+                    env -i HOME="$HOME" PATH=/usr/bin:/bin sh -c "$command" | $DELAYED_LINE
+                    exit ;;
+                full.invalid) # its environment is so large that little more fits in
+                    ulimit -s 8192
+                    env -i HOME="$HOME" PATH=/usr/bin:/bin sh -c '
+                        some=$(head -c 122880 /dev/zero | tr "\\0" x)
+                        for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do export "V$i=$some"; done
+                        sh -c "$0"' "$command" | $DELAYED_LINE
+                    exit ;;
             esac
             exec env -i HOME="$HOME" PATH=/usr/bin:/bin sh -c "$command"
             """;
+
+    /// Takes from root what lets it read any file; others have not got it.
+    private static final List<String> WITHOUT_PRIVILEGES =
+            List.of(
+                    "sh",
+                    "-c",
+                    "[ $(id -u) = 0 ] || exec \"$@\"; exec setpriv --inh-caps -all"
+                            + " --bounding-set -dac_override,-dac_read_search \"$@\"",
+                    "sh");
 
     @TempDir Path folder;
 
@@ -51,6 +77,18 @@ class RemoteIT {
         Map<String, String> all = new HashMap<>(variables);
         all.put("PATH", path());
         return LauncherProcess.start(all, arguments);
+    }
+
+    /// As the stand-in for ssh runs it.
+    private static String delayedLine(int millis, int fromByte) {
+        return String.join(
+                " ",
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                DelayedLine.class.getName(),
+                Integer.toString(millis),
+                Integer.toString(fromByte));
     }
 
     private String path() {
@@ -142,16 +180,10 @@ class RemoteIT {
         // The reader of the launcher's output stops for four times the heartbeat timeout, with far
         // more to come than all buffers hold.
         Path out = folder.resolve("out");
-        ProcessBuilder builder =
-                new ProcessBuilder(
-                        "sh",
-                        "-c",
+        run(
+                shell(
                         "\"$@\" 2>\"$0.err\" | { read -r first; sleep 4; wc -c; } >\"$0\"",
-                        out.toString(),
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        HorovodRun.class.getName(),
+                        out,
                         "-np",
                         "1",
                         "-H",
@@ -160,16 +192,160 @@ class RemoteIT {
                         "1",
                         "sh",
                         "-c",
-                        "echo; head -c 3000000 /dev/zero | tr '\\0' '\\n'");
+                        "echo; head -c 3000000 /dev/zero | tr '\\0' '\\n'"));
+        assertThat(Path.of(out + ".err")).isEmptyFile();
+        assertThat(Files.readString(out).strip())
+                .isEqualTo(Integer.toString(3_000_000 * "[0]<stdout>:\n".length()));
+    }
+
+    /// A shell that runs a launcher as `"$@"`.
+    ///
+    /// @param file its `$0`
+    private ProcessBuilder shell(String script, Path file, String... arguments) {
+        List<String> command =
+                new ArrayList<>(
+                        List.of(
+                                "sh",
+                                "-c",
+                                script,
+                                file.toString(),
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                HorovodRun.class.getName()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().put("PATH", path());
-        Process shell = builder.start();
+        return builder;
+    }
+
+    private static void run(ProcessBuilder builder) throws IOException {
+        Process process = builder.start();
         try {
-            await().atMost(PATIENCE).until(() -> !shell.isAlive());
-            assertThat(Path.of(out + ".err")).isEmptyFile();
-            assertThat(Files.readString(out).strip())
-                    .isEqualTo(Integer.toString(3_000_000 * "[0]<stdout>:\n".length()));
+            await().atMost(PATIENCE).until(() -> !process.isAlive());
         } finally {
-            shell.destroyForcibly();
+            process.destroyForcibly();
+        }
+    }
+
+    /// More than may be under way at once: the rest sets out once the reader of the launcher's output
+    /// goes on, when all has ended long since, and takes longer than a pipe may be silent and than an
+    /// agent may take to end.
+    @Tag("slow")
+    @Test
+    void whatRanksPrintLastComesOverADistantLine() throws Exception {
+        Path out = folder.resolve("out");
+        ProcessBuilder builder =
+                shell(
+                        "\"$@\" 2>\"$0.err\" | { read -r first; sleep 18; tail -n 1; } >\"$0\"",
+                        out,
+                        "-np",
+                        "1",
+                        "-H",
+                        "distant.invalid:1",
+                        "--heartbeat-timeout",
+                        "60",
+                        "sh",
+                        "-c",
+                        "echo; head -c 300000 /dev/zero | tr '\\0' '\\n'; echo last words");
+        builder.environment().put("DELAYED_LINE", delayedLine(8000, 100_000));
+        run(builder);
+        assertThat(Path.of(out + ".err")).isEmptyFile();
+        assertThat(out).hasContent("[0]<stdout>:last words");
+    }
+
+    @Test
+    void aStreamThatSomebodyElseHoldsOpenDoesNotHoldUpTheEnd() throws Exception {
+        // Without the mark of the job, nothing of it can know this process.
+        String program = "env -i setsid sleep 1005 & echo pid=$!; echo last words";
+        try (LauncherProcess launcher =
+                start("-np", "1", "-H", "far.invalid:1", "sh", "-c", program)) {
+            String pid = launcher.awaitOutput("pid=(\\d+)", 1).getFirst();
+            try {
+                assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+                assertThat(launcher.stdout()).contains("[0]<stdout>:last words\n");
+            } finally {
+                Processes.signal("KILL", Long.parseLong(pid));
+            }
+        }
+    }
+
+    /// The rank on this machine ignores SIGTERM, before it is known that the other was not started.
+    @Test
+    void whenARankCannotBeStartedThoseThatWereAreEndedBeforeItIsTold() throws Exception {
+        String program = "trap '' TERM; echo started; sleep 1006; sleep 1006";
+        String some = "x".repeat(120_000);
+        try (LauncherProcess launcher =
+                start(
+                        Map.of(
+                                "SOME",
+                                some,
+                                "MORE",
+                                some,
+                                "EVEN_MORE",
+                                some,
+                                "DELAYED_LINE",
+                                delayedLine(1500, 0)),
+                        "-np",
+                        "2",
+                        "-H",
+                        "localhost:1,full.invalid:1",
+                        "sh",
+                        "-c",
+                        program)) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(Processes.withCommandLine("sleep\0" + "1006")).isEmpty();
+            assertThat(launcher.stderr())
+                    .contains("cannot start the job, all that was started is ended: ")
+                    .contains("Argument list too long");
+        }
+    }
+
+    @Test
+    void anInterruptedLaunchDoesNotWaitForAHostThatIsNotReady() throws Exception {
+        Path waiting = folder.resolve("ssh.silent");
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        InterruptedStart.class,
+                        Map.of("PATH", path()),
+                        "silent.invalid",
+                        waiting.toString())) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout())
+                    .isEqualTo(
+                            """
+                            launch: the thread that launched the job was interrupted; its processes are ended
+                            interrupted: true
+                            """);
+            assertThat(Processes.withCommandLine("sleep\0" + "1004")).isEmpty();
+        }
+    }
+
+    @Test
+    void aCopyThatCannotBeReadIsToldBeforeAnythingIsStarted() throws Exception {
+        Path inside = Files.createDirectories(folder.resolve("app/data/inside"));
+        Path secret = Files.writeString(inside.resolve("secret"), "x");
+        for (Path unreadable : List.of(secret, inside)) {
+            Files.setPosixFilePermissions(unreadable, Set.of());
+            try (LauncherProcess launcher =
+                    LauncherProcess.startWithin(
+                            WITHOUT_PRIVILEGES,
+                            Map.of("PATH", path()),
+                            "-np",
+                            "1",
+                            "-H",
+                            "far.invalid:1",
+                            "--copy",
+                            folder.resolve("app").toString(),
+                            "true")) {
+                assertThat(launcher.exitCode()).as(launcher.stderr()).isEqualTo(2);
+                assertThat(launcher.stderr().lines())
+                        .singleElement()
+                        .asString()
+                        .contains("which the hosts are to get a copy of, cannot be read")
+                        .contains(unreadable.toString());
+            }
+            Files.setPosixFilePermissions(unreadable, PosixFilePermissions.fromString("rwx------"));
         }
     }
 

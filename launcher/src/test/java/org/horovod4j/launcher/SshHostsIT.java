@@ -3,6 +3,7 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.Hvd;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -10,11 +11,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
 
 /// Jobs over three hosts with two ranks each, through real ssh: what goes well, what fails, and
@@ -372,6 +377,39 @@ class SshHostsIT {
                 hosts.start("-np", "1", "-H", "hvdssh3:1", program.toString(), path)) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr()).contains("hvdssh3: command '" + program + "' not found");
+        }
+        assertNoFilesLeft();
+    }
+
+    /// The third host sees none of these jars; ranks elsewhere use those that are there.
+    @Test
+    void aHostThatLacksTheApplicationsJarRunsItFromACopy() throws Exception {
+        Path jar = Files.createDirectories(folder.resolve("hidden/app")).resolve("sum.jar");
+        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
+            String name = SumOfRanks.class.getName().replace('.', '/') + ".class";
+            out.putNextEntry(new JarEntry(name));
+            try (InputStream type = SumOfRanks.class.getResourceAsStream("/" + name)) {
+                Objects.requireNonNull(type).transferTo(out);
+            }
+            out.closeEntry();
+        }
+        String core =
+                Path.of(Hvd.class.getProtectionDomain().getCodeSource().getLocation().toURI())
+                        .toString();
+        try (LauncherProcess launcher =
+                hosts.start(
+                        "-np",
+                        "2",
+                        "-H",
+                        "hvdssh1:1,hvdssh3:1",
+                        "--copy",
+                        jar.toString(),
+                        "java",
+                        "-cp",
+                        jar + ":" + core,
+                        SumOfRanks.class.getName())) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.awaitOutput("sum=(1)", 2)).hasSize(2);
         }
         assertNoFilesLeft();
     }

@@ -49,11 +49,6 @@ public final class CommandLineReader {
     }
 
     private Invocation.Launch launch(Arguments given) {
-        for (ElasticFlag flag : ElasticFlag.ALL) {
-            if (given.hasWord(flag.words().getFirst())) {
-                throw flag.refusal();
-            }
-        }
         LaunchRequest request =
                 new LaunchRequest(
                         given,
@@ -81,6 +76,18 @@ public final class CommandLineReader {
             List.of(LauncherFlag.MPI_ARGS, LauncherFlag.BINDING_ARGS, LauncherFlag.TCP).stream()
                     .filter(given::has)
                     .forEach(flag -> notices.accept(flag + " has no effect without --mpi."));
+        }
+        if (launch.elasticity().isEmpty()) {
+            ElasticRequest.FLAGS.stream()
+                    .filter(given::has)
+                    .forEach(
+                            flag ->
+                                    notices.accept(
+                                            "%s has no effect without %s or %s."
+                                                    .formatted(
+                                                            flag,
+                                                            LauncherFlag.LEAST_PROCESSES,
+                                                            LauncherFlag.DISCOVERY_SCRIPT)));
         }
         request.config().notices().forEach(notices);
         request.job()

@@ -4,6 +4,7 @@ import org.horovod4j.launcher.plan.Host;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /// What the user asked for.
 public sealed interface Invocation {
@@ -26,6 +27,7 @@ public sealed interface Invocation {
     /// @param options the variables that flags and files set, for the job and its processes
     /// @param commands the words of each program, at least one of each; all ranks end one before any
     ///     starts the next
+    /// @param elasticity how its processes may come and go, if they may
     record Launch(
             int processes,
             List<Host> hosts,
@@ -33,8 +35,29 @@ public sealed interface Invocation {
             RemoteSide remoteSide,
             Reporting reporting,
             Map<String, String> options,
-            List<List<String>> commands)
+            List<List<String>> commands,
+            Optional<Elasticity> elasticity)
             implements Invocation {
+        /// A job that keeps its processes.
+        public Launch(
+                int processes,
+                List<Host> hosts,
+                Controller controller,
+                RemoteSide remoteSide,
+                Reporting reporting,
+                Map<String, String> options,
+                List<List<String>> commands) {
+            this(
+                    processes,
+                    hosts,
+                    controller,
+                    remoteSide,
+                    reporting,
+                    options,
+                    commands,
+                    Optional.empty());
+        }
+
         public Launch {
             hosts = List.copyOf(hosts);
             options = Map.copyOf(options);

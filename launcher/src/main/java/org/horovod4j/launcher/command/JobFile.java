@@ -6,6 +6,7 @@ import org.horovod4j.launcher.yaml.YamlFile;
 import org.horovod4j.launcher.yaml.YamlNode;
 
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -15,6 +16,7 @@ import java.util.Map;
 /// @param hosts where its processes may run; empty for this machine
 /// @param environment variables for the job and its processes
 /// @param commands what each process runs, one after the other
+/// @param elastic what it says in place of flags about processes that come and go
 /// @param notices what the user should hear of keys without effect
 record JobFile(
         String name,
@@ -22,6 +24,7 @@ record JobFile(
         List<Host> hosts,
         Map<String, String> environment,
         List<List<String>> commands,
+        Map<LauncherFlag, List<String>> elastic,
         List<String> notices) {
     private static final List<String> KEYS =
             List.of(
@@ -31,6 +34,7 @@ record JobFile(
                     "resources",
                     "hosts",
                     "engine",
+                    "elastic",
                     "environment",
                     "run");
 
@@ -38,6 +42,7 @@ record JobFile(
         hosts = List.copyOf(hosts);
         environment = Map.copyOf(environment);
         commands = List.copyOf(commands);
+        elastic = Map.copyOf(elastic);
         notices = List.copyOf(notices);
     }
 
@@ -55,12 +60,16 @@ record JobFile(
         root.allow(KEYS);
         Workers workers = Workers.of(root.find("workers"), Resources.of(root.find("resources")));
         List<Host> hosts = JobHosts.of(root, workers);
+        JobElastic elastic = JobElastic.of(root);
+        Map<String, String> environment = new LinkedHashMap<>(elastic.variables());
+        root.find("environment").map(JobEnvironment::of).ifPresent(environment::putAll);
         return new JobFile(
                 name(root, root),
                 workers,
                 hosts,
-                root.find("environment").map(JobEnvironment::of).orElse(Map.of()),
+                environment,
                 RunLines.of(root),
+                elastic.flags(),
                 List.of());
     }
 

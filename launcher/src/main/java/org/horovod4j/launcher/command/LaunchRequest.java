@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.command;
 
 import static org.horovod4j.launcher.command.LauncherFlag.BINDING_ARGS;
+import static org.horovod4j.launcher.command.LauncherFlag.DISCOVERY_SCRIPT;
 import static org.horovod4j.launcher.command.LauncherFlag.GLOO;
 import static org.horovod4j.launcher.command.LauncherFlag.HOSTS;
 import static org.horovod4j.launcher.command.LauncherFlag.HOST_FILE;
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -34,50 +36,66 @@ record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) 
     /// @throws ConfigurationException when something is missing or makes no sense
     Invocation.Launch launch() {
         int processes = processes();
+        List<Host> hosts = hosts(processes);
+        Controller controller = controller();
         return new Invocation.Launch(
                 processes,
-                hosts(processes),
-                controller(),
+                hosts,
+                controller,
                 remoteSide(),
                 reporting(),
                 JobOptions.of(given, config, job),
-                commands());
+                commands(),
+                elastic().elasticity(processes, hosts, controller, login()));
+    }
+
+    private ElasticRequest elastic() {
+        return new ElasticRequest(given, job.map(JobFile::elastic).orElse(Map.of()));
     }
 
     /// Whether the user has said where the processes run.
     boolean namesHosts() {
         return given.has(HOSTS)
                 || given.has(HOST_FILE)
+                || elastic().finds()
                 || job.filter(file -> !file.hosts().isEmpty()).isPresent();
     }
 
     private int processes() {
         Optional<String> text = given.value(PROCESSES);
         if (text.isPresent()) {
-            return processes(text.get());
+            return number(PROCESSES, text.get(), 1);
         }
-        return job.map(file -> (int) file.workers().processes())
-                .orElseThrow(
-                        () ->
-                                new ConfigurationException(
-                                        "-np is missing. Say how many processes to start, as in -np 4."));
+        // A job file that says nothing of workers has one.
+        int least = elastic().least().orElse(0);
+        int written = job.map(file -> (int) file.workers().processes()).orElse(0);
+        if (least == 0 && written == 0) {
+            throw new ConfigurationException(
+                    "-np is missing. Say how many processes to start, as in -np 4.");
+        }
+        return Math.max(least, written);
     }
 
-    private static int processes(String text) {
+    /// A count, such as that of processes.
+    static int number(LauncherFlag flag, String text, int least) {
         if (!text.matches("\\d{1,6}")
-                || Integer.parseInt(text) < 1
+                || Integer.parseInt(text) < least
                 || Integer.parseInt(text) > MOST_PROCESSES) {
             throw new ConfigurationException(
-                    "-np: '%s' is not a number of processes. Give a whole number, as in -np 4."
-                            .formatted(text));
+                    "%s: '%s' is not a number from %d to %d. Give one, as in %1$s 4."
+                            .formatted(flag, text, least, MOST_PROCESSES));
         }
         return Integer.parseInt(text);
     }
 
     private List<Host> hosts(int processes) {
-        onlyOneOf(HOSTS, HOST_FILE);
-        Login login = new Login(null, port(), identity());
+        onlyOneOf(HOSTS, HOST_FILE, DISCOVERY_SCRIPT);
+        Login login = login();
         return namedHosts(processes).stream().map(host -> host.withDefaults(login)).toList();
+    }
+
+    private Login login() {
+        return new Login(null, port(), identity());
     }
 
     private List<Host> namedHosts(int processes) {

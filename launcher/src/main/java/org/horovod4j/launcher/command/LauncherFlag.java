@@ -46,6 +46,41 @@ enum LauncherFlag {
             "A YAML file of settings, as for Horovod. Flags count more, variables less.",
             "--config-file"),
 
+    LEAST_PROCESSES(
+            Chapter.ELASTIC,
+            "N",
+            "Lets the job go on with as few as N processes when others fail. Default: as many as -np.",
+            "--min-np",
+            "--min-num-proc"),
+    MOST_PROCESSES(
+            Chapter.ELASTIC,
+            "N",
+            "Lets it grow to N processes. Default: as many as -np, or without bound where a script"
+                    + " finds the hosts.",
+            "--max-np",
+            "--max-num-proc"),
+    DISCOVERY_SCRIPT(
+            Chapter.ELASTIC,
+            "COMMAND",
+            "Run every second; prints the hosts there are, in lines such as gpu1:4.",
+            "--host-discovery-script"),
+    SLOTS_PER_HOST(
+            Chapter.ELASTIC,
+            "N",
+            "Slots of a host that the script prints without.",
+            "--slots-per-host"),
+    RESET_LIMIT(
+            Chapter.ELASTIC,
+            "N",
+            "How often its processes may change. Default: without bound.",
+            "--reset-limit"),
+    COOLDOWN_RANGE(
+            Chapter.ELASTIC,
+            "SECONDS",
+            "How long a host is left alone after a process has failed there twice: at first, and at"
+                    + " most. Default: 10 300.",
+            "--blacklist-cooldown-range"),
+
     SSH_PORT(
             Chapter.REMOTE,
             "PORT",
@@ -117,6 +152,7 @@ enum LauncherFlag {
     enum Chapter {
         PROCESSES("Processes and hosts"),
         FILES("Files instead of flags"),
+        ELASTIC("Elastic jobs, whose processes come and go"),
         REMOTE("Other hosts"),
         CONTROLLER("Who starts the processes"),
         OUTPUT("Output and help"),
@@ -164,6 +200,11 @@ enum LauncherFlag {
     /// Its spellings, the one that messages use first.
     List<String> words() {
         return words;
+    }
+
+    /// How many values follow it; none follow a flag that stands alone.
+    int arity() {
+        return this == COOLDOWN_RANGE ? 2 : label == null ? 0 : 1;
     }
 
     /// Whether it may be given several times.

@@ -44,6 +44,7 @@ final class RiseMlFile {
                 List.of(),
                 Map.of(),
                 RunLines.of(train),
+                Map.of(),
                 notices(train, tensorflow));
     }
 

@@ -26,7 +26,12 @@ final class Specification {
     static CommandLine commandLine() {
         CommandSpec command = CommandSpec.create().name("horovodrun");
         addLauncherFlags(
-                command, Chapter.PROCESSES, Chapter.FILES, Chapter.REMOTE, Chapter.CONTROLLER);
+                command,
+                Chapter.PROCESSES,
+                Chapter.FILES,
+                Chapter.ELASTIC,
+                Chapter.REMOTE,
+                Chapter.CONTROLLER);
         for (OptionGroup chapter : OptionGroup.values()) {
             List<OptionSpec> flags =
                     Options.all().stream()
@@ -74,8 +79,10 @@ final class Specification {
                 OptionSpec.builder(flag.words().toArray(String[]::new)).description(flag.help());
         if (flag.label() != null) {
             spec.paramLabel(flag.label());
-            if (flag.isRepeatable()) {
-                spec.type(List.class).auxiliaryTypes(String.class).arity("1");
+            if (flag.isRepeatable() || flag.arity() > 1) {
+                spec.type(List.class)
+                        .auxiliaryTypes(String.class)
+                        .arity(Integer.toString(flag.arity()));
             } else {
                 spec.type(String.class);
             }
@@ -123,9 +130,6 @@ final class Specification {
         }
         for (HorovodFlag flag : HorovodFlag.all()) {
             command.addOption(hidden(List.of(flag.word()), flag.isValued() ? 1 : 0));
-        }
-        for (ElasticFlag flag : ElasticFlag.ALL) {
-            command.addOption(hidden(flag.words(), flag.values()));
         }
     }
 

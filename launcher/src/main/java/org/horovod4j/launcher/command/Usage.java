@@ -18,11 +18,13 @@ final class Usage {
               horovodrun -np 4 java -cp app.jar Train --epochs 3
               horovodrun -np 8 -H gpu1:4,gpu2:4 --verbose -- ./train.sh
               horovodrun --job job.yml --fusion-threshold-mb 32
+              horovodrun -np 4 --min-np 2 -H gpu1:2,gpu2:2 java -cp app.jar Train
+              horovodrun -np 4 --host-discovery-script ./hosts.sh java -cp app.jar Train
               horovodrun --check-build java -cp app.jar Train
 
             Of Horovod's flags, those about hierarchical and torus reduction, NCCL streams,
             thread affinity, MPI threads, Gloo's timeout and the cache are accepted and do
-            nothing here. Elastic training comes in a later version.
+            nothing here.
 
             Exit codes
               0    all processes ended with 0
@@ -43,7 +45,8 @@ final class Usage {
                 "",
                 "Starts a program N times, as the ranks 0 to N-1 of one job. Each line of output is"
                         + " marked with its rank. When one process fails, the others are ended, and"
-                        + " the first failure is reported.");
+                        + " the first failure is reported. With --min-np or --host-discovery-script the job"
+                        + " is elastic: it goes on without processes that fail, and with new ones.");
         usage.footer(FOOTER.split("\n"));
     }
 }

@@ -3,7 +3,8 @@
 /// Start with [CommandLineReader] (from words to an [Invocation]), then [Specification] (which flags there
 /// are), [ConfigFile] and [JobFile] (what a file may say instead of flags).
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.plan`,
+/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.elastic`,
+///   `org.horovod4j.launcher.plan`,
 ///   `org.horovod4j.launcher.yaml`, `picocli`.
 /// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: nothing is started here; all that can be wrong with flags and files is found here.

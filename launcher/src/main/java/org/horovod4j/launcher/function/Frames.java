@@ -1,5 +1,6 @@
 package org.horovod4j.launcher.function;
 
+import org.horovod4j.frame.Frame;
 import org.horovod4j.trust.Line;
 
 import java.io.DataInputStream;
@@ -27,22 +28,11 @@ final class Frames {
 
     /// @throws EOFException when the other end closed
     byte[] read() throws IOException {
-        int length = in.readInt();
-        if (length < 0 || length > LIMIT) {
-            throw new IOException(
-                    "%d bytes are announced, at most %d may come".formatted(length, LIMIT));
-        }
-        // Grows as the bytes come, so that a bare length costs no memory.
-        byte[] bytes = in.readNBytes(length);
-        if (bytes.length < length) {
-            throw new EOFException("closed after %d of %d bytes".formatted(bytes.length, length));
-        }
-        return bytes;
+        return Frame.read(in, LIMIT);
     }
 
     void write(byte[] bytes) throws IOException {
-        out.writeInt(bytes.length);
-        out.write(bytes);
+        Frame.write(bytes, out);
         out.flush();
     }
 }

@@ -3,9 +3,11 @@ package org.horovod4j.launcher.mpi;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.output.Console;
 import org.horovod4j.launcher.output.Console.Channel;
+import org.horovod4j.launcher.output.Pump;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.LocalHost;
+import org.horovod4j.launcher.process.OutputReader;
 import org.horovod4j.launcher.process.SearchPath;
 import org.horovod4j.launcher.process.Signal;
 import org.horovod4j.network.LocalAddresses;
@@ -17,13 +19,10 @@ import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.lang.System.Logger.Level;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,11 +39,6 @@ import java.util.stream.Collectors;
 public final class MpiRun {
     /// How long `mpirun` gets to end its processes before it is killed.
     private static final Duration GRACE = Duration.ofSeconds(5);
-
-    /// How long its output may still come when it and all its processes have ended.
-    private static final Duration LAST_WORDS = Duration.ofSeconds(5);
-
-    private static final int CHUNK = 1 << 16;
 
     private final Console console;
     private final boolean verbose;
@@ -150,8 +144,10 @@ public final class MpiRun {
         if (early != null) { // it came while mpirun was being started
             agent.signal(early);
         }
-        Thread output = pump(process.getInputStream(), Channel.STDOUT);
-        Thread errors = pump(process.getErrorStream(), Channel.STDERR);
+        OutputReader output =
+                Pump.ofMarked("mpirun", Channel.STDOUT, process.getInputStream(), console);
+        OutputReader errors =
+                Pump.ofMarked("mpirun", Channel.STDERR, process.getErrorStream(), console);
         int code = process.waitFor();
         host = null;
         agent.ended(process);
@@ -161,30 +157,9 @@ public final class MpiRun {
                 console.say("ended a process that the job had left behind: " + left);
             }
         }
-        // Whatever left the job unseen may hold them open for ever.
-        output.join(LAST_WORDS);
-        errors.join(LAST_WORDS);
+        boolean _ = output.awaitEnd(OutputReader.SILENCE);
+        boolean _ = errors.awaitEnd(OutputReader.SILENCE);
         return code;
-    }
-
-    /// Bytes as they come: `mpirun` has marked their lines.
-    private Thread pump(InputStream source, Channel channel) {
-        return Thread.ofPlatform()
-                .daemon()
-                .name("hvd-mpirun-" + channel)
-                .start(() -> copy(source, channel));
-    }
-
-    private void copy(InputStream source, Channel channel) {
-        byte[] chunk = new byte[CHUNK];
-        try {
-            for (int length = source.read(chunk); length >= 0; length = source.read(chunk)) {
-                console.write(channel, Arrays.copyOf(chunk, length));
-            }
-        } catch (IOException e) {
-            System.getLogger(MpiRun.class.getName())
-                    .log(Level.DEBUG, "The stream of mpirun ended", e);
-        }
     }
 
     /// Where the ranks find the launcher.

@@ -25,6 +25,16 @@ public record Forwarding(Console console, @Nullable OutputFiles files, Stamp sta
                 timestamps ? Stamp.time() : Stamp.NONE);
     }
 
+    /// The same for an elastic job, each worker of which gets its files when it is started.
+    ///
+    /// @throws org.horovod4j.ConfigurationException when the folder cannot be made
+    public static Forwarding ofWorkers(Console console, @Nullable Path folder, boolean timestamps) {
+        return new Forwarding(
+                console,
+                folder == null ? null : OutputFiles.ofWorkers(folder, console),
+                timestamps ? Stamp.time() : Stamp.NONE);
+    }
+
     /// Closes the files.
     @Override
     public void close() {
@@ -33,8 +43,16 @@ public record Forwarding(Console console, @Nullable OutputFiles files, Stamp sta
         }
     }
 
-    /// The file of one stream of one rank, or nothing at all.
-    OutputFile file(int rank, Channel channel) {
-        return files == null ? OutputFile.NONE : files.file(rank, channel);
+    /// Closes the files of a worker that prints nothing more. If a later command of the job has a worker of
+    /// that number, its lines come after these.
+    public void close(int worker) {
+        if (files != null) {
+            files.close(worker);
+        }
+    }
+
+    /// The file of one stream of one rank or worker, or nothing at all.
+    OutputFile file(int number, Channel channel) {
+        return files == null ? OutputFile.NONE : files.file(number, channel);
     }
 }

@@ -3,11 +3,13 @@ package org.horovod4j.launcher.output;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.launcher.output.Console.Channel;
+import org.horovod4j.launcher.process.OutputReader;
 
 import java.io.ByteArrayOutputStream;
 import java.util.function.Predicate;
 
-/// Cuts one stream of one rank into lines and puts `[rank]<stream>:` before each. A file of the stream
+/// Cuts one stream of one rank into lines and puts `[rank]<stream>:` before each, with the rank that
+/// its process has at that moment. A file of the stream
 /// gets the same lines without that mark, as its name says it.
 ///
 /// A line ends with a line feed or, for progress bars, a carriage return; it is passed on as soon
@@ -18,10 +20,10 @@ import java.util.function.Predicate;
 /// Two exceptions to "bytes pass unchanged": a last line without an end gains a line feed, or the
 /// next rank's prefix would not start a line; and a line of more than [#LONGEST_LINE] bytes is
 /// broken, or a program that never ends its line would fill the launcher's memory.
-final class LinePrefixer {
+final class LinePrefixer implements OutputReader.Taker {
     static final int LONGEST_LINE = 1 << 20;
 
-    private final byte[] prefix;
+    private final Speaker speaker;
     private final Channel channel;
     private final Console console;
     private final OutputFile file;
@@ -33,17 +35,19 @@ final class LinePrefixer {
     private boolean afterCarriageReturn;
 
     /// @param admission asked for each line ended by a line feed: whether it may be printed
-    LinePrefixer(int rank, Channel channel, Forwarding forwarding, Predicate<byte[]> admission) {
-        this.prefix = ("[" + rank + "]<" + channel + ">:").getBytes(UTF_8);
+    LinePrefixer(
+            Speaker speaker, Channel channel, Forwarding forwarding, Predicate<byte[]> admission) {
+        this.speaker = speaker;
         this.channel = channel;
         this.console = forwarding.console();
-        this.file = forwarding.file(rank, channel);
+        this.file = forwarding.file(speaker.number(), channel);
         this.stamp = forwarding.stamp();
         this.admission = admission;
     }
 
     /// Takes the next bytes and prints the lines they end, in one write.
-    void accept(byte[] bytes, int length) {
+    @Override
+    public void take(byte[] bytes, int length) {
         int start = 0;
         if (length > 0 && afterCarriageReturn) {
             // A Windows line end cut in two: its first half is already on the screen.
@@ -68,7 +72,8 @@ final class LinePrefixer {
     }
 
     /// Prints what is left, a line without an end: the stream is over.
-    void finish() {
+    @Override
+    public void end() {
         breakLine();
         print();
     }
@@ -100,7 +105,7 @@ final class LinePrefixer {
     private void release(byte[] whole) {
         byte[] time = stamp.now().getBytes(UTF_8);
         ready.writeBytes(time);
-        ready.writeBytes(prefix);
+        ready.writeBytes(("[" + speaker.label() + "]<" + channel + ">:").getBytes(UTF_8));
         ready.writeBytes(whole);
         readyForFile.writeBytes(time);
         readyForFile.writeBytes(whole);

@@ -1,29 +1,38 @@
 package org.horovod4j.launcher.output;
 
+import static java.nio.file.StandardOpenOption.APPEND;
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.TRUNCATE_EXISTING;
+
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.output.Console.Channel;
 
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/// The files `rank.<number>/stdout` and `rank.<number>/stderr` of a folder, one pair for each rank.
+/// The files `rank.<number>/stdout` and `rank.<number>/stderr` of a folder, one pair for each rank; in
+/// an elastic job `worker.<number>/…`, as ranks change there.
 ///
-/// All are made before the job starts, so that a folder which cannot be written to is found then. When
-/// writing fails later, mostly because the disk is full, the job goes on: one message says so, for all
-/// files, and the file takes no more.
+/// The folder, and what belongs to ranks, is made before the job starts, so that one which cannot be
+/// written to is found then. When writing fails later, mostly because the disk is full, the job goes on:
+/// one message says so, for all files, and the file takes no more.
 final class OutputFiles {
+    private final Path folder;
     private final Console console;
-    private final List<Map<Channel, OutputFile>> byRank = new ArrayList<>();
+    private final Map<Integer, Map<Channel, OutputFile>> pairs = new ConcurrentHashMap<>();
+    private final Set<Integer> closed = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean complained = new AtomicBoolean();
 
-    private OutputFiles(Console console) {
+    private OutputFiles(Path folder, Console console) {
+        this.folder = folder;
         this.console = console;
     }
 
@@ -31,11 +40,34 @@ final class OutputFiles {
     ///
     /// @throws ConfigurationException when that is not possible
     static OutputFiles create(Path folder, int size, Console console) {
-        OutputFiles files = new OutputFiles(console);
-        for (int rank = 0; rank < size; rank++) {
-            files.add(folder.resolve(folderName(rank, size)));
+        OutputFiles files = new OutputFiles(folder, console);
+        try {
+            for (int rank = 0; rank < size; rank++) {
+                files.pairs.put(rank, files.pair(folderName(rank, size), TRUNCATE_EXISTING));
+            }
+        } catch (IOException e) {
+            throw impossible(folder, e);
         }
         return files;
+    }
+
+    /// Makes the folder; each worker gets its files when they are first asked for.
+    ///
+    /// @throws ConfigurationException when that is not possible
+    static OutputFiles ofWorkers(Path folder, Console console) {
+        try {
+            Files.createDirectories(folder);
+        } catch (IOException e) {
+            throw impossible(folder, e);
+        }
+        return new OutputFiles(folder, console);
+    }
+
+    private static ConfigurationException impossible(Path folder, IOException e) {
+        return new ConfigurationException(
+                "--output-filename: cannot make the files of %s (%s). Name a folder that can be made."
+                        .formatted(folder, e),
+                e);
     }
 
     /// As wide for all ranks as the highest needs, so that the folders sort by rank.
@@ -45,30 +77,46 @@ final class OutputFiles {
         return "rank." + "0".repeat(width - digits.length()) + digits;
     }
 
-    private void add(Path folder) {
+    /// @param whatIsThere what becomes of it: `TRUNCATE_EXISTING` or `APPEND`
+    private Map<Channel, OutputFile> pair(String name, OpenOption whatIsThere) throws IOException {
+        Path place = folder.resolve(name);
+        Files.createDirectories(place);
         Map<Channel, OutputFile> pair = new EnumMap<>(Channel.class);
-        try {
-            Files.createDirectories(folder);
-            for (Channel channel : Channel.values()) {
-                Path file = folder.resolve(channel.toString());
-                pair.put(channel, new Log(file, Files.newOutputStream(file)));
-            }
-        } catch (IOException e) {
-            throw new ConfigurationException(
-                    "--output-filename: cannot make the files of %s (%s). Name a folder that can be made."
-                            .formatted(folder, e),
-                    e);
+        for (Channel channel : Channel.values()) {
+            Path file = place.resolve(channel.toString());
+            pair.put(channel, new Log(file, Files.newOutputStream(file, CREATE, whatIsThere)));
         }
-        byRank.add(pair);
+        return pair;
     }
 
-    OutputFile file(int rank, Channel channel) {
-        return byRank.get(rank).getOrDefault(channel, OutputFile.NONE);
+    /// @param number of the rank, or of the worker
+    OutputFile file(int number, Channel channel) {
+        return pairs.computeIfAbsent(number, this::pairOfWorker)
+                .getOrDefault(channel, OutputFile.NONE);
+    }
+
+    private Map<Channel, OutputFile> pairOfWorker(int number) {
+        String name = "worker." + number;
+        try {
+            return pair(name, closed.contains(number) ? APPEND : TRUNCATE_EXISTING);
+        } catch (IOException e) {
+            complain(folder.resolve(name), e);
+            return Map.of();
+        }
+    }
+
+    /// Closes those of a worker; asked for again, they go on where they ended.
+    void close(int worker) {
+        closed.add(worker);
+        Map<Channel, OutputFile> pair = pairs.remove(worker);
+        if (pair != null) {
+            pair.values().forEach(OutputFile::close);
+        }
     }
 
     /// Closes them all; whatever still writes finds them closed.
     void close() {
-        byRank.forEach(pair -> pair.values().forEach(OutputFile::close));
+        pairs.values().forEach(pair -> pair.values().forEach(OutputFile::close));
     }
 
     private void complain(Path file, IOException reason) {

@@ -4,7 +4,7 @@
 /// (where all lines meet) and [OutputFiles] (where each rank's are kept apart). Until the first line
 /// comes, [Progress] shows how far the start has come.
 ///
-/// - May depend on: `org.horovod4j`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.process`.
 /// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.mpi`.
 /// - Invariant: bytes are never decoded on their way, and each line reaches the console in one
 ///   write.

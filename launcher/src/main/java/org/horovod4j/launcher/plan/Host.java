@@ -59,7 +59,11 @@ public record Host(String name, int slots, Login login) {
         return List.copyOf(hosts);
     }
 
-    private static Optional<Host> parse(String item, @Nullable Integer slotsByDefault) {
+    /// Reads one host.
+    ///
+    /// @param slotsByDefault of a host that gives none; null if it must
+    /// @return empty when the text is no host with slots
+    public static Optional<Host> parse(String item, @Nullable Integer slotsByDefault) {
         return HostText.parse(item)
                 .flatMap(
                         text ->

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.process;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -24,6 +25,15 @@ public interface HostAgent extends AutoCloseable {
 
     /// Tells the agent that a process which it started is gone.
     void ended(Process process);
+
+    /// Asks for the end of the streams of a process that has ended, for something that left the job
+    /// unseen may hold them open for ever.
+    ///
+    /// @return after how long a silence a reader here may give them up
+    Duration drain(Process process);
+
+    /// Kills a process that [#start] gave, and all that is left of its process group.
+    void kill(Process process);
 
     /// Sends a signal to the process groups of all processes that [#start] gave and that are left.
     void signal(Signal signal);

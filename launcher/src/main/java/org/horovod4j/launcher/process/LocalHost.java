@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -82,6 +83,17 @@ public final class LocalHost implements HostAgent {
     @Override
     public void ended(Process process) {
         watchdog.forget(process);
+    }
+
+    /// Pipes of this machine need no asking.
+    @Override
+    public Duration drain(Process process) {
+        return OutputReader.SILENCE;
+    }
+
+    @Override
+    public void kill(Process process) {
+        watchdog.kill(process);
     }
 
     @Override

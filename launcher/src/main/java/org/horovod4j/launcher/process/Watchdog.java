@@ -67,6 +67,14 @@ final class Watchdog implements AutoCloseable {
         order("forget " + process.pid());
     }
 
+    /// Kills the process group of a process that is watched, or just the process should the watchdog
+    /// itself have been killed.
+    void kill(Process process) {
+        if (!order("kill " + process.pid())) {
+            process.destroyForcibly();
+        }
+    }
+
     /// Signals the process groups, or just the processes should the watchdog itself have been
     /// killed.
     void signal(Signal signal) {

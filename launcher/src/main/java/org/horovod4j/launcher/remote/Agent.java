@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.remote;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.SearchPath;
@@ -98,7 +99,8 @@ public final class Agent {
             case Message.Credit(int number, Message.Stream stream, int bytes) ->
                     process(number).grant(stream, bytes);
             case Message.SignalAll(Signal signal) -> host.signal(signal);
-            case Message.Kill(int number) -> process(number).process().destroyForcibly();
+            case Message.Kill(int number) -> host.kill(process(number).process());
+            case Message.Drain(int number) -> process(number).drain();
             case Message.Sweep() -> sweep(host);
         }
     }
@@ -145,10 +147,8 @@ public final class Agent {
             line.send(new Message.NotStarted(start.process(), String.valueOf(e.getMessage())));
             return;
         }
-        AgentProcess agentProcess = new AgentProcess(start.process(), process, line);
-        processes.put(start.process(), agentProcess);
         line.send(new Message.Started(start.process(), process.pid()));
-        agentProcess.start();
+        processes.put(start.process(), AgentProcess.start(start.process(), process, line));
         var _ = process.onExit().thenAccept(ended -> exited(start.process(), ended, host));
     }
 

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.remote;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.frame.Frame;
 import org.horovod4j.launcher.process.LocalHost;
 
 import java.io.ByteArrayOutputStream;
@@ -17,11 +18,11 @@ import java.util.jar.JarOutputStream;
 
 /// The classes that an agent consists of, taken from wherever the launcher has its own.
 ///
-/// Three packages, some 100 KB, made anew for each job: a host needs no installation, and nothing
+/// Four packages, some 100 KB, made anew for each job: a host needs no installation, and nothing
 /// there can be of another version than the launcher.
 final class AgentJar {
     private static final List<Class<?>> PACKAGES =
-            List.of(ConfigurationException.class, LocalHost.class, Agent.class);
+            List.of(ConfigurationException.class, Frame.class, LocalHost.class, Agent.class);
 
     private AgentJar() {}
 

@@ -1,38 +1,28 @@
 package org.horovod4j.launcher.remote;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.lang.System.Logger.Level;
-import java.util.Arrays;
-import java.util.EnumMap;
-import java.util.Map;
-import java.util.concurrent.Semaphore;
+import org.horovod4j.launcher.process.OutputReader;
 
-/// A process that the agent has started: two threads send its output, as far as the launcher
-/// allows.
-///
-/// Platform threads, since reads of a pipe block the thread below a virtual one too.
+/// A process that the agent has started, and the senders of its two streams.
 final class AgentProcess {
-    private static final int CHUNK = 1 << 15;
-
     private final int number;
     private final Process process;
-    private final Line line;
-    private final Map<Message.Stream, Semaphore> credits = new EnumMap<>(Message.Stream.class);
+    private final OutputSender out;
+    private final OutputSender err;
+    private final OutputReader outReader;
+    private final OutputReader errReader;
 
-    AgentProcess(int number, Process process, Line line) {
+    private AgentProcess(int number, Process process, Line line) {
         this.number = number;
         this.process = process;
-        this.line = line;
-        for (Message.Stream stream : Message.Stream.values()) {
-            credits.put(stream, new Semaphore(Message.Stream.WINDOW));
-        }
+        this.out = new OutputSender(number, Message.Stream.OUT, line);
+        this.err = new OutputSender(number, Message.Stream.ERR, line);
+        this.outReader = out.start(process.getInputStream());
+        this.errReader = err.start(process.getErrorStream());
     }
 
-    /// Begins to send what it prints. To be called once the launcher knows of it.
-    void start() {
-        forward(Message.Stream.OUT, process.getInputStream());
-        forward(Message.Stream.ERR, process.getErrorStream());
+    /// Begins to send what the process prints. To be called once the launcher knows of it.
+    static AgentProcess start(int number, Process process, Line line) {
+        return new AgentProcess(number, process, line);
     }
 
     Process process() {
@@ -40,46 +30,32 @@ final class AgentProcess {
     }
 
     void grant(Message.Stream stream, int bytes) {
-        credit(stream).release(bytes);
+        switch (stream) {
+            case OUT -> out.grant(bytes);
+            case ERR -> err.grant(bytes);
+        }
     }
 
-    private Semaphore credit(Message.Stream stream) {
-        return credits.computeIfAbsent(stream, _ -> new Semaphore(0));
-    }
-
-    private void forward(Message.Stream stream, InputStream source) {
+    /// Tells the launcher the end of both streams, once they are silent. On a thread of its own:
+    /// until then, credits must come in.
+    void drain() {
         Thread.ofPlatform()
                 .daemon()
-                .name("hvd-output-%d-%s".formatted(number, stream))
-                .start(() -> run(stream, source));
+                .name("hvd-drain-" + number)
+                .start(
+                        () -> {
+                            drain(outReader, out);
+                            drain(errReader, err);
+                        });
     }
 
-    private void run(Message.Stream stream, InputStream source) {
-        Semaphore credit = credit(stream);
-        byte[] chunk = new byte[CHUNK];
+    private static void drain(OutputReader reader, OutputSender sender) {
         try {
-            int length;
-            while ((length = read(source, chunk)) > 0) {
-                credit.acquireUninterruptibly(length);
-                line.send(new Message.Output(number, stream, Arrays.copyOf(chunk, length)));
+            if (!reader.awaitEnd(OutputReader.SILENCE)) {
+                sender.end();
             }
-            line.send(new Message.Output(number, stream, new byte[0]));
-        } catch (IOException e) {
-            log("Nobody takes the output of a process any more", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
-    }
-
-    /// @return -1 at the end, also when the JVM closed the stream because its process has ended
-    private static int read(InputStream source, byte[] chunk) {
-        try {
-            return source.read(chunk);
-        } catch (IOException e) {
-            log("The stream of a process ended", e);
-            return -1;
-        }
-    }
-
-    private static void log(String message, IOException cause) {
-        System.getLogger(AgentProcess.class.getName()).log(Level.DEBUG, message, cause);
     }
 }

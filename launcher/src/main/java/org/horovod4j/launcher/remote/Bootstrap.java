@@ -2,6 +2,7 @@ package org.horovod4j.launcher.remote;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.launcher.process.JavaHome;
 import org.jspecify.annotations.Nullable;
 

@@ -2,6 +2,7 @@ package org.horovod4j.launcher.remote;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -23,15 +24,30 @@ record Copies(List<Path> paths, String folder) {
     private static final Pattern PART = Pattern.compile("[^:=,]+");
 
     /// Sends them all.
-    void send(Line line) throws IOException {
+    ///
+    /// @throws HostNotReadyException when one of them can no longer be read here
+    void send(Line line) throws IOException, HostNotReadyException {
         for (int index = 0; index < paths.size(); index++) {
             Path root = paths.get(index);
-            try (Stream<Path> files = Files.walk(root)) {
-                for (Path file : files.filter(Files::isRegularFile).toList()) {
-                    send(file, place(index, root, file), line);
-                }
+            for (Path file : files(root)) {
+                send(file, place(index, root, file), line);
             }
         }
+    }
+
+    private static List<Path> files(Path root) throws HostNotReadyException {
+        try (Stream<Path> files = Files.walk(root)) {
+            return files.filter(Files::isRegularFile).toList();
+        } catch (IOException | UncheckedIOException e) {
+            throw unreadable(root, e);
+        }
+    }
+
+    private static HostNotReadyException unreadable(Path path, Exception cause) {
+        return new HostNotReadyException(
+                "'%s', which it was to get a copy of, can no longer be read here: %s"
+                        .formatted(path, cause),
+                cause);
     }
 
     /// The word as it must read there: `-cp lib/a.jar:lib/b.jar` with the paths of the copies.
@@ -70,14 +86,31 @@ record Copies(List<Path> paths, String folder) {
                 .toString();
     }
 
-    private static void send(Path file, String place, Line line) throws IOException {
+    private static void send(Path file, String place, Line line)
+            throws IOException, HostNotReadyException {
         boolean executable = Files.isExecutable(file);
-        try (InputStream in = Files.newInputStream(file)) {
+        try (InputStream in = open(file)) {
             byte[] bytes;
             do {
-                bytes = in.readNBytes(CHUNK);
+                bytes = chunk(file, in);
                 line.send(new Message.Put(place, executable, bytes));
             } while (bytes.length == CHUNK);
+        }
+    }
+
+    private static InputStream open(Path file) throws HostNotReadyException {
+        try {
+            return Files.newInputStream(file);
+        } catch (IOException e) {
+            throw unreadable(file, e);
+        }
+    }
+
+    private static byte[] chunk(Path file, InputStream in) throws HostNotReadyException {
+        try {
+            return in.readNBytes(CHUNK);
+        } catch (IOException e) {
+            throw unreadable(file, e);
         }
     }
 }

@@ -10,22 +10,26 @@ final class Deadline {
     private enum State {
         OPEN,
         MET,
-        MISSED
+        MISSED,
+        GIVEN_UP
     }
 
     private final Duration limit;
+    private final Runnable end;
     private State state = State.OPEN;
     private String stage = "connecting to it";
 
-    private Deadline(Duration limit) {
+    private Deadline(Duration limit, Runnable end) {
         this.limit = limit;
+        this.end = end;
     }
 
-    /// @param end called once if [#meet] is not, in time; must make whatever blocks return
+    /// @param end called once if [#meet] is not, in time, or if it is given up before; must make whatever
+    ///     blocks return
     static Deadline start(Duration limit, Runnable end) {
-        Deadline deadline = new Deadline(limit);
+        Deadline deadline = new Deadline(limit, end);
         CompletableFuture.delayedExecutor(limit.toNanos(), TimeUnit.NANOSECONDS)
-                .execute(() -> deadline.pass(end));
+                .execute(() -> deadline.pass(State.MISSED));
         return deadline;
     }
 
@@ -39,6 +43,11 @@ final class Deadline {
         }
     }
 
+    /// Ends it, for nobody waits any more. A host that is ready by now stays as it is: its job ends it.
+    void giveUp() {
+        pass(State.GIVEN_UP);
+    }
+
     /// What was being done when the time was up, if it was.
     synchronized Optional<String> missed() {
         return state == State.MISSED
@@ -48,9 +57,9 @@ final class Deadline {
                 : Optional.empty();
     }
 
-    private synchronized void pass(Runnable end) {
+    private synchronized void pass(State next) {
         if (state == State.OPEN) {
-            state = State.MISSED;
+            state = next;
             end.run();
         }
     }

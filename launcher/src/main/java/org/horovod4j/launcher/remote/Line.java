@@ -1,5 +1,8 @@
 package org.horovod4j.launcher.remote;
 
+import org.horovod4j.frame.Frame;
+import org.horovod4j.frame.MalformedMessageException;
+
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
@@ -31,8 +34,7 @@ final class Line implements AutoCloseable {
     void send(Message message) throws IOException {
         byte[] bytes = MessageCodec.encode(message);
         synchronized (sending) {
-            out.writeInt(bytes.length);
-            out.write(bytes);
+            Frame.write(bytes, out);
             out.flush();
         }
     }
@@ -40,16 +42,7 @@ final class Line implements AutoCloseable {
     /// @throws EOFException when the other end has closed
     /// @throws MalformedMessageException when the bytes are not a message
     Message receive() throws IOException {
-        int length = in.readInt();
-        if (length <= 0 || length > LIMIT) {
-            throw new MalformedMessageException("a message of " + length + " bytes");
-        }
-        // Grows as the bytes come, so that a bare length costs no memory.
-        byte[] bytes = in.readNBytes(length);
-        if (bytes.length < length) {
-            throw new EOFException("closed within a message");
-        }
-        return MessageCodec.decode(bytes);
+        return MessageCodec.decode(Frame.read(in, LIMIT));
     }
 
     /// How long nothing has come. A slow network that carries one long message counts as alive.

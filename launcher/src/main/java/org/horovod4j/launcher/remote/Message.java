@@ -51,6 +51,9 @@ sealed interface Message {
     /// Kills one process.
     record Kill(int process) implements Order {}
 
+    /// Ends the streams of a process that has ended, as soon as they are silent.
+    record Drain(int process) implements Order {}
+
     /// Ends what processes have left behind, answered by [Swept].
     record Sweep() implements Order {}
 

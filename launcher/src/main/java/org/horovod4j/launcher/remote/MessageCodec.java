@@ -1,26 +1,17 @@
 package org.horovod4j.launcher.remote;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
+import org.horovod4j.frame.FieldReader;
+import org.horovod4j.frame.FieldWriter;
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.EOFException;
-import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Messages as bytes: one byte for the kind, then the fields in order, big-endian.
-///
-/// Text, byte arrays and lists begin with their length, which is held against the bytes that are
-/// there before anything is allocated for it.
+/// Messages as bytes: one line for each kind, both ways.
 final class MessageCodec {
     private static final byte HEARTBEAT = 0;
     private static final byte OPEN = 1;
@@ -40,224 +31,113 @@ final class MessageCodec {
     private static final byte SWEPT = 15;
     private static final byte FAILED = 16;
     private static final byte MISSING = 17;
+    private static final byte DRAIN = 18;
 
     private MessageCodec() {}
 
     static byte[] encode(Message message) {
-        try {
-            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-            DataOutputStream out = new DataOutputStream(bytes);
-            switch (message) {
-                case Message.Heartbeat() -> out.writeByte(HEARTBEAT);
-                case Message.Order order -> write(order, out);
-                case Message.News news -> write(news, out);
-            }
-            return bytes.toByteArray();
-        } catch (IOException e) {
-            throw new IllegalStateException("writing into memory does not fail", e);
-        }
+        return switch (message) {
+            case Message.Heartbeat() -> FieldWriter.of(HEARTBEAT).toByteArray();
+            case Message.Order order -> write(order).toByteArray();
+            case Message.News news -> write(news).toByteArray();
+        };
     }
 
     /// @throws MalformedMessageException when `bytes` are not exactly one message
     static Message decode(byte[] bytes) throws MalformedMessageException {
-        DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes));
-        try {
-            Message message = read(in);
-            if (in.available() > 0) {
-                throw new MalformedMessageException(in.available() + " bytes too many");
-            }
-            return message;
-        } catch (MalformedMessageException e) {
-            throw e;
-        } catch (EOFException e) {
-            throw new MalformedMessageException("too few bytes: " + bytes.length);
-        } catch (IOException e) {
-            throw new MalformedMessageException(String.valueOf(e.getMessage()));
-        }
+        return FieldReader.read(bytes, MessageCodec::read);
     }
 
-    private static void write(Message.Order order, DataOutputStream out) throws IOException {
-        switch (order) {
-            case Message.Heartbeat() -> out.writeByte(HEARTBEAT);
-            case Message.Open(String mark, Duration timeout, Map<String, String> environment) -> {
-                out.writeByte(OPEN);
-                write(mark, out);
-                out.writeLong(timeout.toMillis());
-                write(environment, out);
-            }
-            case Message.Put(String path, boolean executable, byte[] bytes) -> {
-                out.writeByte(PUT);
-                write(path, out);
-                out.writeBoolean(executable);
-                write(bytes, out);
-            }
-            case Message.Find(List<String> words) -> {
-                out.writeByte(FIND);
-                write(words, out);
-            }
-            case Message.Start(int process, List<String> words, Map<String, String> variables) -> {
-                out.writeByte(START);
-                out.writeInt(process);
-                write(words, out);
-                write(variables, out);
-            }
-            case Message.Credit(int process, Message.Stream stream, int bytes) -> {
-                out.writeByte(CREDIT);
-                out.writeInt(process);
-                out.writeByte(stream.ordinal());
-                out.writeInt(bytes);
-            }
-            case Message.SignalAll(Signal signal) -> {
-                out.writeByte(SIGNAL);
-                out.writeByte(signal.ordinal());
-            }
-            case Message.Kill(int process) -> {
-                out.writeByte(KILL);
-                out.writeInt(process);
-            }
-            case Message.Sweep() -> out.writeByte(SWEEP);
-        }
+    private static FieldWriter write(Message.Order order) {
+        return switch (order) {
+            case Message.Heartbeat() -> FieldWriter.of(HEARTBEAT);
+            case Message.Open(String mark, Duration timeout, Map<String, String> environment) ->
+                    variables(
+                            FieldWriter.of(OPEN).text(mark).int64(timeout.toMillis()), environment);
+            case Message.Put(String path, boolean executable, byte[] bytes) ->
+                    FieldWriter.of(PUT).text(path).flag(executable).bytes(bytes);
+            case Message.Find(List<String> words) ->
+                    FieldWriter.of(FIND).list(words, FieldWriter::text);
+            case Message.Start(int process, List<String> words, Map<String, String> variables) ->
+                    variables(
+                            FieldWriter.of(START).int32(process).list(words, FieldWriter::text),
+                            variables);
+            case Message.Credit(int process, Message.Stream stream, int bytes) ->
+                    FieldWriter.of(CREDIT).int32(process).constant(stream).int32(bytes);
+            case Message.SignalAll(Signal signal) -> FieldWriter.of(SIGNAL).constant(signal);
+            case Message.Kill(int process) -> FieldWriter.of(KILL).int32(process);
+            case Message.Drain(int process) -> FieldWriter.of(DRAIN).int32(process);
+            case Message.Sweep() -> FieldWriter.of(SWEEP);
+        };
     }
 
-    private static void write(Message.News news, DataOutputStream out) throws IOException {
-        switch (news) {
-            case Message.Heartbeat() -> out.writeByte(HEARTBEAT);
-            case Message.Ready() -> out.writeByte(READY);
-            case Message.Found(Program(List<String> command, String unwantedLine, var _)) -> {
-                out.writeByte(FOUND);
-                write(command, out);
-                write(unwantedLine, out);
-            }
-            case Message.Missing(String reason) -> {
-                out.writeByte(MISSING);
-                write(reason, out);
-            }
-            case Message.Started(int process, long pid) -> {
-                out.writeByte(STARTED);
-                out.writeInt(process);
-                out.writeLong(pid);
-            }
-            case Message.NotStarted(int process, String reason) -> {
-                out.writeByte(NOT_STARTED);
-                out.writeInt(process);
-                write(reason, out);
-            }
-            case Message.Output(int process, Message.Stream stream, byte[] bytes) -> {
-                out.writeByte(OUTPUT);
-                out.writeInt(process);
-                out.writeByte(stream.ordinal());
-                write(bytes, out);
-            }
-            case Message.Exited(int process, int status) -> {
-                out.writeByte(EXITED);
-                out.writeInt(process);
-                out.writeInt(status);
-            }
-            case Message.Swept(List<String> left) -> {
-                out.writeByte(SWEPT);
-                write(left, out);
-            }
-            case Message.Failed(String reason) -> {
-                out.writeByte(FAILED);
-                write(reason, out);
-            }
-        }
+    private static FieldWriter write(Message.News news) {
+        return switch (news) {
+            case Message.Heartbeat() -> FieldWriter.of(HEARTBEAT);
+            case Message.Ready() -> FieldWriter.of(READY);
+            case Message.Found(Program(List<String> command, String unwantedLine, var _)) ->
+                    FieldWriter.of(FOUND).list(command, FieldWriter::text).text(unwantedLine);
+            case Message.Missing(String reason) -> FieldWriter.of(MISSING).text(reason);
+            case Message.Started(int process, long pid) ->
+                    FieldWriter.of(STARTED).int32(process).int64(pid);
+            case Message.NotStarted(int process, String reason) ->
+                    FieldWriter.of(NOT_STARTED).int32(process).text(reason);
+            case Message.Output(int process, Message.Stream stream, byte[] bytes) ->
+                    FieldWriter.of(OUTPUT).int32(process).constant(stream).bytes(bytes);
+            case Message.Exited(int process, int status) ->
+                    FieldWriter.of(EXITED).int32(process).int32(status);
+            case Message.Swept(List<String> left) ->
+                    FieldWriter.of(SWEPT).list(left, FieldWriter::text);
+            case Message.Failed(String reason) -> FieldWriter.of(FAILED).text(reason);
+        };
     }
 
-    private static Message read(DataInputStream in) throws IOException {
-        byte kind = in.readByte();
+    private static Message read(FieldReader in) throws MalformedMessageException {
+        byte kind = in.octet();
         return switch (kind) {
             case HEARTBEAT -> new Message.Heartbeat();
-            case OPEN ->
-                    new Message.Open(text(in), Duration.ofMillis(in.readLong()), variables(in));
-            case PUT -> new Message.Put(text(in), in.readBoolean(), bytes(in));
+            case OPEN -> new Message.Open(in.text(), Duration.ofMillis(in.int64()), variables(in));
+            case PUT -> new Message.Put(in.text(), in.flag(), in.bytes());
             case FIND -> new Message.Find(texts(in));
-            case START -> new Message.Start(in.readInt(), texts(in), variables(in));
+            case START -> new Message.Start(in.int32(), texts(in), variables(in));
             case CREDIT ->
                     new Message.Credit(
-                            in.readInt(), constant(Message.Stream.values(), in), in.readInt());
-            case SIGNAL -> new Message.SignalAll(constant(Signal.values(), in));
-            case KILL -> new Message.Kill(in.readInt());
+                            in.int32(), in.constant(Message.Stream.values()), in.int32());
+            case SIGNAL -> new Message.SignalAll(in.constant(Signal.values()));
+            case KILL -> new Message.Kill(in.int32());
+            case DRAIN -> new Message.Drain(in.int32());
             case SWEEP -> new Message.Sweep();
             case READY -> new Message.Ready();
-            case FOUND -> new Message.Found(new Program(texts(in), text(in)));
-            case MISSING -> new Message.Missing(text(in));
-            case STARTED -> new Message.Started(in.readInt(), in.readLong());
-            case NOT_STARTED -> new Message.NotStarted(in.readInt(), text(in));
+            case FOUND -> new Message.Found(new Program(texts(in), in.text()));
+            case MISSING -> new Message.Missing(in.text());
+            case STARTED -> new Message.Started(in.int32(), in.int64());
+            case NOT_STARTED -> new Message.NotStarted(in.int32(), in.text());
             case OUTPUT ->
                     new Message.Output(
-                            in.readInt(), constant(Message.Stream.values(), in), bytes(in));
-            case EXITED -> new Message.Exited(in.readInt(), in.readInt());
+                            in.int32(), in.constant(Message.Stream.values()), in.bytes());
+            case EXITED -> new Message.Exited(in.int32(), in.int32());
             case SWEPT -> new Message.Swept(texts(in));
-            case FAILED -> new Message.Failed(text(in));
+            case FAILED -> new Message.Failed(in.text());
             default -> throw new MalformedMessageException("no message is of kind " + kind);
         };
     }
 
-    private static void write(String text, DataOutputStream out) throws IOException {
-        write(text.getBytes(UTF_8), out);
+    private static List<String> texts(FieldReader in) throws MalformedMessageException {
+        return in.list(Integer.BYTES, FieldReader::text);
     }
 
-    private static void write(byte[] bytes, DataOutputStream out) throws IOException {
-        out.writeInt(bytes.length);
-        out.write(bytes);
+    private static FieldWriter variables(FieldWriter out, Map<String, String> variables) {
+        return out.list(
+                variables.entrySet(),
+                (each, variable) -> each.text(variable.getKey()).text(variable.getValue()));
     }
 
-    private static void write(List<String> texts, DataOutputStream out) throws IOException {
-        out.writeInt(texts.size());
-        for (String text : texts) {
-            write(text, out);
-        }
-    }
-
-    private static void write(Map<String, String> variables, DataOutputStream out)
-            throws IOException {
-        out.writeInt(variables.size());
-        for (Map.Entry<String, String> variable : variables.entrySet()) {
-            write(variable.getKey(), out);
-            write(variable.getValue(), out);
-        }
-    }
-
-    private static String text(DataInputStream in) throws IOException {
-        return new String(bytes(in), UTF_8);
-    }
-
-    private static byte[] bytes(DataInputStream in) throws IOException {
-        return in.readNBytes(length(in, 1));
-    }
-
-    private static List<String> texts(DataInputStream in) throws IOException {
-        List<String> texts = new ArrayList<>();
-        for (int left = length(in, Integer.BYTES); left > 0; left--) {
-            texts.add(text(in));
-        }
-        return List.copyOf(texts);
-    }
-
-    private static Map<String, String> variables(DataInputStream in) throws IOException {
+    private static Map<String, String> variables(FieldReader in) throws MalformedMessageException {
         Map<String, String> variables = new LinkedHashMap<>();
-        for (int left = length(in, 2 * Integer.BYTES); left > 0; left--) {
-            variables.put(text(in), text(in));
+        for (Map.Entry<String, String> variable :
+                in.list(2 * Integer.BYTES, each -> Map.entry(each.text(), each.text()))) {
+            variables.put(variable.getKey(), variable.getValue());
         }
         return variables;
-    }
-
-    /// A number of items, each of so many bytes at least.
-    private static int length(DataInputStream in, int eachAtLeast) throws IOException {
-        int length = in.readInt();
-        if (length < 0 || length > in.available() / eachAtLeast) {
-            throw new MalformedMessageException(
-                    "%d items in %d bytes".formatted(length, in.available()));
-        }
-        return length;
-    }
-
-    private static <T> T constant(T[] all, DataInputStream in) throws IOException {
-        int ordinal = in.readUnsignedByte();
-        if (ordinal >= all.length) {
-            throw new MalformedMessageException("constant " + ordinal + " of " + all.length);
-        }
-        return all[ordinal];
     }
 }

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.remote;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Program;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -26,6 +28,8 @@ import java.util.function.Consumer;
 public final class RemoteHost implements HostAgent {
     /// How long the agent may take to end, once it has nothing more to do.
     private static final Duration FAREWELL = Duration.ofSeconds(5);
+
+    private static final String LET_GO = "the host was let go";
 
     private static final String CLASS_PATH = "CLASSPATH";
 
@@ -57,19 +61,23 @@ public final class RemoteHost implements HostAgent {
 
     /// Logs in and makes the host ready; nothing of the program runs there yet.
     ///
+    /// @param givenUp when complete, nobody waits for the host any more
     /// @throws HostNotReadyException with one sentence that says why and what to do
-    public static RemoteHost open(Host host, RemoteJob job) throws HostNotReadyException {
+    public static RemoteHost open(Host host, RemoteJob job, CompletionStage<?> givenUp)
+            throws HostNotReadyException {
         try {
-            return open(host, job, new Bootstrap(job));
+            return open(host, job, new Bootstrap(job), givenUp);
         } catch (IOException e) {
             throw new HostNotReadyException("the agent's classes cannot be read here: " + e, e);
         }
     }
 
-    private static RemoteHost open(Host host, RemoteJob job, Bootstrap bootstrap)
+    private static RemoteHost open(
+            Host host, RemoteJob job, Bootstrap bootstrap, CompletionStage<?> givenUp)
             throws HostNotReadyException {
         SshConnection ssh = SshConnection.open(host, job, bootstrap.command());
         Deadline deadline = Deadline.start(job.startTimeout(), ssh::kill);
+        var _ = givenUp.thenRun(deadline::giveUp);
         RemoteHost remote = null;
         try {
             Bootstrap.Quarters quarters = bootstrap.run(ssh.input(), ssh.output());
@@ -148,7 +156,12 @@ public final class RemoteHost implements HostAgent {
         line.send(new Message.Start(number, command, variables));
         long pid = await(entry.pid);
         return new RemoteProcess(
-                pid, entry.out, entry.err, entry.status, () -> tell(new Message.Kill(number)));
+                number,
+                pid,
+                entry.out,
+                entry.err,
+                entry.status,
+                () -> tell(new Message.Kill(number)));
     }
 
     @Override
@@ -159,6 +172,21 @@ public final class RemoteHost implements HostAgent {
     /// The agent has told of it, and so knows.
     @Override
     public void ended(Process process) {}
+
+    /// Here a silence may be the network's: the host itself tells the end, or is lost, which ends
+    /// them too.
+    @Override
+    public Duration drain(Process process) {
+        if (process instanceof RemoteProcess remote) {
+            tell(new Message.Drain(remote.number()));
+        }
+        return Duration.ofNanos(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void kill(Process process) {
+        process.destroyForcibly();
+    }
 
     @Override
     public void signal(Signal signal) {
@@ -205,6 +233,9 @@ public final class RemoteHost implements HostAgent {
         if (loss.isDone()) {
             throw new IOException(loss.join());
         }
+        if (closing) {
+            throw new IOException(LET_GO);
+        }
     }
 
     private static <T> T await(CompletableFuture<T> future) throws IOException {
@@ -249,6 +280,7 @@ public final class RemoteHost implements HostAgent {
         } catch (IOException e) {
             if (closing) {
                 log("An agent has ended", e);
+                endAll(LET_GO);
             } else {
                 lose(ssh.howEnded());
             }
@@ -283,11 +315,16 @@ public final class RemoteHost implements HostAgent {
     }
 
     private void lose(String reason) {
-        if (closing || !loss.complete(reason)) {
-            return;
+        if (!closing && loss.complete(reason)) {
+            heartbeats.close();
+            ssh.kill();
         }
-        heartbeats.close();
-        ssh.kill();
+        endAll(reason);
+    }
+
+    /// Ends every wait for something from this host, as nothing more comes: also when it was let go, for
+    /// its agent then ends without a word about the streams of its processes.
+    private void endAll(String reason) {
         answer.completeExceptionally(new IOException(reason));
         processes.values().forEach(entry -> entry.lost(reason));
         swept.complete(List.of());

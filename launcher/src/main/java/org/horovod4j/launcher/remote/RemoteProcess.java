@@ -12,23 +12,31 @@ final class RemoteProcess extends Process {
     /// What a process counts as whose host is lost: ssh's own exit code for a broken connection.
     static final int LOST = 255;
 
+    private final int number;
     private final long pid;
     private final RemoteStream out;
     private final RemoteStream err;
     private final CompletableFuture<Integer> status;
     private final Runnable kill;
 
+    /// @param number by which launcher and agent speak of it
     RemoteProcess(
+            int number,
             long pid,
             RemoteStream out,
             RemoteStream err,
             CompletableFuture<Integer> status,
             Runnable kill) {
+        this.number = number;
         this.pid = pid;
         this.out = out;
         this.err = err;
         this.status = status;
         this.kill = kill;
+    }
+
+    int number() {
+        return number;
     }
 
     /// Its number there.

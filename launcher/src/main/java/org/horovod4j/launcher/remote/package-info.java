@@ -4,10 +4,10 @@
 /// [Agent], the far side. [Message] lists all that the two say to each other.
 ///
 /// The agent runs its processes through the same `LocalHost` as the launcher does, so groups,
-/// signals and sweeping are one code here and there. Its jar holds this package, that of processes
-/// and the exceptions ([AgentJar]): whatever else this package came to depend on would be missing.
+/// signals and sweeping are one code here and there. Its jar holds this package, those of processes
+/// and frames and the exceptions ([AgentJar]): whatever else this package came to depend on would be missing.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.plan`,
+/// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.launcher.plan`,
 ///   `org.horovod4j.launcher.process`.
 /// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: whichever end of a connection falls silent, the other notices by itself, and

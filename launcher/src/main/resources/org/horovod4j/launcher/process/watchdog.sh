@@ -64,6 +64,7 @@ while read -r order argument; do
         watch) groups="$groups $argument" ;;
         forget) forget "$argument" ;;
         signal) signal "$argument" ;;
+        kill) kill -s KILL -- "-$argument" 2>/dev/null ;;
         sweep)
             for process in $(members); do
                 echo "$process $(tr '\0' ' ' <"/proc/$process/cmdline")"

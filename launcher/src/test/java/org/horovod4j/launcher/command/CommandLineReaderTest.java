@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.elastic.Cooldown;
+import org.horovod4j.launcher.elastic.Limits;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
 import org.junit.jupiter.api.Test;
@@ -16,6 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -179,14 +182,19 @@ class CommandLineReaderTest {
                 "-np 2 --mpi --gloo x | --gloo and --mpi are about the same",
                 "-np 2 --jsrun x    | LSF and its jsrun are not supported",
                 "-np 2 --mpi --mpi-args=\"a x | the quote \" is never closed",
-                "-np 2 --min-np 1 x | --min-np: elastic training comes in a later version",
-                "-np 2 --min-num-proc 1 x | elastic training comes in a later version",
-                "-np 2 --max-np 1 x | --max-np: elastic training comes in a later version",
-                "-np 2 --slots-per-host 1 x | elastic training comes in a later version",
-                "-np 2 --elastic-timeout 1 x | elastic training comes in a later version",
-                "-np 2 --reset-limit 1 x | elastic training comes in a later version",
-                "-np 2 --blacklist-cooldown-range 1 2 x | elastic training comes in a later version",
-                "-np 2 --host-discovery-script s x | elastic training comes in a later version",
+                "-np 2 --min-np 0 x | --min-np: '0' is not a number from 1",
+                "-np 2 --min-np 3 x | -np is 2, but --min-np and --max-np allow 3 to 3",
+                "-np 2 --min-np 1 --max-np 1 x | -np is 2, but --min-np and --max-np allow 1 to 1",
+                "--min-np 3 --max-np 2 -np 2 x | --min-np is 3, which is more than --max-np, 2",
+                "-np 3 --min-np 1 -H localhost:2 x | 3 processes do not fit",
+                "-np 2 --min-np 1 --reset-limit -1 x | --reset-limit: '-1' is not a number from 0",
+                "-np 2 --min-np 1 --blacklist-cooldown-range 1 x y | --blacklist-cooldown-range: 'x'",
+                "-np 2 --min-np 1 --blacklist-cooldown-range 20 10 x | is no range of cooldowns",
+                "-np 2 --min-np 3 --host-discovery-script s x | allow 3 or more",
+                "-np 2 --host-discovery-script s --slots-per-host 0 x | --slots-per-host: '0'",
+                "-np 2 --host-discovery-script s -H a:2 x | -H and --host-discovery-script are about",
+                "-np 2 --min-np 1 --mpi x | --mpi cannot run an elastic job",
+                "-np 2 --min-np 1 --elastic-timeout 0 x | --elastic-timeout is '0'",
                 "-np 2 --config-file none.yml x | none.yml' cannot be read",
                 "--job none.yml     | none.yml' cannot be read",
                 "--completion fish  | fish' is not a shell that horovodrun can complete for",
@@ -195,6 +203,53 @@ class CommandLineReaderTest {
         assertThatThrownBy(() -> read(line))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining(message);
+    }
+
+    @Test
+    void aJobMayGoOnWithFewerProcesses() {
+        assertThat(launched("-np 4 --min-np 2 -H a:2,b:4 x").elasticity())
+                .contains(
+                        new Elasticity(
+                                new Limits(4, 2, 4, Limits.NONE),
+                                Cooldown.DEFAULT,
+                                null,
+                                null,
+                                Login.DEFAULT));
+        assertThat(launched("-np 4 -H a:2,b:4 x").elasticity()).isEmpty();
+        assertThat(launched("--min-num-proc 2 x").processes()).isEqualTo(2);
+    }
+
+    @Test
+    void hostsMayBeFoundByAScript() {
+        Invocation.Launch launch =
+                launched(
+                        "-np 2 --host-discovery-script ./h.sh --slots-per-host 3 --max-num-proc 9"
+                                + " --reset-limit 0 --blacklist-cooldown-range 1 20 -p 2222"
+                                + " --elastic-timeout 30 x");
+        assertThat(launch.elasticity())
+                .contains(
+                        new Elasticity(
+                                new Limits(2, 2, 9, 0),
+                                new Cooldown(Duration.ofSeconds(1), Duration.ofSeconds(20)),
+                                "./h.sh",
+                                3,
+                                new Login(null, 2222, null)));
+        assertThat(launch.options()).isEqualTo(Map.of("HOROVOD_ELASTIC_TIMEOUT", "30"));
+        assertThat(
+                        launched("-np 2 --host-discovery-script s x")
+                                .elasticity()
+                                .orElseThrow()
+                                .limits())
+                .isEqualTo(new Limits(2, 2, Limits.NONE, Limits.NONE));
+    }
+
+    @Test
+    void flagsOfElasticJobsAloneHaveNoEffect() {
+        assertThat(launched("-np 2 --max-np 4 --reset-limit 3 x").elasticity()).isEmpty();
+        assertThat(notices)
+                .containsExactly(
+                        "--max-np has no effect without --min-np or --host-discovery-script.",
+                        "--reset-limit has no effect without --min-np or --host-discovery-script.");
     }
 
     private Invocation.Launch launched(String line) {

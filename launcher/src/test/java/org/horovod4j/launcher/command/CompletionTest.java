@@ -80,7 +80,8 @@ class CompletionTest {
     @Test
     void allFlagsOfTheHelpAreOffered() throws Exception {
         assertThat(completions("horovodrun -"))
-                .contains("-np", "-H", "--job", "--check-build", "--transport", "--help")
-                .doesNotContain("--jsrun", "--min-np", "--num-nccl-streams");
+                .contains(
+                        "-np", "-H", "--min-np", "--job", "--check-build", "--transport", "--help")
+                .doesNotContain("--jsrun", "--num-nccl-streams");
     }
 }

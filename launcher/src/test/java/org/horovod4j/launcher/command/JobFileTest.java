@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.elastic.Cooldown;
+import org.horovod4j.launcher.elastic.Limits;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
 import org.junit.jupiter.api.Test;
@@ -14,6 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -70,6 +73,35 @@ class JobFileTest {
                 .singleElement()
                 .asString()
                 .startsWith("project mnist (djl): 2 workers with 4 processes each.");
+    }
+
+    @Test
+    void aTrainingMayBeElastic() throws Exception {
+        Invocation.Launch launch =
+                read(
+                        """
+                        workers: 4
+                        elastic:
+                          min: 2
+                          max: 8
+                          discovery: ./hosts.sh --all
+                          slots_per_host: 2
+                          timeout: 60
+                          reset_limit: 3
+                          cooldown: [5, 50]
+                        run: train
+                        """,
+                        "--max-np",
+                        "6");
+        assertThat(launch.elasticity())
+                .contains(
+                        new Elasticity(
+                                new Limits(4, 2, 6, 3),
+                                new Cooldown(Duration.ofSeconds(5), Duration.ofSeconds(50)),
+                                "./hosts.sh --all",
+                                2,
+                                Login.DEFAULT));
+        assertThat(launch.options()).containsEntry("HOROVOD_ELASTIC_TIMEOUT", "60");
     }
 
     @ParameterizedTest

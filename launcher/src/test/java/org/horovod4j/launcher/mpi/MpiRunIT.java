@@ -22,7 +22,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.ByteArrayOutputStream;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -31,6 +33,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /// Jobs that a real `mpirun` starts: Open MPI's and MPICH's, where they are installed.
 @Tag("slow")
@@ -122,6 +126,40 @@ class MpiRunIT {
                 .noneMatch(each -> isMarked(each, "HOROVOD_JOB_ID=" + jobId));
     }
 
+    /// Its reader takes longer for a line than anybody would wait for a silent stream.
+    @Test
+    void allOutputComesHoweverSlowlyItIsRead() throws Exception {
+        assertThat(launch("mpirun.openmpi", new SlowStart(out)).run(job(1, List.of("seq", "99"))))
+                .isZero();
+        assertThat(said()).contains("99").hasLineCount(99);
+    }
+
+    /// The first write takes six seconds.
+    private static final class SlowStart extends FilterOutputStream {
+        private boolean begun;
+
+        SlowStart(OutputStream out) {
+            super(out);
+        }
+
+        @Override
+        public void write(byte[] bytes, int from, int length) throws IOException {
+            if (!begun) {
+                begun = true;
+                awaitSixSeconds();
+            }
+            out.write(bytes, from, length);
+        }
+
+        private static void awaitSixSeconds() throws IOException {
+            try {
+                boolean _ = new CountDownLatch(1).await(6, TimeUnit.SECONDS);
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+        }
+    }
+
     @Test
     void programsRunOneAfterTheOtherUntilOneFails() throws Exception {
         MpiJob job =
@@ -145,7 +183,7 @@ class MpiRunIT {
     @Test
     void anUnknownMpiGetsAdvice() throws Exception {
         script("echo a new MPI, version 1");
-        MpiRun run = run();
+        MpiRun run = run(out);
         assertThatThrownBy(() -> run.run(job(1, List.of("true"))))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining(folder.resolve("mpirun") + " is of an MPI that horovodrun")
@@ -155,9 +193,13 @@ class MpiRunIT {
 
     /// Makes this the `mpirun` on the path: on Debian each has a name of its own.
     private MpiRun launch(String mpirun) throws IOException {
+        return launch(mpirun, out);
+    }
+
+    private MpiRun launch(String mpirun, OutputStream stdout) throws IOException {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin", mpirun)), mpirun + " is not installed");
         script("exec " + mpirun + " \"$@\"");
-        return run();
+        return run(stdout);
     }
 
     private void script(String line) throws IOException {
@@ -165,11 +207,11 @@ class MpiRunIT {
         assertThat(script.toFile().setExecutable(true)).isTrue();
     }
 
-    private MpiRun run() {
+    private MpiRun run(OutputStream stdout) {
         Map<String, String> environment = new HashMap<>(System.getenv());
         environment.put("PATH", folder + ":" + System.getenv("PATH"));
         return new MpiRun(
-                new Console(out, err), false, environment, jobId, secret, PATIENCE, PATIENCE);
+                new Console(stdout, err), false, environment, jobId, secret, PATIENCE, PATIENCE);
     }
 
     private static MpiJob job(int processes, List<String> program) {

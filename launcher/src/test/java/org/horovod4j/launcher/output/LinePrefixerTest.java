@@ -19,7 +19,7 @@ class LinePrefixerTest {
     private LinePrefixer prefixer(Channel channel, String unwanted) {
         Console console = new Console(screen, screen);
         return new LinePrefixer(
-                3,
+                Speaker.ofRank(3),
                 channel,
                 new Forwarding(console, null, Stamp.NONE),
                 new ErrorLines(last, unwanted));
@@ -27,7 +27,7 @@ class LinePrefixerTest {
 
     private static void feed(LinePrefixer prefixer, String text) {
         byte[] bytes = text.getBytes(UTF_8);
-        prefixer.accept(bytes, bytes.length);
+        prefixer.take(bytes, bytes.length);
     }
 
     private String shown() {
@@ -43,16 +43,16 @@ class LinePrefixerTest {
             int length = Math.min(chunk, bytes.length - at);
             byte[] part = new byte[chunk];
             System.arraycopy(bytes, at, part, 0, length);
-            prefixer.accept(part, length);
+            prefixer.take(part, length);
         }
-        prefixer.finish();
+        prefixer.end();
         assertThat(shown()).isEqualTo("[3]<stdout>:naïve – 北京 – 🙂\n[3]<stdout>:zweite Zeile ü\n");
     }
 
     @Test
     void bytesThatAreNoTextPassUnchanged() {
         LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
-        prefixer.accept(new byte[] {(byte) 0xff, 0, (byte) 0xc3, '\n'}, 4);
+        prefixer.take(new byte[] {(byte) 0xff, 0, (byte) 0xc3, '\n'}, 4);
         assertThat(screen.toByteArray()).endsWith((byte) 0xff, 0, (byte) 0xc3, '\n');
     }
 
@@ -89,7 +89,7 @@ class LinePrefixerTest {
     void aLastLineWithoutAnEndIsKept() {
         LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
         feed(prefixer, "\nlast");
-        prefixer.finish();
+        prefixer.end();
         assertThat(shown()).isEqualTo("[3]<stdout>:\n[3]<stdout>:last\n");
     }
 
@@ -97,7 +97,7 @@ class LinePrefixerTest {
     void noBytesMakeNoLine() {
         LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
         feed(prefixer, "");
-        prefixer.finish();
+        prefixer.end();
         assertThat(shown()).isEmpty();
     }
 
@@ -141,7 +141,7 @@ class LinePrefixerTest {
                 };
         LinePrefixer prefixer =
                 new LinePrefixer(
-                        0,
+                        Speaker.ofRank(0),
                         Channel.STDOUT,
                         new Forwarding(new Console(counting, counting), null, Stamp.NONE),
                         _ -> true);

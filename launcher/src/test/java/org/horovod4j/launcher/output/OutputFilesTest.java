@@ -46,7 +46,7 @@ class OutputFilesTest {
         LinePrefixer lines = lines(Forwarding.of(console, folder, false, 1), 0, Channel.STDOUT);
         feed(lines, "a\r");
         feed(lines, "\nb\n");
-        lines.finish();
+        lines.end();
         assertThat(Files.readString(folder.resolve("rank.0", "stdout"))).isEqualTo("a\r\nb\n");
     }
 
@@ -56,6 +56,20 @@ class OutputFilesTest {
         Files.writeString(old, "the output of yesterday\n");
         print(Forwarding.of(console, folder, false, 1), 0, Channel.STDOUT, "new\n");
         assertThat(old).hasContent("new\n");
+    }
+
+    @Test
+    void theFilesOfAWorkerThatWereClosedGoOnWhereTheyEnded() throws Exception {
+        Path old = Files.createDirectories(folder.resolve("worker.4")).resolve("stdout");
+        Files.writeString(old, "the output of yesterday\n");
+        try (Forwarding forwarding = Forwarding.ofWorkers(console, folder, false)) {
+            print(forwarding, 4, Channel.STDOUT, "one\n");
+            OutputFile closed = forwarding.file(4, Channel.STDOUT);
+            forwarding.close(4);
+            closed.write("too late\n".getBytes(UTF_8));
+            print(forwarding, 4, Channel.STDOUT, "two\n");
+        }
+        assertThat(old).hasContent("one\ntwo\n");
     }
 
     @Test
@@ -107,7 +121,7 @@ class OutputFilesTest {
         LinePrefixer prefixer = lines(forwarding, 0, Channel.STDERR);
         feed(prefixer, "10 %\r20 ");
         feed(prefixer, "%\rdone");
-        prefixer.finish();
+        prefixer.end();
         assertThat(screen.toString(UTF_8))
                 .isEqualTo("1 [0]<stderr>:10 %\r2 [0]<stderr>:20 %\r3 [0]<stderr>:done\n");
     }
@@ -115,15 +129,15 @@ class OutputFilesTest {
     private static void print(Forwarding forwarding, int rank, Channel channel, String text) {
         LinePrefixer lines = lines(forwarding, rank, channel);
         feed(lines, text);
-        lines.finish();
+        lines.end();
     }
 
     private static LinePrefixer lines(Forwarding forwarding, int rank, Channel channel) {
-        return new LinePrefixer(rank, channel, forwarding, _ -> true);
+        return new LinePrefixer(Speaker.ofRank(rank), channel, forwarding, _ -> true);
     }
 
     private static void feed(LinePrefixer lines, String text) {
         byte[] bytes = text.getBytes(UTF_8);
-        lines.accept(bytes, bytes.length);
+        lines.take(bytes, bytes.length);
     }
 }

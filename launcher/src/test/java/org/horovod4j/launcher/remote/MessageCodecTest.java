@@ -3,6 +3,7 @@ package org.horovod4j.launcher.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,6 +28,7 @@ class MessageCodecTest {
                 new Message.Credit(7, Message.Stream.ERR, 65536),
                 new Message.SignalAll(Signal.TERM),
                 new Message.Kill(3),
+                new Message.Drain(3),
                 new Message.Sweep(),
                 new Message.Ready(),
                 new Message.Found(new Program(List.of("sh", "-c", "true"), "a line")),

@@ -1,0 +1,49 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/// The files and folders that hosts are to get a copy of: whether all of them can be read is asked before
+/// anything is started.
+final class CopySources {
+    private CopySources() {}
+
+    /// @param copies files and folders
+    /// @throws ConfigurationException that names the first that cannot be read
+    static void requireReadable(List<Path> copies) {
+        for (Path copy : copies) {
+            try (Stream<Path> files = Files.walk(copy)) {
+                files.filter(Files::isRegularFile)
+                        .filter(file -> !Files.isReadable(file))
+                        .findFirst()
+                        .ifPresent(
+                                file -> {
+                                    throw unreadable(file, null);
+                                });
+            } catch (UncheckedIOException e) { // a folder inside
+                throw unreadable(copy, e.getCause());
+            } catch (IOException e) {
+                throw unreadable(copy, e);
+            }
+        }
+    }
+
+    private static ConfigurationException unreadable(Path path, @Nullable IOException cause) {
+        // The system's own words name the folder.
+        String reason = cause == null || cause instanceof NoSuchFileException ? "" : ": " + cause;
+        return new ConfigurationException(
+                """
+                '%s', which the hosts are to get a copy of, cannot be read, seen from %s%s. Check its \
+                path, and that you may read all of it."""
+                        .formatted(path, Path.of("").toAbsolutePath(), reason),
+                cause);
+    }
+}

@@ -1,0 +1,176 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.elastic.desk.WorkerDesk;
+import org.horovod4j.launcher.command.Elasticity;
+import org.horovod4j.launcher.command.Invocation;
+import org.horovod4j.launcher.elastic.Discovery;
+import org.horovod4j.launcher.elastic.DiscoveryException;
+import org.horovod4j.launcher.elastic.DiscoveryScript;
+import org.horovod4j.launcher.elastic.DiscoveryWatch;
+import org.horovod4j.launcher.elastic.Membership;
+import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.output.Forwarding;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.process.LocalHost;
+import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.launcher.remote.RemoteJob;
+import org.horovod4j.option.Options;
+import org.horovod4j.rendezvous.Attendance;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+/// Launches jobs whose workers come and go. Reads from top to bottom like the life of one.
+final class ElasticLaunch {
+    /// Between two looks for hosts.
+    private static final Duration DISCOVERY_PAUSE = Duration.ofSeconds(1);
+
+    private final Console console;
+    private final Invocation.Launch launch;
+    private final Elasticity elasticity;
+    private final JobSettings settings;
+    private final RemoteJob remoteJob;
+    private final Optional<Archives> archives;
+    private volatile @Nullable ElasticJob current;
+
+    ElasticLaunch(
+            Console console,
+            Invocation.Launch launch,
+            Elasticity elasticity,
+            JobSettings settings,
+            RemoteJob remoteJob,
+            Optional<Archives> archives) {
+        this.console = console;
+        this.launch = launch;
+        this.elasticity = elasticity;
+        this.settings = settings;
+        this.remoteJob = remoteJob;
+        this.archives = archives;
+    }
+
+    /// Runs the commands of a job, each once the one before has ended well, and gives the exit code.
+    int run(Callable<Interrupts> interrupts) throws IOException, InterruptedException {
+        Soon<Interrupts> caught = Soon.of(interrupts);
+        int exitCode = 0;
+        try (Forwarding forwarding =
+                Forwarding.ofWorkers(
+                        console, launch.reporting().folder(), launch.reporting().timestamps())) {
+            for (List<String> command : launch.commands()) {
+                if (exitCode == 0 && !caught.get().hasCome()) {
+                    exitCode = run(command, forwarding, caught.get());
+                }
+            }
+        }
+        return exitCode;
+    }
+
+    private int run(List<String> command, Forwarding forwarding, Interrupts interrupts)
+            throws IOException, InterruptedException {
+        try (ElasticHosts hosts = ElasticHosts.open(remoteJob, command, archives)) {
+            ElasticJob job =
+                    new ElasticJob(
+                            new Membership(
+                                    elasticity.limits(),
+                                    settings.elasticTimeout(),
+                                    elasticity.cooldown()),
+                            hosts,
+                            forwarding,
+                            launch.reporting().verbose());
+            current = job;
+            interrupts.passOn(this::interrupt);
+            if (elasticity.script() == null) {
+                hosts.requireProgram(launch.hosts());
+                job.found(launch.hosts());
+                serve(job);
+            } else {
+                serve(job, elasticity.script(), interrupts);
+            }
+            hosts.ended(job.wentWell());
+            return job.conclude();
+        }
+    }
+
+    /// With hosts that a script finds. A signal ends the wait for the first of them too.
+    private void serve(ElasticJob job, String script, Interrupts interrupts)
+            throws IOException, InterruptedException {
+        try (DiscoveryScript discovery =
+                        new DiscoveryScript(
+                                script,
+                                elasticity.slotsPerHost(),
+                                elasticity.login(),
+                                Map.of(Options.JOB_ID.variable(), settings.id()),
+                                DiscoveryScript.TIMEOUT);
+                DiscoveryWatch watch = watch(discovery, job)) {
+            watch.start(interrupts.first());
+            serve(job);
+        } catch (DiscoveryException e) {
+            throw new ConfigurationException(
+                    "--host-discovery-script: '%s' found no hosts: %s. It must print lines such as gpu1:4."
+                            .formatted(script, e.getMessage()),
+                    e);
+        }
+    }
+
+    private DiscoveryWatch watch(Discovery discovery, ElasticJob job) {
+        return new DiscoveryWatch(discovery, DISCOVERY_PAUSE, job::found, console::say);
+    }
+
+    private void serve(ElasticJob job) throws InterruptedException {
+        InetSocketAddress anyPort = bind();
+        try (RendezvousServer rendezvous =
+                        RendezvousServer.startElastic(
+                                settings.secret(),
+                                anyPort,
+                                settings.heartbeatTimeout(),
+                                settings.startTimeout(),
+                                Attendance.UNWATCHED);
+                WorkerDesk desk =
+                        WorkerDesk.open(
+                                settings.secret(), anyPort, settings.heartbeatTimeout(), job)) {
+            JobVariables variables = variables(rendezvous.address().getPort());
+            job.run(
+                    new ElasticJob.Places(
+                            rendezvous,
+                            desk,
+                            (worker, remote) ->
+                                    variables.of(worker, desk.address().getPort(), remote)));
+        }
+    }
+
+    private void interrupt(Signal signal) {
+        ElasticJob job = current;
+        if (job != null) {
+            job.interrupt(signal);
+        }
+    }
+
+    /// As few as possible can reach a job that stays on this machine.
+    private InetSocketAddress bind() {
+        return mayBeRemote()
+                ? new InetSocketAddress(0)
+                : new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    }
+
+    /// Whether any worker may be on another host: a script may yet name one.
+    private boolean mayBeRemote() {
+        return elasticity.script() != null
+                || !launch.hosts().stream().map(Host::name).allMatch(LocalHost::isNamed);
+    }
+
+    /// Made once, before any worker: a network interface that is not there is found then.
+    private JobVariables variables(int port) {
+        return new JobVariables(
+                settings,
+                MeetingPoint.of(port, mayBeRemote(), settings.networkInterfaces()),
+                launch.options());
+    }
+}

@@ -1,0 +1,18 @@
+package org.horovod4j.launcher.command;
+
+import org.horovod4j.launcher.elastic.Cooldown;
+import org.horovod4j.launcher.elastic.Limits;
+import org.horovod4j.launcher.plan.Login;
+import org.jspecify.annotations.Nullable;
+
+/// How the workers of a job may come and go.
+///
+/// @param script prints the hosts there are; null when they are always those of the launch
+/// @param slotsPerHost of hosts that it prints without; null if it may not
+/// @param login how to log in to the hosts that it prints
+public record Elasticity(
+        Limits limits,
+        Cooldown cooldown,
+        @Nullable String script,
+        @Nullable Integer slotsPerHost,
+        Login login) {}

@@ -1,0 +1,64 @@
+package org.horovod4j.launcher.elastic;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/// The hosts on which nothing is started for a while, because something failed there.
+///
+/// A slot gets a second chance before its host pays for it: most failures are of one process, and
+/// happen once. Every failure is forgotten after the longest cooldown, so that two in a week are not
+/// taken for a broken host. Workers that run well on a blacklisted host stay.
+final class Blacklist {
+    private static final Duration REST = Duration.ofSeconds(1);
+
+    private record Slot(String host, int number) {}
+
+    private record Ban(int times, Duration until) {}
+
+    private final Cooldown cooldown;
+    private final Map<Slot, Duration> strikes = new HashMap<>();
+    private final Map<String, Ban> bans = new HashMap<>();
+
+    Blacklist(Cooldown cooldown) {
+        this.cooldown = cooldown;
+    }
+
+    /// Notes the failure of a worker.
+    ///
+    /// @return for how long its host is blacklisted; empty when the slot is to be tried again
+    Optional<Duration> failed(Worker worker, Duration now) {
+        Slot slot = new Slot(worker.host(), worker.slot());
+        Duration before = strikes.put(slot, now);
+        return before == null || isForgotten(before, now)
+                ? Optional.empty()
+                : Optional.of(ban(worker.host(), now));
+    }
+
+    /// Blacklists a host, and gives for how long.
+    Duration ban(String host, Duration now) {
+        strikes.keySet().removeIf(slot -> slot.host.equals(host));
+        Ban before = bans.get(host);
+        int times = before == null || isForgotten(before.until, now) ? 0 : before.times;
+        Duration length = cooldown.after(times);
+        bans.put(host, new Ban(times + 1, now.plus(length)));
+        return length;
+    }
+
+    private boolean isForgotten(Duration when, Duration now) {
+        return now.minus(when).compareTo(cooldown.longest()) > 0;
+    }
+
+    /// Whether a slot is too close to its last failure for another try: what its process held, such as a
+    /// device, may not be free yet.
+    boolean rests(String host, int slot, Duration now) {
+        Duration strike = strikes.get(new Slot(host, slot));
+        return strike != null && now.minus(strike).compareTo(REST) < 0;
+    }
+
+    boolean bars(String host, Duration now) {
+        Ban ban = bans.get(host);
+        return ban != null && ban.until.compareTo(now) > 0;
+    }
+}

@@ -1,0 +1,52 @@
+package org.horovod4j.launcher.elastic;
+
+import org.horovod4j.launcher.plan.Host;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/// How decisions are told.
+final class Wording {
+    private Wording() {}
+
+    /// As in "generation 1: 3 workers (gpu1:1, gpu2:2), new is worker 4, state from worker 0".
+    static String of(int generation, List<Member> members, boolean sync) {
+        Map<String, Integer> byHost = new LinkedHashMap<>();
+        members.forEach(member -> byHost.merge(member.worker().host(), 1, Integer::sum));
+        String hosts =
+                byHost.entrySet().stream()
+                        .map(host -> new Host(host.getKey(), host.getValue()).toString())
+                        .collect(Collectors.joining(", "));
+        String text =
+                "generation %d: %d %s (%s)"
+                        .formatted(
+                                generation,
+                                members.size(),
+                                members.size() == 1 ? "worker" : "workers",
+                                hosts);
+        if (generation == 0) {
+            return text;
+        }
+        List<Worker> joining =
+                members.stream().filter(member -> !member.hasServed()).map(Member::worker).toList();
+        return text
+                + (joining.isEmpty() ? "" : ", with " + numbers(joining))
+                + (sync ? ", state from worker " + members.getFirst().worker().number() : "");
+    }
+
+    static String of(List<Host> hosts) {
+        return hosts.isEmpty()
+                ? "none"
+                : hosts.stream().map(Host::toString).collect(Collectors.joining(", "));
+    }
+
+    /// As in "workers 2, 3".
+    static String numbers(List<Worker> workers) {
+        return workers.stream()
+                .map(worker -> Integer.toString(worker.number()))
+                .collect(
+                        Collectors.joining(", ", workers.size() == 1 ? "worker " : "workers ", ""));
+    }
+}

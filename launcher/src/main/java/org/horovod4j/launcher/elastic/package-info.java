@@ -1,0 +1,14 @@
+/// Who belongs to an elastic job: which hosts there are, which workers run on them, and which rank
+/// each of them has. All decisions, and nothing that acts on them.
+///
+/// Start with [Membership] (an [Event] in, [Action]s out), then [Assignment] (who gets which rank),
+/// [Blacklist] (which hosts to leave alone) and [Discovery] (how hosts are found).
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.plan`.
+/// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.command`.
+/// - Invariant: a decision depends on the events so far and the time given with each, on nothing
+///   else, so that any course of a job can be replayed in a test.
+@NullMarked
+package org.horovod4j.launcher.elastic;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,33 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.launcher.elastic.Worker;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.option.ElasticOptions;
+import org.horovod4j.option.Environment;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Map;
+
+class JobVariablesTest {
+    private final JobVariables variables =
+            new JobVariables(
+                    JobSettings.of(Map.of()), MeetingPoint.of(1, false, List.of()), Map.of());
+
+    @Test
+    void aRankIsNoElasticWorkerEvenIfItsLauncherIs() {
+        HostPlan plan = HostPlan.of(List.of(new Host("localhost", 1)), 1);
+        Map<String, String> of = variables.of(plan.slots().getFirst(), false);
+        assertThat(of).containsKey(ElasticOptions.ELASTIC.variable());
+        assertThat(new Environment(of).get(ElasticOptions.ELASTIC)).isFalse();
+    }
+
+    @Test
+    void anElasticWorkerKnowsThatItIsOne() {
+        Map<String, String> of = variables.of(new Worker(3, "localhost", 0), 7, false);
+        assertThat(new Environment(of).get(ElasticOptions.ELASTIC)).isTrue();
+    }
+}

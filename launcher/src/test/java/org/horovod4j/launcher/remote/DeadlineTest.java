@@ -1,0 +1,41 @@
+package org.horovod4j.launcher.remote;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+
+class DeadlineTest {
+    private static final Duration LONG = Duration.ofHours(1);
+
+    private final AtomicInteger ends = new AtomicInteger();
+
+    @Test
+    void whatTakesTooLongIsEndedAndNamed() {
+        Deadline deadline = Deadline.start(Duration.ofMillis(1), ends::incrementAndGet);
+        await().until(() -> deadline.missed().isPresent());
+        assertThat(deadline.missed().orElseThrow()).contains("while connecting to it");
+        deadline.giveUp();
+        assertThat(ends).hasValue(1);
+    }
+
+    @Test
+    void whatIsGivenUpIsEndedOnceAndHasNotMissedAnything() {
+        Deadline deadline = Deadline.start(LONG, ends::incrementAndGet);
+        deadline.giveUp();
+        deadline.giveUp();
+        assertThat(ends).hasValue(1);
+        assertThat(deadline.missed()).isEmpty();
+    }
+
+    @Test
+    void whatIsReadyIsNotEndedWhenTheOthersAreGivenUp() {
+        Deadline deadline = Deadline.start(LONG, ends::incrementAndGet);
+        deadline.meet();
+        deadline.giveUp();
+        assertThat(ends).hasValue(0);
+    }
+}
