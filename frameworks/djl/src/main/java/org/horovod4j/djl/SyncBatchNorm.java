@@ -1,0 +1,284 @@
+package org.horovod4j.djl;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.norm.BatchNorm;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.jspecify.annotations.Nullable;
+
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+
+/// Batch normalisation over the batches of all ranks, as if they were one.
+///
+/// In training, mean and variance of each channel are those of all ranks' inputs, of which each rank may
+/// have another number, and backward goes through both. That costs each rank two small allreduces
+/// forward and two backward, so it is for batches too small to have statistics of their own. In
+/// evaluation, and with one rank, it is DJL's [BatchNorm].
+///
+/// It has the parameters of [BatchNorm], saved in the same way: what was trained with this block is loaded by a
+/// network that has [BatchNorm] in its place.
+public final class SyncBatchNorm extends AbstractBlock {
+    /// Of what [BatchNorm] saves, which this must keep up with.
+    private static final byte VERSION = 2;
+
+    private static final int CHANNEL_AXIS = 1;
+
+    private final String name;
+    private final Supplier<Communicator> communicator;
+    private final float epsilon;
+    private final float momentum;
+    private final Parameter gamma;
+    private final Parameter beta;
+    private final Parameter runningMean;
+    private final Parameter runningVar;
+    private long channels;
+
+    private SyncBatchNorm(String name, Builder builder) {
+        super(VERSION);
+        this.name = name;
+        this.communicator = builder.communicator;
+        this.epsilon = builder.epsilon;
+        this.momentum = builder.momentum;
+        this.gamma = parameter("gamma", Parameter.Type.GAMMA, builder.scale);
+        this.beta = parameter("beta", Parameter.Type.BETA, builder.center);
+        this.runningMean = parameter("runningMean", Parameter.Type.RUNNING_MEAN, false);
+        this.runningVar = parameter("runningVar", Parameter.Type.RUNNING_VAR, false);
+    }
+
+    private Parameter parameter(String parameterName, Parameter.Type type, boolean requiresGrad) {
+        return addParameter(
+                Parameter.builder()
+                        .setName(parameterName)
+                        .setType(type)
+                        .optRequiresGrad(requiresGrad)
+                        .build());
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore parameterStore,
+            NDList inputs,
+            boolean training,
+            @Nullable PairList<String, Object> params) {
+        NDArray input = inputs.singletonOrThrow();
+        Values values =
+                new Values(
+                        parameterStore.getValue(gamma, input.getDevice(), training),
+                        parameterStore.getValue(beta, input.getDevice(), training),
+                        parameterStore.getValue(runningMean, input.getDevice(), training),
+                        parameterStore.getValue(runningVar, input.getDevice(), training));
+        if (training && communicator.get().size() > 1) {
+            return new NDList(normalise(communicator.get(), input, values));
+        }
+        return BatchNorm.batchNorm(
+                input,
+                values.runningMean,
+                values.runningVar,
+                values.gamma,
+                values.beta,
+                CHANNEL_AXIS,
+                momentum,
+                epsilon,
+                training);
+    }
+
+    private NDArray normalise(Communicator ranks, NDArray input, Values values) {
+        Channels layout = new Channels(input.getShape());
+        // sums of many small numbers: 16 bits would not do
+        NDArray x =
+                input.getDataType() == DataType.FLOAT64
+                        ? input
+                        : input.toType(DataType.FLOAT32, false);
+        NDArray count =
+                x.getManager().create(new double[] {layout.count()}).toType(x.getDataType(), false);
+
+        NDArray total =
+                DifferentiableCollectives.allreduce(
+                        ranks, name + ".mean", layout.sum(x).concat(count), ReduceOp.SUM);
+        NDArray n = total.get("{}:", channels).stopGradient();
+        requireVariance(n);
+        NDArray mean = total.get(":{}", channels).div(n);
+        NDArray centred = x.sub(layout.spread(mean));
+        NDArray variance =
+                DifferentiableCollectives.allreduce(
+                                ranks,
+                                name + ".variance",
+                                layout.sum(centred.square()),
+                                ReduceOp.SUM)
+                        .div(n);
+
+        follow(values.runningMean, mean);
+        follow(values.runningVar, variance.mul(n).div(n.sub(1))); // unbiased, as libtorch's
+        NDArray normalised = centred.div(layout.spread(variance.add(epsilon).sqrt()));
+        return normalised
+                .mul(layout.spread(values.gamma))
+                .add(layout.spread(values.beta))
+                .toType(input.getDataType(), false);
+    }
+
+    /// All ranks have the same total, so all of them fail, or none.
+    private void requireVariance(NDArray count) {
+        double elements = count.toType(DataType.FLOAT64, false).getDouble(0);
+        if (elements < 2) {
+            throw new IllegalArgumentException(
+                    """
+                    SyncBatchNorm '%s': all ranks together have %.0f values for each channel
+                    A variance needs two or more: give larger batches."""
+                            .formatted(name, elements));
+        }
+    }
+
+    /// Lets a running statistic follow that of this batch.
+    private void follow(NDArray running, NDArray batch) {
+        NDArray step = batch.stopGradient().toType(running.getDataType(), false).mul(1 - momentum);
+        running.muli(momentum).addi(step);
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        return new Shape[] {inputShapes[0]};
+    }
+
+    @Override
+    protected void beforeInitialize(Shape... inputShapes) {
+        super.beforeInitialize(inputShapes);
+        Shape input = inputShapes[0];
+        if (input.dimension() <= CHANNEL_AXIS) {
+            throw new IllegalArgumentException(
+                    "SyncBatchNorm '%s' takes inputs of two or more dimensions, batch and channel first, not %s"
+                            .formatted(name, input));
+        }
+        channels = input.get(CHANNEL_AXIS);
+    }
+
+    @Override
+    protected void prepare(Shape[] inputShapes) {
+        for (Parameter parameter : Arrays.asList(gamma, beta, runningMean, runningVar)) {
+            parameter.setShape(new Shape(channels));
+        }
+    }
+
+    @Override
+    protected void saveMetadata(DataOutputStream os) throws IOException {
+        saveInputShapes(os);
+        os.writeLong(channels);
+    }
+
+    @Override
+    public void loadMetadata(byte loadVersion, DataInputStream is)
+            throws IOException, MalformedModelException {
+        if (loadVersion != VERSION) {
+            throw new MalformedModelException(
+                    "SyncBatchNorm '%s' was saved in encoding version %d, which is not supported: %d is"
+                            .formatted(name, loadVersion, VERSION));
+        }
+        readInputShapes(is);
+        channels = is.readLong();
+    }
+
+    /// The arrays of the parameters on the device of an input.
+    private record Values(NDArray gamma, NDArray beta, NDArray runningMean, NDArray runningVar) {}
+
+    /// Where the channels of an input lie.
+    private record Channels(Shape input) {
+        /// How many elements each channel has.
+        long count() {
+            return input.get(CHANNEL_AXIS) == 0 ? 0 : input.size() / input.get(CHANNEL_AXIS);
+        }
+
+        /// The sum of each channel.
+        NDArray sum(NDArray array) {
+            return array.sum(
+                    IntStream.range(0, input.dimension())
+                            .filter(axis -> axis != CHANNEL_AXIS)
+                            .toArray());
+        }
+
+        /// A number for each channel, as a shape that meets the input's.
+        NDArray spread(NDArray perChannel) {
+            long[] shape = new long[input.dimension()];
+            Arrays.fill(shape, 1);
+            shape[CHANNEL_AXIS] = input.get(CHANNEL_AXIS);
+            return perChannel.reshape(shape);
+        }
+    }
+
+    /// Makes a [SyncBatchNorm], with the same settings as [BatchNorm]'s builder.
+    public static final class Builder {
+        private @Nullable String name;
+        private Supplier<Communicator> communicator = Hvd::communicator;
+        private float epsilon = 1e-5f;
+        private float momentum = 0.9f;
+        private boolean center = true;
+        private boolean scale = true;
+
+        private Builder() {}
+
+        /// By which the layer finds itself on the other ranks: the same on all ranks, and no other layer's.
+        public Builder setName(String layer) {
+            this.name = layer;
+            return this;
+        }
+
+        /// The ranks whose batches count as one; all of the job without this.
+        public Builder optCommunicator(Communicator ranks) {
+            this.communicator = () -> ranks;
+            return this;
+        }
+
+        /// Added to the variance, against division by zero; 1e-5 without this.
+        public Builder optEpsilon(float value) {
+            this.epsilon = value;
+            return this;
+        }
+
+        /// How much of the running statistics stays at each batch; 0.9 without this.
+        public Builder optMomentum(float value) {
+            this.momentum = value;
+            return this;
+        }
+
+        /// Whether `beta` is learnt; yes without this.
+        public Builder optCenter(boolean learnt) {
+            this.center = learnt;
+            return this;
+        }
+
+        /// Whether `gamma` is learnt; yes without this.
+        public Builder optScale(boolean learnt) {
+            this.scale = learnt;
+            return this;
+        }
+
+        /// Makes the block.
+        ///
+        /// @throws IllegalStateException when it has no name
+        public SyncBatchNorm build() {
+            if (name == null) {
+                throw new IllegalStateException(
+                        "a SyncBatchNorm has no name to find itself by on the other ranks: give it one by"
+                                + " setName, the same on all ranks");
+            }
+            return new SyncBatchNorm(name, this);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package org.horovod4j.djl.engine;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/// Calls from libtorch after it has added to the gradient of a parameter.
+///
+/// libtorch owns the hooks, and frees them with their parameters. A hook holds a number and nothing else: what it
+/// calls is looked up here, where it is held no longer than the one who asked for it lives. So neither
+/// keeps the other, and the one function that all hooks call can stay forever.
+final class AccumulationHooks {
+    private final LibTorch torch;
+    private final MemorySegment vtable;
+    private final AtomicLong ids = new AtomicLong();
+    private final Map<Long, Entry> entries = new ConcurrentHashMap<>();
+    private final ReferenceQueue<Hook> unheld = new ReferenceQueue<>();
+
+    AccumulationHooks(LibTorch torch) {
+        this.torch = torch;
+        this.vtable = torch.newVtable(LibTorch.hookAddress((hook, _) -> called(hook)));
+    }
+
+    Registration add(long parameter, Runnable action) {
+        forgetUnheld();
+        long id = ids.incrementAndGet();
+        Hook hook = new Hook(id, action);
+        entries.put(id, new Entry(id, hook, unheld));
+        torch.setAccumulationHook(parameter, torch.newHook(vtable, id));
+        return hook;
+    }
+
+    private void forgetUnheld() {
+        for (Reference<?> gone = unheld.poll(); gone != null; gone = unheld.poll()) {
+            if (gone instanceof Entry entry) {
+                entries.remove(entry.id);
+            }
+        }
+    }
+
+    /// Called by libtorch.
+    private void called(MemorySegment hook) {
+        Entry entry = entries.get(LibTorch.hookId(hook));
+        Hook registered = entry == null ? null : entry.get();
+        if (registered != null) {
+            registered.run();
+        }
+    }
+
+    private static final class Entry extends WeakReference<Hook> {
+        final long id;
+
+        Entry(long id, Hook hook, ReferenceQueue<Hook> unheld) {
+            super(hook, unheld);
+            this.id = id;
+        }
+    }
+
+    private final class Hook implements Registration {
+        private final long id;
+        private final Runnable action;
+        private final Failures failures = new Failures();
+
+        Hook(long id, Runnable action) {
+            this.id = id;
+            this.action = action;
+        }
+
+        void run() {
+            try {
+                action.run();
+            } catch (Throwable e) { // whatever it is, it must not reach libtorch
+                failures.keep(e);
+            }
+        }
+
+        @Override
+        public void rethrow() {
+            failures.rethrow();
+        }
+
+        /// libtorch keeps its half, which then calls nothing.
+        @Override
+        public void close() {
+            entries.remove(id);
+        }
+    }
+}

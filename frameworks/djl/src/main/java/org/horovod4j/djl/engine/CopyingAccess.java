@@ -1,0 +1,78 @@
+package org.horovod4j.djl.engine;
+
+import ai.djl.ndarray.NDArray;
+
+import org.horovod4j.SparseTensor;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+
+/// Any engine, through nothing but DJL's API: every access is a copy.
+final class CopyingAccess implements EngineAccess {
+    private final String engineName;
+    private final BiConsumer<NDArray, MemorySegment> write;
+    private final boolean accumulates;
+    private final Hooks hooks;
+
+    /// @param write how the engine's arrays are written to
+    /// @param accumulates whether its backward passes add to gradients
+    /// @param reason why there are neither memory nor hooks
+    CopyingAccess(
+            String engineName,
+            BiConsumer<NDArray, MemorySegment> write,
+            boolean accumulates,
+            String reason) {
+        this.engineName = engineName;
+        this.write = write;
+        this.accumulates = accumulates;
+        this.hooks = new Hooks.Missing(reason);
+    }
+
+    @Override
+    public Optional<MemorySegment> memory(NDArray array) {
+        return Optional.empty();
+    }
+
+    @Override
+    public void read(NDArray array, MemorySegment into) {
+        Lengths.check("read", array, into);
+        Copies.read(array, into);
+    }
+
+    @Override
+    public void write(NDArray array, MemorySegment from) {
+        Lengths.check("write", array, from);
+        write.accept(array, from);
+    }
+
+    @Override
+    public boolean moveInto(NDArray array, MemorySegment memory) {
+        Lengths.check("moveInto", array, memory);
+        return false;
+    }
+
+    /// DJL's API has no array that is not computed yet.
+    @Override
+    public void await(NDArray array) {}
+
+    @Override
+    public Optional<SparseTensor> sparse(NDArray array) {
+        if (array.isSparse()) {
+            throw new UnsupportedOperationException(
+                    "the rows of a sparse array of engine %s cannot be read; make it dense first"
+                            .formatted(engineName));
+        }
+        return Optional.empty();
+    }
+
+    @Override
+    public boolean accumulates() {
+        return accumulates;
+    }
+
+    @Override
+    public Hooks hooks() {
+        return hooks;
+    }
+}

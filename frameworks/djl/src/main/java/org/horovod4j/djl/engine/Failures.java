@@ -1,0 +1,27 @@
+package org.horovod4j.djl.engine;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.concurrent.atomic.AtomicReference;
+
+/// Keeps what was thrown where nobody could catch it.
+final class Failures {
+    private final AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
+
+    void keep(Throwable failure) {
+        Throwable before = first.compareAndExchange(null, failure);
+        if (before != null && !before.equals(failure)) {
+            before.addSuppressed(failure);
+        }
+    }
+
+    /// Throws the first that was kept since the last time, the others suppressed in it.
+    void rethrow() {
+        switch (first.getAndSet(null)) {
+            case null -> {}
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case Throwable e -> throw new IllegalStateException("a hook on a gradient failed", e);
+        }
+    }
+}

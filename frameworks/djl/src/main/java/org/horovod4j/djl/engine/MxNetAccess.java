@@ -1,0 +1,102 @@
+package org.horovod4j.djl.engine;
+
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
+import ai.djl.util.NativeResource;
+
+import com.sun.jna.Pointer;
+
+import org.horovod4j.SparseTensor;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+
+/// MXNet: the memory of arrays on the host, by calls into its library. MXNet computes behind the program's
+/// back, so whoever wants an array waits for it; that is also how backward overlaps with communication, and
+/// there are no hooks.
+final class MxNetAccess implements EngineAccess {
+    private static final OnFirstUse<EngineAccess> OF_THIS_PROCESS =
+            new OnFirstUse<>(MxNetAccess::open);
+
+    private final LibMxNet mxnet;
+
+    private MxNetAccess(LibMxNet mxnet) {
+        this.mxnet = mxnet;
+    }
+
+    /// The access to the MXNet of this process, found when first asked for.
+    static EngineAccess ofThisProcess() {
+        return OF_THIS_PROCESS.get();
+    }
+
+    private static EngineAccess open() {
+        try {
+            return new MxNetAccess(LibMxNet.find());
+        } catch (UnsupportedOperationException e) {
+            return new CopyingAccess("MXNet", Copies::set, false, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /// Waits for what computes the array and for what computes with it, since the memory may be written to.
+    @Override
+    public Optional<MemorySegment> memory(NDArray array) {
+        if (array.isSparse() || !array.getDevice().equals(Device.cpu())) {
+            return Optional.empty();
+        }
+        return Optional.of(mxnet.memory(handle(array), DataTypes.byteSize(array)));
+    }
+
+    private static long handle(NDArray array) {
+        if (array instanceof NativeResource<?> resource
+                && resource.getHandle() instanceof Pointer handle) {
+            return Pointer.nativeValue(handle);
+        }
+        throw new IllegalArgumentException(
+                "no array of engine MXNet, but a %s".formatted(array.getClass().getName()));
+    }
+
+    @Override
+    public void read(NDArray array, MemorySegment into) {
+        Lengths.check("read", array, into);
+        memory(array).ifPresentOrElse(into::copyFrom, () -> Copies.read(array, into));
+    }
+
+    @Override
+    public void write(NDArray array, MemorySegment from) {
+        Lengths.check("write", array, from);
+        memory(array)
+                .ifPresentOrElse(memory -> memory.copyFrom(from), () -> Copies.set(array, from));
+    }
+
+    @Override
+    public boolean moveInto(NDArray array, MemorySegment memory) {
+        Lengths.check("moveInto", array, memory);
+        return false;
+    }
+
+    @Override
+    public void await(NDArray array) {
+        mxnet.waitToRead(handle(array));
+    }
+
+    @Override
+    public Optional<SparseTensor> sparse(NDArray array) {
+        if (array.isSparse()) {
+            throw new UnsupportedOperationException(
+                    "the rows of a sparse array of engine MXNet cannot be read; make it dense first");
+        }
+        return Optional.empty();
+    }
+
+    /// DJL attaches gradients so that each pass writes them.
+    @Override
+    public boolean accumulates() {
+        return false;
+    }
+
+    @Override
+    public Hooks hooks() {
+        return new Hooks.Missing(
+                "engine MXNet has no hooks; it computes backward while the program goes on");
+    }
+}

@@ -1,0 +1,163 @@
+package org.horovod4j.djl.engine;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.util.NativeResource;
+
+import org.horovod4j.DataType;
+import org.horovod4j.Shape;
+import org.horovod4j.SparseTensor;
+import org.horovod4j.Tensor;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Options;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/// PyTorch: the memory of tensors on the host, and hooks, by calls into libtorch.
+final class PyTorchAccess implements EngineAccess {
+    private static final String ENGINE = "PyTorch";
+
+    private static final OnFirstUse<EngineAccess> OF_THIS_PROCESS =
+            new OnFirstUse<>(PyTorchAccess::open);
+
+    private final LibTorch torch;
+    private final Supplier<Hooks> hooks;
+
+    private PyTorchAccess(LibTorch torch) {
+        this.torch = torch;
+        this.hooks = new OnFirstUse<>(this::openHooks);
+    }
+
+    /// The access to the libtorch of this process: there is one libtorch, so there is one answer.
+    static EngineAccess ofThisProcess() {
+        return OF_THIS_PROCESS.get();
+    }
+
+    private static EngineAccess open() {
+        try {
+            return new PyTorchAccess(LibTorch.find());
+        } catch (UnsupportedOperationException e) {
+            return new CopyingAccess(
+                    ENGINE, Copies::setElements, true, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private Hooks openHooks() {
+        return TorchHooks.open(
+                torch,
+                new Environment(System.getenv()).get(Options.GRADIENT_HOOKS),
+                Engine.getEngine(ENGINE).getVersion(),
+                System.getProperty("os.name") + " " + System.getProperty("os.arch"));
+    }
+
+    @Override
+    public Optional<MemorySegment> memory(NDArray array) {
+        if (array.isSparse() || !isOnHost(array)) {
+            return Optional.empty();
+        }
+        long tensor = handle(array);
+        return torch.isRowMajor(tensor)
+                ? Optional.of(torch.memory(tensor, DataTypes.byteSize(array)))
+                : Optional.empty();
+    }
+
+    private static boolean isOnHost(NDArray array) {
+        return array.getDevice().equals(Device.cpu());
+    }
+
+    /// The address of the array's `at::Tensor`.
+    static long handle(NDArray array) {
+        if (array instanceof NativeResource<?> resource
+                && resource.getHandle() instanceof Long handle) {
+            return handle;
+        }
+        throw new IllegalArgumentException(
+                "no array of engine PyTorch, but a %s".formatted(array.getClass().getName()));
+    }
+
+    @Override
+    public void read(NDArray array, MemorySegment into) {
+        Lengths.check("read", array, into);
+        memory(array).ifPresentOrElse(into::copyFrom, () -> Copies.read(array, into));
+    }
+
+    @Override
+    public void write(NDArray array, MemorySegment from) {
+        Lengths.check("write", array, from);
+        memory(array)
+                .ifPresentOrElse(
+                        memory -> memory.copyFrom(from), () -> Copies.setElements(array, from));
+    }
+
+    @Override
+    public boolean moveInto(NDArray array, MemorySegment memory) {
+        Lengths.check("moveInto", array, memory);
+        if (!memory.isNative()) {
+            throw new IllegalArgumentException(
+                    "moveInto: an array can live outside the heap only, but the memory given is on it");
+        }
+        if (array.isSparse() || !isOnHost(array)) {
+            return false;
+        }
+        read(array, memory);
+        torch.setMemory(handle(array), memory);
+        return true;
+    }
+
+    /// A tensor on the host is computed when the call that computes it returns.
+    @Override
+    public void await(NDArray array) {}
+
+    @Override
+    public Optional<SparseTensor> sparse(NDArray array) {
+        if (!array.isSparse()) {
+            return Optional.empty();
+        }
+        if (isOnHost(array)) {
+            return Optional.of(rows(array));
+        }
+        try (NDArray onHost = array.toDevice(Device.cpu(), true)) {
+            return Optional.of(rows(onHost));
+        }
+    }
+
+    private SparseTensor rows(NDArray array) {
+        try (LibTorch.OwnTensor indices = torch.indices(handle(array));
+                LibTorch.OwnTensor values = torch.values(handle(array))) {
+            long[] sizes = torch.sizes(indices.address());
+            if (sizes[0] != 1) {
+                throw new IllegalArgumentException(
+                        """
+                        a sparse gradient of shape %s gives single elements by %d indices each, not rows
+                        Make it dense: DistributedOptimizer's sparseAsDense(true)."""
+                                .formatted(array.getShape(), sizes[0]));
+            }
+            Shape denseShape = DataTypes.shape(array);
+            return new SparseTensor(
+                    copy(indices, DataType.INT64, Shape.of(sizes[1])),
+                    copy(values, DataTypes.of(array.getDataType()), denseShape.withRows(sizes[1])),
+                    denseShape);
+        }
+    }
+
+    private Tensor copy(LibTorch.OwnTensor tensor, DataType dataType, Shape shape) {
+        Tensor copy = Tensor.zeros(dataType, shape);
+        try (LibTorch.OwnTensor dense = torch.cloneRowMajor(tensor.address())) {
+            copy.segment().copyFrom(torch.memory(dense.address(), copy.byteSize()));
+        }
+        return copy;
+    }
+
+    @Override
+    public boolean accumulates() {
+        return true;
+    }
+
+    @Override
+    public Hooks hooks() {
+        return hooks.get();
+    }
+}

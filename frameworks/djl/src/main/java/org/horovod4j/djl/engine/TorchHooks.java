@@ -1,0 +1,109 @@
+package org.horovod4j.djl.engine;
+
+import ai.djl.ndarray.NDArray;
+
+import org.horovod4j.log.Log;
+import org.horovod4j.option.HookChoice;
+import org.horovod4j.option.Options;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/// The hooks of libtorch. Its own C++ objects are made in Java for them, which works with versions that lay
+/// these out as expected; so they are used where they were tried, and tested once at the start even there.
+final class TorchHooks implements Hooks.Working {
+    private static final Logger LOG = Log.of(TorchHooks.class);
+
+    /// The versions of libtorch that our tests have run with.
+    private static final Set<String> KNOWN_VERSIONS = Set.of("2.7.1");
+
+    private static final String KNOWN_PLATFORM = "Linux amd64";
+
+    private final LibTorch torch;
+    private final AccumulationHooks accumulations;
+    private final GradientFunctions functions;
+
+    private TorchHooks(LibTorch torch) {
+        this.torch = torch;
+        this.accumulations = new AccumulationHooks(torch);
+        this.functions = new GradientFunctions(torch);
+    }
+
+    /// Opens the hooks, if they may be used here and pass their test.
+    ///
+    /// @param version of libtorch, as DJL tells it
+    /// @param platform operating system and processor, as Java tells them
+    static Hooks open(LibTorch torch, HookChoice choice, String version, String platform) {
+        Hooks hooks =
+                switch (choice) {
+                    case OFF ->
+                            new Missing("%s switches them off".formatted(Options.GRADIENT_HOOKS));
+                    case AUTO ->
+                            KNOWN_VERSIONS.contains(version)
+                                    ? test(torch, platform)
+                                    : new Missing(
+                                            "they are not known to work with libtorch %s, but with %s; %s=on tries them"
+                                                    .formatted(
+                                                            version,
+                                                            String.join(", ", KNOWN_VERSIONS),
+                                                            Options.GRADIENT_HOOKS));
+                    case ON -> test(torch, platform);
+                };
+        switch (hooks) {
+            case Working working ->
+                    LOG.log(Level.INFO, "Hooks on gradients of libtorch {0} are in use", version);
+            case Missing(String reason) ->
+                    LOG.log(
+                            choice == HookChoice.OFF ? Level.INFO : Level.WARNING,
+                            "Gradients are exchanged after backward, not during it: there are no hooks on"
+                                    + " them, since {0}",
+                            reason);
+        }
+        return hooks;
+    }
+
+    private static Hooks test(LibTorch torch, String platform) {
+        if (!platform.equals(KNOWN_PLATFORM)) {
+            return new Missing(
+                    "they are made for %s, not for %s".formatted(KNOWN_PLATFORM, platform));
+        }
+        TorchHooks hooks = new TorchHooks(torch);
+        return new HooksTrial(torch, hooks)
+                .failure()
+                .<Hooks>map(failure -> new Missing("their test failed: " + failure))
+                .orElse(hooks);
+    }
+
+    @Override
+    public Registration onGradient(NDArray parameter, Runnable hook) {
+        requireGradient(parameter);
+        return accumulations.add(PyTorchAccess.handle(parameter), hook);
+    }
+
+    @Override
+    public void changeGradient(NDArray array, Consumer<MemorySegment> change) {
+        requireGradient(array);
+        functions.add(PyTorchAccess.handle(array), DataTypes.byteSize(array), change);
+    }
+
+    @Override
+    public boolean seesGradient(NDArray array) {
+        return torch.requiresGrad(PyTorchAccess.handle(array));
+    }
+
+    private void requireGradient(NDArray array) {
+        if (!seesGradient(array)) {
+            throw new IllegalArgumentException(
+                    "the array %s of shape %s requires no gradient, so there is none to hear of"
+                            .formatted(array.getName(), array.getShape()));
+        }
+    }
+
+    /// How many functions on gradients libtorch holds, for tests.
+    int functionCount() {
+        return functions.size();
+    }
+}

@@ -1,0 +1,14 @@
+/// What DJL's own API does not give of an engine: the memory of an array, and a call when a gradient is ready.
+///
+/// Start with [EngineAccess] (what is asked of an engine) and [Hooks] (the call), then a file per engine:
+/// [PyTorchAccess], [MxNetAccess] and, for any other, [CopyingAccess]. The libraries are called in
+/// [LibTorch] and [LibMxNet] alone.
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.option`, `ai.djl..`,
+///   `com.sun.jna..`.
+/// - Used by: `org.horovod4j.djl`.
+/// - Invariant: no exception leaves a function that a library calls, since that would end the JVM.
+@NullMarked
+package org.horovod4j.djl.engine;
+
+import org.jspecify.annotations.NullMarked;
