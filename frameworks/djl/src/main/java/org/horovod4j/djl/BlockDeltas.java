@@ -1,0 +1,130 @@
+package org.horovod4j.djl;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.training.optimizer.Optimizer;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.Tensor;
+import org.horovod4j.djl.engine.DataTypes;
+import org.horovod4j.djl.engine.EngineAccess;
+import org.horovod4j.log.Log;
+import org.horovod4j.optim.Gradient;
+import org.horovod4j.optim.Gradients;
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+
+/// Lends what the wrapped optimizer changes of each parameter, which is what Adasum combines.
+///
+/// A parameter is updated with the rank's own gradient, lent as the difference to what it was, and ends as
+/// what it was plus the combined difference: momentum and adaptive rates see the rank's own gradients.
+final class BlockDeltas implements Gradients {
+    private static final Logger LOG = Log.of(BlockDeltas.class);
+
+    private final BlockParameters parameters;
+    private final EngineAccess access;
+    private final Optimizer optimizer;
+    private final Communicator communicator;
+    private final @Nullable Tensor[] deltas;
+    private final @Nullable NDArray[] starts;
+
+    BlockDeltas(
+            BlockParameters parameters,
+            EngineAccess access,
+            Optimizer optimizer,
+            Communicator communicator) {
+        this.parameters = parameters;
+        this.access = access;
+        this.optimizer = optimizer;
+        this.communicator = communicator;
+        this.deltas = new Tensor[parameters.count()];
+        this.starts = new NDArray[parameters.count()];
+    }
+
+    @Override
+    public List<String> names() {
+        return parameters.names();
+    }
+
+    @Override
+    public boolean isTrainable(int parameter) {
+        return parameters.isTrainable(parameter);
+    }
+
+    /// The rest of a backward pass may still need the weights as they are.
+    @Override
+    public boolean canLendDuringPasses() {
+        return false;
+    }
+
+    @Override
+    public Gradient lend(int parameter) {
+        Tensor delta = delta(parameter); // first, or a failure would leave the weight updated
+        NDArray weight = parameters.array(parameter);
+        NDArray start = weight.duplicate();
+        try (NDArray gradient = weight.getGradient()) {
+            optimizer.update(parameters.id(parameter), weight, gradient);
+        }
+        try (NDArray change = weight.sub(start)) {
+            access.await(change);
+            access.read(change, delta.segment());
+        }
+        starts[parameter] = start;
+        return new Gradient.Dense(delta);
+    }
+
+    /// Allocated for all parameters at once, when first needed.
+    private Tensor delta(int parameter) {
+        Tensor known = deltas[parameter];
+        if (known != null) {
+            return known;
+        }
+        int[] missing = parameters.trainable().stream().filter(i -> deltas[i] == null).toArray();
+        List<Tensor> slots = allocate(Arrays.stream(missing).mapToObj(parameters::array).toList());
+        for (int i = 0; i < missing.length; i++) {
+            deltas[missing[i]] = slots.get(i);
+        }
+        return Objects.requireNonNull(deltas[parameter]);
+    }
+
+    /// In shared memory, if there is room.
+    private List<Tensor> allocate(List<NDArray> weights) {
+        try {
+            return Slots.allocate(communicator, weights);
+        } catch (ConfigurationException e) {
+            LOG.log(
+                    Level.WARNING,
+                    "changes of weights are copied, as they do not fit into shared memory: {0}",
+                    e.getMessage());
+            return weights.stream()
+                    .map(
+                            weight ->
+                                    Tensor.zeros(
+                                            DataTypes.of(weight.getDataType()),
+                                            DataTypes.shape(weight)))
+                    .toList();
+        }
+    }
+
+    @Override
+    public void giveBack(int parameter, Gradient reduced) {
+        NDArray weight = parameters.array(parameter);
+        MemorySegment memory = delta(parameter).segment();
+        try (NDArray start = Objects.requireNonNull(starts[parameter]);
+                NDArray change = start.getManager().zeros(start.getShape(), start.getDataType())) {
+            access.write(change, memory);
+            try (NDArray sum = start.add(change)) {
+                access.await(sum);
+                access.read(sum, memory);
+            }
+        }
+        starts[parameter] = null;
+        access.write(weight, memory);
+    }
+}

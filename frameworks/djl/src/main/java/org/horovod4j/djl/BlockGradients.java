@@ -1,0 +1,237 @@
+package org.horovod4j.djl;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.training.GradientCollector;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.SparseResult;
+import org.horovod4j.SparseTensor;
+import org.horovod4j.Tensor;
+import org.horovod4j.djl.engine.DataTypes;
+import org.horovod4j.djl.engine.EngineAccess;
+import org.horovod4j.optim.Gradient;
+import org.horovod4j.optim.Gradients;
+import org.jspecify.annotations.Nullable;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.IntPredicate;
+
+/// Lends the gradients of a block.
+///
+/// Where the engine allows it they live in memory that all ranks of the host can reach, so that nothing
+/// is copied; else they are lent where they are; and where even that cannot be, as on a GPU, as copies.
+///
+/// DJL returns new zeros for a gradient that was never computed, and forgets them. So such a gradient is
+/// defined first, by a backward pass of nothing.
+final class BlockGradients implements Gradients {
+    private final BlockParameters parameters;
+    private final EngineAccess access;
+
+    /// Where each gradient has been moved to.
+    private final @Nullable Tensor[] slots;
+
+    /// Copies of gradients whose memory cannot be lent.
+    private final @Nullable Tensor[] copies;
+
+    /// Which gradients were last lent as rows.
+    private final boolean[] lentRows;
+
+    /// Reduced gradients that the engine does not hold itself.
+    private final @Nullable NDArray[] apart;
+
+    private volatile boolean defining;
+
+    BlockGradients(BlockParameters parameters, EngineAccess access) {
+        this.parameters = parameters;
+        this.access = access;
+        this.slots = new Tensor[parameters.count()];
+        this.copies = new Tensor[parameters.count()];
+        this.lentRows = new boolean[parameters.count()];
+        this.apart = new NDArray[parameters.count()];
+    }
+
+    @Override
+    public List<String> names() {
+        return parameters.names();
+    }
+
+    @Override
+    public boolean isTrainable(int parameter) {
+        return parameters.isTrainable(parameter);
+    }
+
+    @Override
+    public Gradient lend(int parameter) {
+        NDArray array = parameters.array(parameter);
+        try (NDArray gradient = array.getGradient()) {
+            access.await(gradient);
+            Optional<SparseTensor> rows = access.sparse(gradient);
+            lentRows[parameter] = rows.isPresent();
+            if (rows.isPresent()) {
+                return new Gradient.Sparse(rows.get());
+            }
+            Tensor slot = slots[parameter];
+            if (slot != null && isAt(gradient, slot)) {
+                return new Gradient.Dense(slot);
+            }
+        }
+        define(array);
+        try (NDArray gradient = array.getGradient()) {
+            return new Gradient.Dense(lend(parameter, gradient));
+        }
+    }
+
+    /// Moves the gradient back to its slot if somebody has moved it elsewhere.
+    private Tensor lend(int parameter, NDArray gradient) {
+        Tensor slot = slots[parameter];
+        if (slot != null && access.moveInto(gradient, slot.segment())) {
+            return slot;
+        }
+        Optional<MemorySegment> memory = access.memory(gradient);
+        if (memory.isPresent() && isDefined(parameters.array(parameter))) {
+            return tensor(memory.get(), gradient);
+        }
+        Tensor copy = copies[parameter];
+        if (copy == null) {
+            copy = Tensor.zeros(DataTypes.of(gradient.getDataType()), DataTypes.shape(gradient));
+            copies[parameter] = copy;
+        }
+        access.read(gradient, copy.segment());
+        return copy;
+    }
+
+    private boolean isAt(NDArray gradient, Tensor slot) {
+        return access.memory(gradient)
+                .filter(memory -> memory.address() == slot.segment().address())
+                .isPresent();
+    }
+
+    private static Tensor tensor(MemorySegment memory, NDArray array) {
+        return Tensor.of(memory, DataTypes.of(array.getDataType()), DataTypes.shape(array));
+    }
+
+    @Override
+    public void giveBack(int parameter, Gradient reduced) {
+        switch (reduced) {
+            case Gradient.Sparse(SparseTensor rows) ->
+                    keepApart(parameter, new SparseResult.Rows(rows).toDense());
+            case Gradient.Dense(Tensor tensor) when tensor == copies[parameter] ->
+                    writeBack(parameter, tensor);
+            case Gradient.Dense(Tensor tensor) when lentRows[parameter] ->
+                    keepApart(parameter, tensor);
+            case Gradient.Dense _ -> {} // in the engine's own memory
+        }
+    }
+
+    private void writeBack(int parameter, Tensor tensor) {
+        if (isDefined(parameters.array(parameter))) {
+            try (NDArray gradient = parameters.array(parameter).getGradient()) {
+                access.write(gradient, tensor.segment());
+            }
+        } else {
+            keepApart(parameter, tensor);
+        }
+    }
+
+    private void keepApart(int parameter, Tensor tensor) {
+        NDArray array = parameters.array(parameter);
+        NDArray reduced = array.getManager().zeros(array.getShape(), array.getDataType());
+        access.write(reduced, tensor.segment());
+        NDArray before = apart[parameter];
+        if (before != null) {
+            before.close();
+        }
+        apart[parameter] = reduced;
+    }
+
+    /// The gradient that the optimizer is to apply; whoever asks closes it.
+    NDArray reduced(int parameter) {
+        NDArray reduced = apart[parameter];
+        apart[parameter] = null;
+        return reduced != null ? reduced : parameters.array(parameter).getGradient();
+    }
+
+    /// Sets all gradients to zero, whatever they are: a number that is none stays none under arithmetic, so
+    /// dense ones are overwritten.
+    void clear() {
+        parameters.trainable().stream().forEach(this::clear);
+    }
+
+    void clear(int parameter) {
+        try (NDArray gradient = parameters.array(parameter).getGradient()) {
+            if (access.sparse(gradient).isPresent()) {
+                NDArray _ = gradient.subi(gradient);
+            } else {
+                LentArray lent = LentArray.of(gradient);
+                lent.tensor().segment().fill((byte) 0);
+                lent.giveBack();
+            }
+        }
+    }
+
+    /// Moves gradients that are not there yet into memory that the ranks of this host can reach. Not
+    /// while any of them is lent.
+    ///
+    /// @param isShared which of them other ranks ever see
+    void moveWithin(Communicator communicator, IntPredicate isShared) {
+        int[] moving =
+                parameters.trainable().stream()
+                        .filter(i -> slots[i] == null && isShared.test(i))
+                        .filter(i -> isMovable(parameters.array(i)))
+                        .toArray();
+        if (moving.length == 0) {
+            return;
+        }
+        List<NDArray> arrays = Arrays.stream(moving).mapToObj(parameters::array).toList();
+        List<Tensor> places = Slots.allocate(communicator, arrays);
+        for (int i = 0; i < moving.length; i++) {
+            try (NDArray gradient = arrays.get(i).getGradient()) {
+                if (access.moveInto(gradient, places.get(i).segment())) {
+                    slots[moving[i]] = places.get(i);
+                    Slots.keep(arrays.get(i), places.get(i));
+                }
+            }
+        }
+    }
+
+    private boolean isMovable(NDArray array) {
+        try (NDArray gradient = array.getGradient()) {
+            return access.memory(gradient).isPresent() && isDefined(array);
+        }
+    }
+
+    /// Whether the engine holds a gradient, rather than making one up whenever it is asked.
+    private boolean isDefined(NDArray array) {
+        try (NDArray one = array.getGradient();
+                NDArray other = array.getGradient()) {
+            Optional<MemorySegment> memory = access.memory(one);
+            return memory.isEmpty() || memory.equals(access.memory(other));
+        }
+    }
+
+    private void define(NDArray array) {
+        if (isDefined(array)) {
+            return;
+        }
+        defining = true;
+        try (GradientCollector collector = array.getManager().getEngine().newGradientCollector();
+                NDArray sum = array.sum();
+                // An array, as what DJL makes of a number may be freed before backward reads it.
+                NDArray zero = sum.getManager().zeros(sum.getShape(), sum.getDataType());
+                NDArray nothing = sum.mul(zero)) {
+            collector.backward(nothing);
+        } catch (IllegalStateException _) {
+            // the program collects gradients right now: then the reduced gradient is kept apart
+        } finally {
+            defining = false;
+        }
+    }
+
+    /// Whether a backward pass is ours, and no news.
+    boolean isDefining() {
+        return defining;
+    }
+}

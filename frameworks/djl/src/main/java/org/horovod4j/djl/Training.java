@@ -1,0 +1,232 @@
+package org.horovod4j.djl;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.nn.Block;
+import ai.djl.training.optimizer.Optimizer;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.ProcessSet;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.djl.engine.EngineAccess;
+import org.horovod4j.djl.engine.Hooks;
+import org.horovod4j.log.Log;
+import org.horovod4j.optim.GradientReducer;
+import org.horovod4j.optim.GradientSettings;
+import org.horovod4j.optim.Gradients;
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+
+/// What there is of a distributed optimizer once the block has parameters: their gradients, the reducer
+/// that they go through, and the hooks that tell it when.
+final class Training implements AutoCloseable {
+    private static final Logger LOG = Log.of(Training.class);
+
+    private final BlockParameters parameters;
+    private final Optimizer optimizer;
+    private final ProcessSet processSet;
+    private final BlockGradients gradients;
+    private final boolean accumulates;
+    private final boolean isDelta;
+    private final GradientReducer reducer;
+    private final Hooks available;
+    private final @Nullable GradientHooks attached;
+    private boolean isMoving;
+
+    /// @param overlap whether hooks are wanted
+    Training(
+            Block block,
+            Optimizer optimizer,
+            ProcessSet processSet,
+            GradientSettings settings,
+            boolean overlap) {
+        this.parameters = new BlockParameters(block);
+        this.optimizer = optimizer;
+        this.processSet = processSet;
+        EngineAccess access = EngineAccess.of(manager(parameters));
+        this.accumulates = access.accumulates();
+        checkPasses(settings.backwardPassesPerStep());
+        this.gradients = new BlockGradients(parameters, access);
+        this.isDelta =
+                settings.op() == ReduceOp.ADASUM
+                        && processSet.isIncluded()
+                        && processSet.size() > 1;
+        Gradients lent =
+                isDelta
+                        ? new BlockDeltas(parameters, access, optimizer, processSet.communicator())
+                        : gradients;
+        this.reducer = new GradientReducer(processSet, lent, settings);
+        this.isMoving = !isDelta && !reducer.isAlone() && isSentAsItIs(settings);
+        this.available =
+                overlap ? access.hooks() : new Hooks.Missing("switched off by overlap(false)");
+        this.attached =
+                switch (available) {
+                    case Hooks.Working working ->
+                            new GradientHooks(working, parameters, this::gradientAdded);
+                    case Hooks.Missing _ -> null;
+                };
+        follow();
+    }
+
+    private void checkPasses(int perStep) {
+        if (perStep > 1 && !accumulates) {
+            throw new IllegalArgumentException(
+                    """
+                    backwardPassesPerStep is %d, but a backward pass of this engine overwrites the gradients of \
+                    the one before
+                    Leave it at 1 and use larger batches or more ranks, or train with PyTorch."""
+                            .formatted(perStep));
+        }
+    }
+
+    private static NDManager manager(BlockParameters parameters) {
+        return parameters.trainable().stream()
+                .mapToObj(parameters::array)
+                .findFirst()
+                .orElseThrow(
+                        () ->
+                                new IllegalStateException(
+                                        """
+                                        the block has no parameters that could be trained
+                                        Call trainer.initialize, or thaw a parameter, before the first step."""))
+                .getManager();
+    }
+
+    /// A compressor copies gradients in any case.
+    private static boolean isSentAsItIs(GradientSettings settings) {
+        return settings.compressor().equals(GradientSettings.DEFAULT.compressor());
+    }
+
+    private void gradientAdded(int parameter) {
+        if (!gradients.isDefining()) {
+            reducer.ready(parameter);
+        }
+    }
+
+    /// Puts hooks on what was thawed or replaced since the last step.
+    void follow() {
+        if (attached != null) {
+            attached.follow();
+        }
+    }
+
+    BlockParameters parameters() {
+        return parameters;
+    }
+
+    GradientReducer reducer() {
+        return reducer;
+    }
+
+    /// @throws IllegalArgumentException when the engine cannot accumulate so many
+    void backwardPassesPerStep(int passes) {
+        checkPasses(passes);
+        reducer.backwardPassesPerStep(passes);
+    }
+
+    boolean isHooked() {
+        return attached != null;
+    }
+
+    Overlap overlap() {
+        return switch (available) {
+            case Hooks.Missing(String reason) -> new Overlap(false, reason, reducer.timing());
+            case Hooks.Working _ when isDelta ->
+                    new Overlap(
+                            false,
+                            "Adasum combines changes of weights, which steps make",
+                            reducer.timing());
+            case Hooks.Working _ -> new Overlap(true, "", reducer.timing());
+        };
+    }
+
+    /// Reduces first and tells of hooks that failed afterwards, or what is under way would never be waited
+    /// for.
+    void synchronize() {
+        try {
+            reducer.synchronize();
+        } catch (RuntimeException | Error e) {
+            try {
+                rethrowFromHooks();
+            } catch (RuntimeException | Error ofHook) {
+                e.addSuppressed(ofHook);
+            }
+            throw e;
+        }
+        rethrowFromHooks();
+        if (isMoving) {
+            moveGradients();
+        }
+    }
+
+    private void rethrowFromHooks() {
+        if (attached != null) {
+            attached.rethrow();
+        }
+    }
+
+    /// Without room for them gradients stay where they are, and are copied on their way.
+    private void moveGradients() {
+        try {
+            gradients.moveWithin(processSet.communicator(), i -> !reducer.isLocal(i));
+        } catch (ConfigurationException e) {
+            isMoving = false;
+            LOG.log(
+                    Level.WARNING,
+                    "gradients are copied, as they do not fit into shared memory: {0}",
+                    e.getMessage());
+        }
+    }
+
+    /// Lets the wrapped optimizer update all parameters, those too that DJL leaves out because this rank
+    /// has never used them: others may have.
+    void applyAll() {
+        parameters.trainable().stream().forEach(i -> apply(i, parameters.array(i)));
+    }
+
+    /// @throws IllegalStateException when weights that the engine keeps elsewhere would miss a step
+    void checkForeignWeights() {
+        if (isDelta) {
+            throw new IllegalStateException(
+                    """
+                    Adasum changes the weights of the block, but the engine keeps others and would undo that
+                    Start Java with -Dai.djl.use_local_parameter_server=true, or reduce by AVERAGE.""");
+        }
+    }
+
+    void apply(int parameter, NDArray weight) {
+        if (!isDelta) {
+            try (NDArray reduced = gradients.reduced(parameter)) {
+                optimizer.update(parameters.id(parameter), weight, reduced);
+            }
+        }
+        if (!accumulates) {
+            // or a parameter that the next pass does not come to would be updated by this step's
+            // again
+            gradients.clear(parameter);
+        }
+    }
+
+    /// Leaves no gradient of what was computed before.
+    void clear() {
+        gradients.clear();
+    }
+
+    /// Takes the hooks off and ends what is under way. Gradients stay where they are, in memory that their
+    /// arrays keep.
+    @Override
+    public void close() {
+        if (attached != null) {
+            attached.close();
+        }
+        reducer.abandon()
+                .ifPresent(
+                        failure ->
+                                LOG.log(
+                                        Level.DEBUG,
+                                        "a reduction was under way when the optimizer was reset",
+                                        failure));
+    }
+}

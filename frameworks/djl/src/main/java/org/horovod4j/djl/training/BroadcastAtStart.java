@@ -1,0 +1,72 @@
+package org.horovod4j.djl.training;
+
+import ai.djl.nn.Block;
+import ai.djl.training.Trainer;
+import ai.djl.training.listener.TrainingListenerAdapter;
+import ai.djl.training.optimizer.Optimizer;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Tensor;
+import org.horovod4j.djl.OptimizerState;
+import org.horovod4j.djl.Parameters;
+
+import java.util.function.Predicate;
+
+/// Lets all ranks start from the parameters and optimizer state of one, without a line in the program.
+///
+/// If the network is initialised on all ranks when the trainer is made, they are overwritten then. Usually
+/// `trainer.initialize` comes later; then they are overwritten between backward and step of the first batch,
+/// which is when DJL calls a listener next. As with Horovod's callback, the gradients of that one step were
+/// computed with each rank's own initial parameters. `HvdDjl.broadcastParameters` after
+/// `trainer.initialize` has no such step.
+public final class BroadcastAtStart extends TrainingListenerAdapter {
+    private final Communicator communicator;
+    private final Optimizer optimizer;
+    private final int rootRank;
+    private final Predicate<String> which;
+    private boolean isDone;
+
+    /// From rank `rootRank` to all ranks.
+    public BroadcastAtStart(Optimizer optimizer, int rootRank) {
+        this(Hvd.communicator(), optimizer, rootRank, name -> true);
+    }
+
+    /// @param which parameters, by name: all but those that each rank keeps for itself
+    public BroadcastAtStart(
+            Communicator communicator, Optimizer optimizer, int rootRank, Predicate<String> which) {
+        this.communicator = communicator;
+        this.optimizer = optimizer;
+        this.rootRank = rootRank;
+        this.which = which;
+    }
+
+    @Override
+    public void onTrainingBegin(Trainer trainer) {
+        Block block = trainer.getModel().getBlock();
+        boolean initialised =
+                block.getParameters().stream().allMatch(named -> named.getValue().isInitialized());
+        int[] everywhere = {initialised ? 1 : 0};
+        Tensor _ =
+                communicator.allreduce(
+                        "broadcast-at-start.initialised", Tensor.of(everywhere), ReduceOp.MIN);
+        isDone = false;
+        if (everywhere[0] == 1) {
+            broadcast(block);
+        }
+    }
+
+    @Override
+    public void onTrainingBatch(Trainer trainer, BatchData batchData) {
+        if (!isDone) {
+            broadcast(trainer.getModel().getBlock());
+        }
+    }
+
+    private void broadcast(Block block) {
+        Parameters.broadcast(communicator, block, rootRank, which);
+        OptimizerState.of(optimizer, block, which).broadcast(communicator, rootRank);
+        isDone = true;
+    }
+}

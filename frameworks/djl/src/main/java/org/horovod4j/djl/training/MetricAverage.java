@@ -1,0 +1,53 @@
+package org.horovod4j.djl.training;
+
+import ai.djl.training.Trainer;
+import ai.djl.training.listener.EvaluatorTrainingListener;
+import ai.djl.training.listener.TrainingListenerAdapter;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+
+import java.util.List;
+
+/// At the end of an epoch, makes loss and evaluators those of all ranks together: what later listeners,
+/// `trainer.getMetrics()` and `trainer.getTrainingResult()` show then is the same on every rank.
+///
+/// It adds up the totals from which DJL computes them, so that a rank with more samples counts for more:
+/// an accuracy is that of all samples of all ranks. DJL's losses count batches, each as much as any other,
+/// and so do they here. Ranks that have not validated at all take part with nothing.
+///
+/// It comes *before* DJL's `EvaluatorTrainingListener`, which reads the figures when the epoch ends and resets
+/// them; so add it before `TrainingListener.Defaults`. It says so itself otherwise. Figures within an epoch
+/// stay those of the rank.
+public final class MetricAverage extends TrainingListenerAdapter {
+    private static final List<String> ACCUMULATORS =
+            List.of(
+                    EvaluatorTrainingListener.TRAIN_EPOCH,
+                    EvaluatorTrainingListener.VALIDATE_EPOCH);
+
+    private final Communicator communicator;
+
+    /// Over all ranks.
+    public MetricAverage() {
+        this(Hvd.communicator());
+    }
+
+    public MetricAverage(Communicator communicator) {
+        this.communicator = communicator;
+    }
+
+    @Override
+    public void onTrainingBegin(Trainer trainer) {
+        ListenerOrder.beforeEvaluators(trainer, this);
+        Totals _ = Totals.of(trainer.getEvaluators());
+    }
+
+    @Override
+    public void onEpoch(Trainer trainer) {
+        Totals totals = Totals.of(trainer.getEvaluators());
+        double[] values = totals.read(ACCUMULATORS);
+        communicator.allreduce("metrics", values, ReduceOp.SUM);
+        totals.write(ACCUMULATORS, values);
+    }
+}

@@ -1,0 +1,324 @@
+package org.horovod4j.djl.training;
+
+import ai.djl.training.Trainer;
+import ai.djl.training.evaluator.Evaluator;
+import ai.djl.training.listener.EvaluatorTrainingListener;
+import ai.djl.training.listener.TrainingListenerAdapter;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.djl.training.ProgressLine.Figure;
+import org.jspecify.annotations.Nullable;
+
+import java.io.Console;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.function.LongSupplier;
+
+/// Tells on rank 0 how training goes: a bar, images per second of the whole job, loss and evaluators, the time
+/// that is left; a line for each epoch, and a summary at the end.
+///
+/// All ranks add it, since at the end of an epoch they add up what they have trained on; rank 0 alone
+/// prints. On a terminal the bar is redrawn. Elsewhere, as under `horovodrun`, whose ranks write into
+/// pipes, there is a line every few percent instead.
+///
+/// Within an epoch the figures are those of rank 0, and the throughput is its own times the number of ranks.
+/// Lines at the end of an epoch are exact, and the figures in them those of all ranks if there is a
+/// [MetricAverage]. It comes after `TrainingListener.Defaults`.
+public final class Progress extends TrainingListenerAdapter {
+    private static final long REDRAW_NANOS = Duration.ofMillis(100).toNanos();
+    private static final long LINE_NANOS = Duration.ofSeconds(10).toNanos();
+    private static final long LINE_LEAST_NANOS = Duration.ofSeconds(1).toNanos();
+    private static final int LINES_PER_EPOCH = 10;
+    private static final String BACK_AND_CLEAR = "\r\u001b[K";
+
+    private final Communicator communicator;
+    private final PrintStream out;
+    private final boolean isTerminal;
+    private final LongSupplier nanoTime;
+    private final ProgressLine line;
+    private final OptionalInt epochs;
+    private final OptionalDouble onePerSecond;
+
+    private OptionalInt stepsPerEpoch;
+    private boolean hasFigures;
+    private int firstEpoch;
+    private int epoch;
+    private Throughput throughput = new Throughput();
+    private Whole whole = new Whole(0, 0, 0);
+    private long start;
+    private double startPart;
+    private long epochStart;
+    private long shownAt;
+    private double shownPart;
+
+    private Progress(Builder builder, Communicator communicator) {
+        this.communicator = communicator;
+        this.out = builder.out;
+        this.isTerminal = builder.isTerminal;
+        this.nanoTime = builder.nanoTime;
+        this.epochs = builder.epochs;
+        this.onePerSecond = builder.onePerSecond;
+        this.stepsPerEpoch = builder.stepsPerEpoch;
+        this.line = new ProgressLine(builder.epochs, builder.unit);
+    }
+
+    /// Progress of a training of so many epochs.
+    public static Builder ofEpochs(int epochs) {
+        return new Builder(OptionalInt.of(epochs));
+    }
+
+    /// Progress of a training that lasts until it is ended.
+    public static Builder endless() {
+        return new Builder(OptionalInt.empty());
+    }
+
+    /// Counts on from a training that has resumed.
+    ///
+    /// @param done epochs that were complete, as `Checkpoints.resume` returns it
+    public void resumeAt(int done) {
+        firstEpoch = done;
+        epoch = done;
+    }
+
+    @Override
+    public void onTrainingBegin(Trainer trainer) {
+        hasFigures = ListenerOrder.hasEvaluators(trainer);
+    }
+
+    @Override
+    public void onTrainingBatch(Trainer trainer, BatchData batchData) {
+        long now = nanoTime.getAsLong();
+        boolean isFirst = whole.samples == 0 && throughput.batches() == 0;
+        throughput.batch(now, batchData.getBatch().getSize());
+        double part = part(batchData.getBatch().getProgressTotal());
+        if (isFirst) {
+            start = now;
+            startPart = part;
+            epochStart = now;
+            shownAt = now;
+        } else if (communicator.rank() == 0 && isDue(now, part)) {
+            shownAt = now;
+            shownPart = part;
+            show(during(trainer, now, part));
+        }
+    }
+
+    /// How much of the epoch is done. Where the number of steps is not known, the data are taken to be
+    /// shared out evenly; after an epoch it is known.
+    private double part(long samplesOfAllRanks) {
+        double part =
+                stepsPerEpoch.isPresent()
+                        ? (double) throughput.batches() / stepsPerEpoch.getAsInt()
+                        : (double) throughput.samples()
+                                * communicator.size()
+                                / Math.max(1, samplesOfAllRanks);
+        return Math.min(1, part);
+    }
+
+    private boolean isDue(long now, double part) {
+        long passed = now - shownAt;
+        return isTerminal
+                ? passed >= REDRAW_NANOS
+                : passed >= LINE_NANOS
+                        || (passed >= LINE_LEAST_NANOS
+                                && Math.floor(part * LINES_PER_EPOCH)
+                                        > Math.floor(shownPart * LINES_PER_EPOCH));
+    }
+
+    private String during(Trainer trainer, long now, double part) {
+        double seconds = throughput.seconds();
+        double perSecond =
+                seconds > 0 ? throughput.timedSamples() * communicator.size() / seconds : 0;
+        return line.during(epoch, part, perSecond, figures(trainer), left(now, part));
+    }
+
+    /// The rest takes as long as what has been done since the clock started; of the epoch, if nobody knows
+    /// how many there are.
+    private Duration left(long now, double part) {
+        boolean knowsEnd = epochs.isPresent();
+        double all = knowsEnd ? epochs.getAsInt() - firstEpoch : 1;
+        double done = knowsEnd ? epoch - firstEpoch + part : part;
+        double before = knowsEnd || epoch == firstEpoch ? startPart : 0;
+        long took = now - (knowsEnd ? start : epochStart);
+        return done > before && all > done
+                ? Duration.ofNanos((long) (took * (all - done) / (done - before)))
+                : Duration.ZERO;
+    }
+
+    private List<Figure> figures(Trainer trainer) {
+        List<Figure> figures = new ArrayList<>();
+        if (hasFigures) {
+            for (Evaluator evaluator : lossFirst(trainer)) {
+                add(
+                        figures,
+                        name(trainer, evaluator),
+                        evaluator.getAccumulator(EvaluatorTrainingListener.TRAIN_EPOCH));
+            }
+        }
+        return figures;
+    }
+
+    @Override
+    public void onEpoch(Trainer trainer) {
+        double[] sums = {throughput.samples(), throughput.timedSamples()};
+        communicator.allreduce("progress", sums, ReduceOp.SUM);
+        long now = nanoTime.getAsLong();
+        double seconds = throughput.seconds();
+        whole =
+                new Whole(
+                        whole.samples + Math.round(sums[0]),
+                        whole.timedSamples + Math.round(sums[1]),
+                        whole.seconds + seconds);
+        if (communicator.rank() == 0) {
+            finish(
+                    line.after(
+                            epoch,
+                            seconds > 0 ? sums[1] / seconds : 0,
+                            latest(trainer),
+                            Duration.ofNanos(now - epochStart)));
+        }
+        stepsPerEpoch = OptionalInt.of(throughput.batches());
+        throughput = new Throughput(now);
+        epoch++;
+        epochStart = now;
+        shownAt = now;
+        shownPart = 0;
+    }
+
+    /// What DJL's listener has made of the epoch, for all ranks if there is a [MetricAverage].
+    private List<Figure> latest(Trainer trainer) {
+        List<Figure> figures = new ArrayList<>();
+        if (hasFigures) {
+            Map<String, Float> values = trainer.getTrainingResult().getEvaluations();
+            for (String stage : List.of("train_", "validate_")) {
+                for (Evaluator evaluator : lossFirst(trainer)) {
+                    String name = name(trainer, evaluator);
+                    add(
+                            figures,
+                            stage.equals("train_") ? name : "validation " + name,
+                            values.get(stage + evaluator.getName()));
+                }
+            }
+        }
+        return figures;
+    }
+
+    /// DJL has the loss at the end.
+    private static List<Evaluator> lossFirst(Trainer trainer) {
+        return trainer.getEvaluators().reversed();
+    }
+
+    private static String name(Trainer trainer, Evaluator evaluator) {
+        return evaluator.equals(trainer.getLoss()) ? "loss" : evaluator.getName();
+    }
+
+    private static void add(List<Figure> figures, String name, @Nullable Float value) {
+        if (value != null && !value.isNaN()) {
+            figures.add(new Figure(name, value));
+        }
+    }
+
+    /// Prints the summary. A trainer is closed after failures too, so this asks nothing of other ranks.
+    @Override
+    public void onTrainingEnd(Trainer trainer) {
+        if (communicator.rank() == 0 && whole.samples > 0) {
+            finish(
+                    line.summary(
+                            whole.samples,
+                            Duration.ofNanos(epochStart - start),
+                            whole.perSecond(),
+                            communicator.size(),
+                            onePerSecond));
+        }
+    }
+
+    private void show(String text) {
+        if (isTerminal) {
+            out.print(BACK_AND_CLEAR + text);
+            out.flush();
+        } else {
+            out.println(text);
+        }
+    }
+
+    private void finish(String text) {
+        out.println(isTerminal ? BACK_AND_CLEAR + text : text);
+        out.flush();
+    }
+
+    /// All ranks, all epochs that are complete.
+    private record Whole(long samples, long timedSamples, double seconds) {
+        double perSecond() {
+            return seconds > 0 ? timedSamples / seconds : 0;
+        }
+    }
+
+    /// What progress may be told.
+    public static final class Builder {
+        private final OptionalInt epochs;
+        private OptionalInt stepsPerEpoch = OptionalInt.empty();
+        private OptionalDouble onePerSecond = OptionalDouble.empty();
+        private String unit = "images";
+        private @Nullable Communicator communicator;
+        private PrintStream out = System.out;
+        private boolean isTerminal = isOutputATerminal();
+        private LongSupplier nanoTime = System::nanoTime;
+
+        private Builder(OptionalInt epochs) {
+            this.epochs = epochs;
+        }
+
+        /// Batches of an epoch on each rank; without it, the first epoch's percentage is an estimate.
+        public Builder stepsPerEpoch(int steps) {
+            stepsPerEpoch = OptionalInt.of(steps);
+            return this;
+        }
+
+        /// What one process does in a second, as measured before; with it, the summary has the scaling
+        /// efficiency.
+        public Builder onePerSecond(double samples) {
+            onePerSecond = OptionalDouble.of(samples);
+            return this;
+        }
+
+        /// What samples are called; `images` by default.
+        public Builder unit(String plural) {
+            unit = plural;
+            return this;
+        }
+
+        /// Somewhere else than standard output.
+        public Builder output(PrintStream stream, boolean terminal) {
+            out = stream;
+            isTerminal = terminal;
+            return this;
+        }
+
+        /// The ranks that train together; all those of `Hvd` by default.
+        public Builder communicator(Communicator value) {
+            communicator = value;
+            return this;
+        }
+
+        Builder clock(LongSupplier nanos) {
+            nanoTime = nanos;
+            return this;
+        }
+
+        public Progress build() {
+            return new Progress(this, communicator == null ? Hvd.communicator() : communicator);
+        }
+
+        private static boolean isOutputATerminal() {
+            return Optional.ofNullable(System.console()).map(Console::isTerminal).orElse(false);
+        }
+    }
+}

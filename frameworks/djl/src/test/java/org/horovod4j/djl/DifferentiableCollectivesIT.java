@@ -1,0 +1,116 @@
+package org.horovod4j.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.GradientCollector;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.launcher.Launcher;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+class DifferentiableCollectivesIT {
+    /// What a rank gets of an allreduce, and what backward brings for the array that it gave.
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    private record Outcome(
+            float[] sum,
+            float[] sumGradient,
+            float[] average,
+            float[] averageGradient,
+            float[] transposed,
+            float[] transposedGradient,
+            float[] withoutGradient,
+            String mxnet,
+            String maximum) {}
+
+    @Test
+    void theGradientOfAnAllreduceIsAnAllreduce() {
+        List<Outcome> outcomes =
+                Launcher.processes(3)
+                        .environment(Map.of("OMP_NUM_THREADS", "1"))
+                        .run(DifferentiableCollectivesIT::reduce);
+
+        for (Outcome outcome : outcomes) {
+            // rank r has x = (r + 1, 2(r + 1)) and the loss (r + 1) * (y0 + 10 y1)
+            assertThat(outcome.sum).containsExactly(6, 12);
+            assertThat(outcome.sumGradient).containsExactly(6, 60);
+            assertThat(outcome.average).containsExactly(2, 4);
+            assertThat(outcome.averageGradient).containsExactly(2, 20);
+            assertThat(outcome.transposed).containsExactly(0, 9, 3, 12, 6, 15);
+            assertThat(outcome.transposedGradient).containsExactly(6, 6, 6, 6, 6, 6);
+            assertThat(outcome.withoutGradient).containsExactly(3, 3);
+            assertThat(outcome.mxnet)
+                    .isEqualTo(
+                            """
+                            differentiable allreduce of 'x': there are no hooks on gradients, since engine \
+                            MXNet has no hooks; it computes backward while the program goes on
+                            Backward could not go through it. See docs/djl-engines.md for what works where.""");
+            assertThat(outcome.maximum)
+                    .isEqualTo(
+                            """
+                            differentiable allreduce of 'x': MAX has no gradient that can be reduced
+                            Use AVERAGE or SUM.""");
+        }
+    }
+
+    private static Outcome reduce(Communicator comm) {
+        try (NDManager manager = NDManager.newBaseManager(Device.cpu(), "PyTorch");
+                NDManager other = NDManager.newBaseManager(Device.cpu(), "MXNet")) {
+            int factor = comm.rank() + 1;
+            NDArray x = manager.create(new float[] {factor, 2 * factor});
+            x.setRequiresGradient(true);
+            NDArray losses = manager.create(new float[] {factor, 10 * factor});
+            NDArray base = manager.arange(6f).reshape(2, 3);
+            base.setRequiresGradient(true);
+            float[] sum;
+            float[] sumGradient;
+            float[] average;
+            float[] transposed;
+            try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+                NDArray y = allreduce(comm, x, ReduceOp.SUM);
+                sum = y.toFloatArray();
+                collector.backward(y.mul(losses).sum());
+                sumGradient = x.getGradient().toFloatArray();
+                x.getGradient().muli(0);
+
+                NDArray mean = allreduce(comm, x, ReduceOp.AVERAGE);
+                average = mean.toFloatArray();
+                collector.backward(mean.mul(losses).sum());
+
+                NDArray flipped = allreduce(comm, base.transpose(), ReduceOp.SUM);
+                transposed = flipped.toFloatArray();
+                NDArray factors = manager.full(flipped.getShape(), factor);
+                collector.backward(flipped.mul(factors).sum());
+            }
+            float[] constant =
+                    allreduce(comm, manager.ones(new Shape(2)), ReduceOp.SUM).toFloatArray();
+            return new Outcome(
+                    sum,
+                    sumGradient,
+                    average,
+                    x.getGradient().toFloatArray(),
+                    transposed,
+                    base.getGradient().toFloatArray(),
+                    constant,
+                    refusal(() -> allreduce(comm, other.ones(new Shape(2)), ReduceOp.SUM)),
+                    refusal(() -> allreduce(comm, x, ReduceOp.MAX)));
+        }
+    }
+
+    private static NDArray allreduce(Communicator comm, NDArray array, ReduceOp op) {
+        return DifferentiableCollectives.allreduce(comm, "x", array, op);
+    }
+
+    private static String refusal(Runnable action) {
+        return Objects.toString(catchThrowable(action::run).getMessage());
+    }
+}

@@ -1,0 +1,154 @@
+package org.horovod4j.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+
+import org.assertj.core.data.Offset;
+import org.horovod4j.Communicator;
+import org.horovod4j.compression.Compression;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/// Two ranks on half batches learn what one process learns on whole ones, and the same bits on both.
+class EquivalenceIT {
+    private static final int STEPS = 100;
+    private static final int BATCH = 8;
+
+    private static final Map<Way, float[]> ONE_PROCESS = new EnumMap<>(Way.class);
+    private static List<Map<String, float[]>> ranks = List.of();
+
+    /// A way to the same weights.
+    enum Way {
+        HOOKS,
+        NO_HOOKS,
+        ADAM,
+        TWO_GROUPS,
+        NAMED_GROUP,
+        PREDIVIDED,
+        HALF_PRECISION,
+        FOUR_PASSES,
+        FOUR_PASSES_ONE_CALL,
+        FOUR_PASSES_NO_HOOKS;
+
+        DistributedOptimizer.Builder set(DistributedOptimizer.Builder builder) {
+            return switch (this) {
+                case HOOKS, ADAM -> builder;
+                case NO_HOOKS -> builder.overlap(false);
+                case TWO_GROUPS -> builder.groups(2);
+                case NAMED_GROUP ->
+                        builder.groups(List.of(List.of("01Linear_bias", "05Linear_weight")));
+                case PREDIVIDED -> builder.predivideFactor(2);
+                case HALF_PRECISION -> builder.compression(Compression.FP16);
+                case FOUR_PASSES, FOUR_PASSES_ONE_CALL ->
+                        builder.backwardPassesPerStep(4).averageAccumulated(true);
+                case FOUR_PASSES_NO_HOOKS ->
+                        builder.backwardPassesPerStep(4).averageAccumulated(true).overlap(false);
+            };
+        }
+
+        int passes() {
+            return switch (this) {
+                case FOUR_PASSES, FOUR_PASSES_ONE_CALL, FOUR_PASSES_NO_HOOKS -> 4;
+                case HOOKS, NO_HOOKS, ADAM, TWO_GROUPS, NAMED_GROUP, PREDIVIDED, HALF_PRECISION ->
+                        1;
+            };
+        }
+
+        /// Sums in another order differ in their last bits, which Adam divides by, and half floats have
+        /// few bits.
+        Offset<Float> tolerance() {
+            return Offset.offset(
+                    switch (this) {
+                        case HALF_PRECISION -> 2e-2f;
+                        case ADAM -> 1e-3f;
+                        case HOOKS,
+                                NO_HOOKS,
+                                TWO_GROUPS,
+                                NAMED_GROUP,
+                                PREDIVIDED,
+                                FOUR_PASSES,
+                                FOUR_PASSES_ONE_CALL,
+                                FOUR_PASSES_NO_HOOKS ->
+                                1e-4f;
+                    });
+        }
+
+        Optimizer optimizer() {
+            return this == ADAM
+                    ? Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.01f)).build()
+                    : Trial.sgd();
+        }
+    }
+
+    @BeforeAll
+    static void train() {
+        ranks = Trial.ranks(2).run(EquivalenceIT::trainOnShares);
+        for (Way way : Way.values()) {
+            ONE_PROCESS.put(way, trainOnWholeBatches(way));
+        }
+    }
+
+    private static Map<String, float[]> trainOnShares(Communicator comm) {
+        Map<String, float[]> weights = new LinkedHashMap<>();
+        for (Way way : Way.values()) {
+            weights.put(way.name(), trainOnShares(comm, way));
+        }
+        return weights;
+    }
+
+    /// Each pass takes this rank's part of a batch, and of that the part of the pass.
+    private static float[] trainOnShares(Communicator comm, Way way) {
+        int share = BATCH / comm.size() / way.passes();
+        try (Trial trial =
+                new Trial(
+                        Trial.network(),
+                        block ->
+                                way.set(DistributedOptimizer.wrap(way.optimizer(), block))
+                                        .communicator(comm)
+                                        .build(),
+                        Trial.INPUT)) {
+            for (int step = 0; step < STEPS; step++) {
+                for (int pass = 0; pass < way.passes(); pass++) {
+                    int from = step * BATCH + (comm.rank() * way.passes() + pass) * share;
+                    trial.pass(from, from + share);
+                    if (way != Way.FOUR_PASSES_ONE_CALL || pass == way.passes() - 1) {
+                        trial.step();
+                    }
+                }
+            }
+            return trial.weights();
+        }
+    }
+
+    /// Plain DJL, in this process.
+    private static float[] trainOnWholeBatches(Way way) {
+        try (Trial trial = new Trial(Trial.network(), _ -> way.optimizer(), Trial.INPUT)) {
+            for (int step = 0; step < STEPS; step++) {
+                trial.pass(step * BATCH, (step + 1) * BATCH);
+                trial.step();
+            }
+            return trial.weights();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void twoRanksOnHalfBatchesEqualOneProcess(Way way) {
+        float[] first = weights(0, way);
+        assertThat(weights(1, way)).containsExactly(first);
+        assertThat(first).containsExactly(ONE_PROCESS.get(way), way.tolerance());
+    }
+
+    private static float[] weights(int rank, Way way) {
+        return Objects.requireNonNull(ranks.get(rank).get(way.name()));
+    }
+}

@@ -1,0 +1,81 @@
+package org.horovod4j.djl;
+
+import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.BatchNorm;
+import ai.djl.training.initializer.NormalInitializer;
+import ai.djl.training.optimizer.Optimizer;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+/// Networks of a few parameters, the same wherever they are built.
+public final class SmallNetwork {
+    public static final int INPUTS = 6;
+    public static final int CLASSES = 3;
+
+    private SmallNetwork() {}
+
+    /// Two layers and a batch norm between them.
+    public static Block build() {
+        return new SequentialBlock()
+                .add(Linear.builder().setUnits(5).build())
+                .add(BatchNorm.builder().build())
+                .add(Activation::relu)
+                .add(Linear.builder().setUnits(CLASSES).build());
+    }
+
+    public static Model model() {
+        return model("PyTorch");
+    }
+
+    private static Model model(String engine) {
+        Model model = Model.newInstance("small", engine);
+        model.setBlock(build());
+        return model;
+    }
+
+    /// A model with random parameters, other ones for each call.
+    public static Model initialised() {
+        return initialised("PyTorch");
+    }
+
+    public static Model initialised(String engine) {
+        Model model = model(engine);
+        Block block = model.getBlock();
+        block.setInitializer(new NormalInitializer(0.5f), parameter -> true);
+        block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, INPUTS));
+        return model;
+    }
+
+    /// Updates all trained parameters a few times, by random gradients.
+    public static void train(Model model, Optimizer optimizer, int times) {
+        for (int i = 0; i < times; i++) {
+            for (Parameter parameter : model.getBlock().getParameters().values()) {
+                if (parameter.requiresGradient()) {
+                    NDManager manager = model.getNDManager();
+                    try (NDArray gradient = manager.randomNormal(parameter.getShape())) {
+                        optimizer.update(parameter.getId(), parameter.getArray(), gradient);
+                    }
+                }
+            }
+        }
+    }
+
+    /// All elements, by the names of the arrays, to be compared and sent.
+    public static List<String> contents(Map<String, NDArray> arrays) {
+        List<String> contents = new ArrayList<>();
+        arrays.forEach((name, array) -> contents.add(name + Arrays.toString(array.toFloatArray())));
+        return contents;
+    }
+}

@@ -1,0 +1,144 @@
+package org.horovod4j.djl.elastic;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/// A DJL training of real processes, some of which are killed.
+class ElasticDjlIT {
+    private static final Duration PATIENCE = Duration.ofSeconds(90);
+    private static final Pattern TOLD =
+            Pattern.compile(
+                    "(begin|done) generation=(\\d+) rank=(\\d+) size=(\\d+) pid=(\\d+) step=(\\d+)"
+                            + " updates=(\\d+) arrays=(\\d+) content=(\\w+)");
+
+    @TempDir private Path folder;
+
+    private record Told(
+            String event,
+            int generation,
+            int rank,
+            int size,
+            long pid,
+            int step,
+            int updates,
+            int arrays,
+            String content) {}
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2})
+    void theOthersGoOnAndANewWorkerGetsWhatTheyHaveLearnt(int victim) throws Exception {
+        Process launcher = start();
+        try {
+            List<Told> first = awaitAll(launcher, "begin", 0, 3);
+            kill(first.get(victim).pid());
+            List<Told> second = awaitAll(launcher, "begin", 1, 2);
+            List<Told> third = awaitAll(launcher, "begin", 2, 3);
+            Files.createFile(folder.resolve("end"));
+            await().atMost(PATIENCE).until(() -> !launcher.isAlive());
+            assertThat(launcher.exitValue()).as(output()).isZero();
+            List<Told> last = told("done", 2);
+
+            assertThat(last).as(output()).hasSize(3);
+            for (List<Told> together : List.of(first, second, third, last)) {
+                assertThat(together)
+                        .extracting(Told::content)
+                        .as(output())
+                        .containsOnly(together.getFirst().content());
+                assertThat(together)
+                        .allSatisfy(it -> assertThat(it.updates()).isEqualTo(it.step()));
+            }
+            assertThat(third)
+                    .as("a mean and a variance of each")
+                    .extracting(Told::arrays)
+                    .containsOnly(8);
+            assertThat(third)
+                    .extracting(Told::pid)
+                    .as("survivors are not started again")
+                    .containsAll(second.stream().map(Told::pid).toList());
+            assertThat(last.getFirst().step()).isGreaterThan(third.getFirst().step());
+        } finally {
+            launcher.destroy();
+            await().atMost(PATIENCE).until(() -> !launcher.isAlive());
+        }
+    }
+
+    private Process start() throws IOException {
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        String classPath = System.getProperty("java.class.path");
+        ProcessBuilder builder =
+                new ProcessBuilder(
+                                java,
+                                "-cp",
+                                classPath,
+                                "org.horovod4j.launcher.HorovodRun",
+                                "-np",
+                                "3",
+                                "--min-np",
+                                "2",
+                                java,
+                                "-XX:TieredStopAtLevel=1", // lives too shortly for more
+                                "--enable-native-access=ALL-UNNAMED",
+                                "-Dai.djl.offline=true",
+                                "-cp",
+                                classPath,
+                                ElasticDjlWorker.class.getName(),
+                                folder.resolve("end").toString())
+                        .redirectErrorStream(true)
+                        .redirectOutput(folder.resolve("output").toFile());
+        builder.environment().put("OMP_NUM_THREADS", "1");
+        return builder.start();
+    }
+
+    private static void kill(long pid) {
+        assertThat(ProcessHandle.of(pid).orElseThrow().destroyForcibly()).isTrue(); // SIGKILL
+    }
+
+    /// Waits until so many ranks have told this of a generation; by rank.
+    private List<Told> awaitAll(Process launcher, String event, int generation, int size) {
+        await().atMost(PATIENCE)
+                .failFast(() -> assertThat(launcher.isAlive()).as(output()).isTrue())
+                .until(() -> told(event, generation).size() == size);
+        return told(event, generation);
+    }
+
+    private List<Told> told(String event, int generation) {
+        return TOLD.matcher(output())
+                .results()
+                .map(
+                        it ->
+                                new Told(
+                                        it.group(1),
+                                        Integer.parseInt(it.group(2)),
+                                        Integer.parseInt(it.group(3)),
+                                        Integer.parseInt(it.group(4)),
+                                        Long.parseLong(it.group(5)),
+                                        Integer.parseInt(it.group(6)),
+                                        Integer.parseInt(it.group(7)),
+                                        Integer.parseInt(it.group(8)),
+                                        it.group(9)))
+                .filter(it -> it.event().equals(event) && it.generation() == generation)
+                .sorted(Comparator.comparingInt(Told::rank))
+                .toList();
+    }
+
+    private String output() {
+        try {
+            return Files.readString(folder.resolve("output"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+package org.horovod4j.djl.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.Trainer;
+import ai.djl.training.listener.TrainingListener;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.djl.OptimizerState;
+import org.horovod4j.djl.Parameters;
+import org.horovod4j.djl.SmallNetwork;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.function.Predicate;
+
+class CheckpointsTest {
+    @TempDir private Path folder;
+
+    @Test
+    void resumesWithParametersStateAndNumbers() {
+        World.run(
+                2,
+                comm -> {
+                    try (Model model = SmallNetwork.model();
+                            Model other = SmallNetwork.model()) {
+                        Optimizer adam = Optimizer.adam().build();
+                        Checkpoints checkpoints = checkpoints(comm, adam).build();
+                        Trainer trainer = trainer(model, checkpoints);
+                        assertThat(checkpoints.resume(trainer)).isZero();
+                        SmallNetwork.train(model, adam, 3);
+                        trainer.notifyListeners(listener -> listener.onEpoch(trainer));
+                        List<String> saved = comm.broadcastObject("s", state(model, adam), 0);
+
+                        Optimizer fresh = Optimizer.adam().build();
+                        Epochs epochs = new Epochs(10);
+                        Checkpoints again = checkpoints(comm, fresh).epochs(epochs).build();
+                        Trainer resumed = trainer(other, again);
+                        assertThat(again.resume(resumed)).isEqualTo(1);
+                        assertThat(state(other, fresh)).isEqualTo(saved);
+                        assertThat(OptimizerState.of(fresh, other.getBlock()).updates())
+                                .isEqualTo(3);
+                        assertThat(epochs.of(4)).isEqualTo(new Epochs.Place(1, 0, 10));
+                    }
+                });
+    }
+
+    @Test
+    void allRanksLearnThatRankZeroCannotWrite() throws IOException {
+        Path file = Files.writeString(folder.resolve("file"), "not a folder");
+        World.run(
+                2,
+                comm -> {
+                    try (Model model = SmallNetwork.model()) {
+                        Checkpoints checkpoints =
+                                Checkpoints.in(file)
+                                        .optimizer(Optimizer.adam().build())
+                                        .communicator(comm)
+                                        .build();
+                        Trainer trainer = trainer(model, checkpoints);
+                        assertThatThrownBy(() -> checkpoints.save(trainer))
+                                .isInstanceOf(CheckpointException.class)
+                                .hasMessageContaining("rank 0 could not save")
+                                .hasMessageContaining(file.toString());
+                        assertThatThrownBy(() -> checkpoints.resume(trainer))
+                                .as("at the start already")
+                                .isInstanceOf(CheckpointException.class)
+                                .hasMessageContaining("rank 0 could not resume")
+                                .hasMessageContaining(file.toString());
+                    }
+                });
+    }
+
+    @Test
+    void aCheckpointOfAnotherNetworkIsRefusedOnAllRanks() {
+        World.run(
+                2,
+                comm -> {
+                    try (Model model = SmallNetwork.model();
+                            Model other = Model.newInstance("other", "PyTorch")) {
+                        Optimizer adam = Optimizer.adam().build();
+                        Checkpoints checkpoints = checkpoints(comm, adam).build();
+                        checkpoints.save(trainer(model, checkpoints));
+
+                        other.setBlock(
+                                new SequentialBlock().add(Linear.builder().setUnits(4).build()));
+                        Trainer trainer = trainer(other, checkpoints);
+                        assertThatThrownBy(() -> checkpoints.resume(trainer))
+                                .isInstanceOf(CheckpointException.class)
+                                .hasMessageContaining(
+                                        "epoch-0000.checkpoint is a checkpoint of another")
+                                .hasMessageContaining("lacks '02BatchNorm_gamma'")
+                                .hasMessageContaining("Use another folder");
+                    }
+                });
+    }
+
+    @Test
+    void aCheckpointOfAnotherOptimizerIsRefusedOnAllRanks() {
+        World.run(
+                2,
+                comm -> {
+                    try (Model model = SmallNetwork.model()) {
+                        Optimizer adam = Optimizer.adam().build();
+                        Checkpoints checkpoints = checkpoints(comm, adam).build();
+                        Trainer trainer = trainer(model, checkpoints);
+                        SmallNetwork.train(model, adam, 1);
+                        checkpoints.save(trainer);
+
+                        Checkpoints others = checkpoints(comm, Optimizer.adagrad().build()).build();
+                        assertThatThrownBy(() -> others.resume(trainer))
+                                .isInstanceOf(CheckpointException.class)
+                                .hasMessageContaining("Adagrad has no 'means'");
+                    }
+                });
+    }
+
+    @Test
+    void theBestModelIsChosenByItsFigure() {
+        BestModel accuracy = new BestModel("validate_Accuracy", Better.AUTO);
+        assertThat(accuracy.improves(Map.of("validate_Accuracy", Float.NaN))).isFalse();
+        assertThat(accuracy.improves(Map.of("validate_Accuracy", 0.5f))).isTrue();
+        assertThat(accuracy.improves(Map.of("validate_Accuracy", 0.4f))).isFalse();
+        assertThat(accuracy.improves(Map.of("validate_Accuracy", 0.6f))).isTrue();
+        assertThat(accuracy.best()).isEqualTo(OptionalDouble.of(0.6f));
+        BestModel loss = new BestModel("validate_loss", Better.AUTO);
+        loss.setBest(OptionalDouble.of(0.3));
+        assertThat(loss.improves(Map.of("validate_loss", 0.4f))).isFalse();
+        assertThat(loss.improves(Map.of("validate_loss", 0.2f))).isTrue();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> loss.improves(Map.of("train_loss", 1f)))
+                .withMessageContaining("no figure 'validate_loss'")
+                .withMessageContaining("[train_loss]");
+        BestModel reward = new BestModel("reward", Better.LARGER);
+        assertThat(reward.improves(Map.of("reward", 1f))).isTrue();
+        assertThat(reward.improves(Map.of("reward", 2f))).isTrue();
+    }
+
+    @Test
+    void theFigureMustBeThereBeforeTheCheckpoint() {
+        World.run(
+                1,
+                comm -> {
+                    Checkpoints checkpoints =
+                            checkpoints(comm, Optimizer.adam().build()).best("train_loss").build();
+                    DefaultTrainingConfig config =
+                            new DefaultTrainingConfig(Loss.l2Loss())
+                                    .addTrainingListeners(checkpoints)
+                                    .addTrainingListeners(TrainingListener.Defaults.basic());
+                    try (Model model = SmallNetwork.model()) {
+                        assertThatThrownBy(() -> model.newTrainer(config))
+                                .isInstanceOf(ConfigurationException.class)
+                                .hasMessageContaining("Checkpoints must come after");
+                    }
+                });
+    }
+
+    @Test
+    void withoutEvaluatorsThereAreNoFigures() {
+        World.run(
+                1,
+                comm -> {
+                    DefaultTrainingConfig config =
+                            new DefaultTrainingConfig(Loss.l2Loss())
+                                    .addTrainingListeners(
+                                            checkpoints(comm, Optimizer.adam().build())
+                                                    .best("train_loss")
+                                                    .build());
+                    try (Model model = SmallNetwork.model()) {
+                        assertThatThrownBy(() -> model.newTrainer(config))
+                                .isInstanceOf(ConfigurationException.class)
+                                .hasMessageContaining(
+                                        "there is none; the listeners are [Checkpoints]");
+                    }
+                });
+    }
+
+    @Test
+    void whatAProcessLeftThatDiedWhileSavingIsNotTheBestModel() throws IOException {
+        Path torn = folder.resolve(".partial-0007.params");
+        Files.writeString(torn, "cut off");
+        try (Model model = SmallNetwork.initialised();
+                Model read = SmallNetwork.model()) {
+            BestModel.save(model, folder);
+            assertThat(torn).doesNotExist();
+            assertThatNoException().isThrownBy(() -> read.load(folder));
+            assertThat(SmallNetwork.contents(Parameters.arrays(read.getBlock())))
+                    .isEqualTo(SmallNetwork.contents(Parameters.arrays(model.getBlock())));
+        }
+    }
+
+    @Test
+    void resumingLeavesEachRankItsLocalParameters() {
+        World.run(
+                2,
+                comm -> {
+                    try (Model model = SmallNetwork.initialised()) {
+                        Optimizer adam = Optimizer.adam().build();
+                        Predicate<String> isLocal = name -> name.startsWith("04");
+                        Checkpoints checkpoints = checkpoints(comm, adam).local(isLocal).build();
+                        Trainer trainer = trainer(model, checkpoints);
+                        SmallNetwork.train(model, adam, 1);
+                        checkpoints.save(trainer);
+                        List<String> before = state(model, adam);
+                        checkpoints.resume(trainer);
+                        List<String> after = state(model, adam);
+                        List<String> roots = comm.broadcastObject("root", before, 0);
+                        for (int i = 0; i < after.size(); i++) {
+                            boolean local = after.get(i).contains("04Linear");
+                            assertThat(after.get(i)).isEqualTo((local ? before : roots).get(i));
+                        }
+                        assertThat(after).anyMatch(array -> array.contains("04Linear"));
+                        assertThat(before.equals(roots)).isEqualTo(comm.rank() == 0);
+                    }
+                });
+    }
+
+    private Checkpoints.Builder checkpoints(Communicator comm, Optimizer optimizer) {
+        return Checkpoints.in(folder.resolve("checkpoints"))
+                .optimizer(optimizer)
+                .communicator(comm);
+    }
+
+    private static Trainer trainer(Model model, Checkpoints checkpoints) {
+        Trainer trainer =
+                model.newTrainer(
+                        new DefaultTrainingConfig(Loss.l2Loss())
+                                .addTrainingListeners(TrainingListener.Defaults.basic())
+                                .addTrainingListeners(checkpoints));
+        trainer.initialize(new Shape(1, SmallNetwork.INPUTS));
+        return trainer;
+    }
+
+    private static List<String> state(Model model, Optimizer optimizer) {
+        Map<String, NDArray> arrays = Parameters.arrays(model.getBlock());
+        arrays.putAll(OptimizerState.of(optimizer, model.getBlock()).arrays());
+        return SmallNetwork.contents(arrays);
+    }
+}
