@@ -4,6 +4,7 @@ import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -17,6 +18,9 @@ import java.util.zip.ZipException;
 final class Digits {
     /// Of one image: 28 rows of 28.
     static final int PIXELS = 28 * 28;
+
+    /// Where a checkout has MNIST, seen from its root.
+    static final Path FOLDER = Path.of("examples", "data", "mnist");
 
     private static final int MAGIC_OF_BYTES = 0x800;
 
@@ -48,6 +52,15 @@ final class Digits {
 
     int label(int image) {
         return labels[image];
+    }
+
+    /// All images, one after the other, a byte from black to white for each pixel.
+    ByteBuffer pixels() {
+        return ByteBuffer.wrap(pixels).asReadOnlyBuffer();
+    }
+
+    ByteBuffer labels() {
+        return ByteBuffer.wrap(labels).asReadOnlyBuffer();
     }
 
     /// Writes one image as numbers from 0 to 1 into row `row` of `batch`.

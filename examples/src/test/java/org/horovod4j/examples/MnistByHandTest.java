@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 
-class MnistTest {
+class MnistByHandTest {
     private static final long SEED = 7;
     private static final int IMAGES = 32;
     private static final float LEARNING_RATE = 0.1f;
@@ -25,12 +25,12 @@ class MnistTest {
         World.run(
                 1,
                 alone -> {
-                    Mnist whole = new Mnist(alone, SEED);
+                    MnistByHand whole = new MnistByHand(alone, SEED);
                     trainTwoSteps(whole, digits, alone);
                     World.run(
                             2,
                             comm -> {
-                                Mnist half = new Mnist(comm, SEED);
+                                MnistByHand half = new MnistByHand(comm, SEED);
                                 trainTwoSteps(half, digits, comm);
                                 assertClose(half.parameters(), whole.parameters());
                             });
@@ -42,18 +42,18 @@ class MnistTest {
         World.run(
                 3,
                 comm -> {
-                    Mnist mnist = new Mnist(comm, SEED + comm.rank());
+                    MnistByHand mnist = new MnistByHand(comm, SEED + comm.rank());
                     mnist.broadcastParameters();
-                    assertClose(mnist.parameters(), new Mnist(comm, SEED).parameters());
+                    assertClose(mnist.parameters(), new MnistByHand(comm, SEED).parameters());
                 });
     }
 
     /// The second step has momentum, too. Each rank takes every `size`-th image.
-    private static void trainTwoSteps(Mnist mnist, Digits digits, Communicator comm) {
+    private static void trainTwoSteps(MnistByHand mnist, Digits digits, Communicator comm) {
         int[] images =
                 IntStream.range(0, IMAGES).filter(i -> i % comm.size() == comm.rank()).toArray();
         for (int step = 0; step < 2; step++) {
-            mnist.step(new Mnist.Batch(digits, images), LEARNING_RATE);
+            mnist.step(new MnistByHand.Batch(digits, images), LEARNING_RATE);
         }
     }
 

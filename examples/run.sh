@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Runs an example on processes of this machine, from a fresh clone on; builds first what is not built.
+#
+#   examples/run.sh FashionMnist --epochs 3             two processes, and arguments of the program
+#   NP=4 examples/run.sh ResNet50Benchmark --help       another number of processes
+#   RUN_FLAGS='--min-np 1' examples/run.sh ElasticMnist   more flags of horovodrun
+#
+# HOROVOD_* variables and OMP_NUM_THREADS, the threads with which a process computes, are passed on.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+modules=(core launcher frameworks/djl examples)
+sources=examples/src/main/java/org/horovod4j/examples
+
+if [ $# -eq 0 ] || ! grep -qs 'void main(' "$sources/$1.java"; then
+    echo "run.sh: name an example first, one of" \
+        "$(grep -l 'void main(' "$sources"/*.java | sed 's|.*/||; s|\.java||' | paste -sd ' ')" >&2
+    exit 2
+fi
+example=$1
+shift
+
+jar() { # the jar of a module, without those of its sources and documentation
+    find "$1/target" -maxdepth 1 -name "horovod4j-${1##*/}-*.jar" \
+        ! -name '*-sources.jar' ! -name '*-javadoc.jar' 2>/dev/null | sort | tail -n 1
+}
+
+is_built() { # and nothing changed since
+    local module
+    for module in "${modules[@]}"; do
+        [ -n "$(jar "$module")" ] || return 1
+        [ -z "$(find "$module/src/main" "$module/pom.xml" -newer "$(jar "$module")" -print -quit)" ] ||
+            return 1
+    done
+}
+
+if ! is_built; then
+    echo "run.sh: building, for which Maven may need the network: DJL and PyTorch are some 120 MB"
+    ./mvnw -q -Dquick -DskipTests -pl "$(IFS=,; echo "${modules[*]}")" package
+fi
+
+processes=${NP:-2}
+# More threads than cores make each of them slower, and nobody faster.
+threads=$(($(nproc) / processes))
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((threads > 0 ? threads : 1))}
+# The engine is in the class path: let DJL neither look for another one nor report its use.
+export DJL_OFFLINE=${DJL_OFFLINE:-true}
+
+class_path=$(for module in "${modules[@]}"; do jar "$module"; done | paste -sd :)
+read -ra flags <<<"${RUN_FLAGS:-}"
+job=(./horovodrun -np "$processes" ${flags[@]+"${flags[@]}"}
+    java -cp "$class_path:examples/target/lib/*" "org.horovod4j.examples.$example" "$@")
+echo "run.sh: OMP_NUM_THREADS=$OMP_NUM_THREADS ${job[*]}"
+exec "${job[@]}"

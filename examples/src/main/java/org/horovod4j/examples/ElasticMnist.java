@@ -1,0 +1,192 @@
+package org.horovod4j.examples;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
+import ai.djl.nn.Blocks;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.Trainer;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.djl.HvdDjl;
+import org.horovod4j.djl.elastic.DjlState;
+import org.horovod4j.elastic.Elastic;
+import org.horovod4j.elastic.ElasticSampler;
+import org.horovod4j.elastic.ElasticSampler.LastBatch;
+import org.horovod4j.elastic.ObjectState;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.stream.IntStream;
+
+/// Learns to read handwritten digits while processes come and go.
+///
+/// Kill a process, or edit the file of hosts: the others go on with what they have in memory, and new
+/// ones get it from them. What that asks of a program is marked `Elastic 1` to `Elastic 4`.
+///
+/// ```
+/// examples/elastic-mnist.sh [--epochs N] [--data FOLDER]
+/// ```
+public final class ElasticMnist {
+    private static final int BATCH_OF_ALL = 240; // which 1 to 6 processes, and 8, share evenly
+    private static final int TEST_BATCH = 500;
+    private static final int STEPS_PER_COMMIT = 5;
+    private static final float LEARNING_RATE = 0.001f;
+
+    private final Trainer trainer;
+    private final Digits training;
+    private final Digits test;
+    private final int epochs;
+    private final ElasticSampler sampler;
+    private final ObjectState state;
+
+    private ElasticMnist(Trainer trainer, Optimizer optimizer, Options options) throws IOException {
+        this.trainer = trainer;
+        this.training = Digits.read(options.data(), "train");
+        this.test = Digits.read(options.data(), "t10k");
+        this.epochs = options.epochs();
+        // Elastic 1: a sampler that shares out what is left of an epoch among those that are left.
+        this.sampler =
+                ElasticSampler.shuffled(training.count(), 42).withLastBatch(LastBatch.REPEAT);
+        // Elastic 2: all that training must not lose is in the state.
+        this.state =
+                new ObjectState()
+                        .with("model", new DjlState(trainer.getModel(), optimizer))
+                        .with("sampler", sampler)
+                        .with("step", 0);
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        Options options = Options.parse(arguments);
+        Hvd.init();
+        try (Model model = Model.newInstance("mnist", HvdDjl.device())) {
+            model.setBlock(network());
+            Optimizer adam =
+                    Optimizer.adam().optLearningRateTracker(Tracker.fixed(LEARNING_RATE)).build();
+            Optimizer optimizer = HvdDjl.distributed(adam, model);
+            DefaultTrainingConfig config =
+                    new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                            .optOptimizer(optimizer)
+                            .optDevices(new Device[] {HvdDjl.device()});
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(1, 1, 28, 28));
+                new ElasticMnist(trainer, optimizer, options).run();
+            }
+        } finally {
+            Hvd.shutdown();
+        }
+    }
+
+    private void run() {
+        // Elastic 3: the loop is called anew whenever the processes have changed.
+        Elastic.run(state, _ -> train());
+        if (Hvd.rank() == 0) {
+            System.out.printf(
+                    Locale.ROOT,
+                    "test accuracy %.2f %% after %d steps, with %d process(es) in the end%n",
+                    100 * accuracy(),
+                    state.getInt("step"),
+                    Hvd.size());
+        }
+    }
+
+    private void train() {
+        say("goes on");
+        while (sampler.epoch() < epochs) {
+            while (sampler.hasNext()) {
+                // The batch of all stays the same, and with it the learning rate.
+                step(sampler.nextBatch(Math.ceilDiv(BATCH_OF_ALL, Hvd.size())));
+                int step = state.getInt("step") + 1;
+                state.set("step", step);
+                // Elastic 4: keep what there is; after a loss, what came later is done again.
+                if (step % STEPS_PER_COMMIT == 0) {
+                    state.commit();
+                }
+            }
+            sampler.nextEpoch();
+            say("has read all images %d time(s)".formatted(sampler.epoch()));
+        }
+    }
+
+    private void say(String what) {
+        if (Hvd.rank() == 0) {
+            System.out.printf(
+                    "step %d, %d process(es): %s%n", state.getInt("step"), Hvd.size(), what);
+        }
+    }
+
+    private void step(int[] images) {
+        try (NDManager batch = trainer.getManager().newSubManager();
+                GradientCollector collector = trainer.newGradientCollector()) {
+            NDList scores = trainer.forward(new NDList(pixels(batch, training, images)));
+            NDList labels = new NDList(labels(batch, training, images));
+            collector.backward(trainer.getLoss().evaluate(labels, scores));
+        }
+        trainer.step();
+    }
+
+    private double accuracy() {
+        int right = 0;
+        for (int from = 0; from < test.count(); from += TEST_BATCH) {
+            int to = Math.min(from + TEST_BATCH, test.count());
+            int[] images = IntStream.range(from, to).toArray();
+            try (NDManager batch = trainer.getManager().newSubManager()) {
+                NDList scores = trainer.evaluate(new NDList(pixels(batch, test, images)));
+                long[] read = scores.singletonOrThrow().argMax(1).toLongArray();
+                right +=
+                        (int)
+                                IntStream.range(0, images.length)
+                                        .filter(row -> read[row] == test.label(images[row]))
+                                        .count();
+            }
+        }
+        return (double) right / test.count();
+    }
+
+    private static NDArray pixels(NDManager manager, Digits digits, int[] images) {
+        float[] pixels = new float[images.length * Digits.PIXELS];
+        for (int row = 0; row < images.length; row++) {
+            digits.copyTo(pixels, row, images[row]);
+        }
+        return manager.create(pixels, new Shape(images.length, 1, 28, 28));
+    }
+
+    private static NDArray labels(NDManager manager, Digits digits, int[] images) {
+        float[] labels = new float[images.length];
+        for (int row = 0; row < images.length; row++) {
+            labels[row] = digits.label(images[row]);
+        }
+        return manager.create(labels);
+    }
+
+    private static Block network() {
+        return new SequentialBlock()
+                .add(Blocks.batchFlattenBlock())
+                .add(Linear.builder().setUnits(128).build())
+                .add(Activation::relu)
+                .add(Linear.builder().setUnits(10).build());
+    }
+
+    private record Options(int epochs, Path data) {
+        private static Options parse(String[] words) {
+            Arguments given = new Arguments(words);
+            Options options =
+                    new Options(
+                            given.number("--epochs", 20, 1), given.folder("--data", Digits.FOLDER));
+            given.exitUnlessUnderstood(ElasticMnist.class);
+            return options;
+        }
+    }
+}

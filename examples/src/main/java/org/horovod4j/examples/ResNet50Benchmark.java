@@ -1,0 +1,177 @@
+package org.horovod4j.examples;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.basicmodelzoo.cv.classification.ResNetV1;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.Trainer;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.compression.Compression;
+import org.horovod4j.djl.DistributedOptimizer;
+import org.horovod4j.djl.HvdDjl;
+
+import java.util.Locale;
+import java.util.stream.DoubleStream;
+
+/// How many images per second ResNet-50 trains on this machine, alone and on several processes.
+///
+/// The images are noise, so no disk or network but that of the gradients plays a part: Horovod's
+/// synthetic benchmark, with its options and its way to count.
+///
+/// ```
+/// examples/run.sh ResNet50Benchmark --batch-size 8 --num-iters 3
+/// ```
+public final class ResNet50Benchmark {
+    private static final int PIXELS = 224;
+    private static final int CLASSES = 1000;
+    private static final float LEARNING_RATE = 0.01f;
+
+    private ResNet50Benchmark() {}
+
+    public static void main(String[] arguments) {
+        Options options = Options.parse(arguments);
+
+        Hvd.init();
+        Device device = HvdDjl.device();
+        try (Model model = Model.newInstance("resnet50", device)) {
+            model.setBlock(
+                    ResNetV1.builder()
+                            .setNumLayers(50)
+                            .setImageShape(new Shape(3, PIXELS, PIXELS))
+                            .setOutSize(CLASSES)
+                            .build());
+            DefaultTrainingConfig config =
+                    new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                            .optOptimizer(optimizer(options, model))
+                            .optDevices(new Device[] {device});
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(options.batchSize(), 3, PIXELS, PIXELS));
+                HvdDjl.broadcastParameters(model, 0);
+                measure(options, trainer);
+            }
+        } finally {
+            Hvd.shutdown();
+        }
+    }
+
+    private static Optimizer optimizer(Options options, Model model) {
+        // Adasum finds the length of the step from the gradients themselves.
+        float rate = options.adasum() ? LEARNING_RATE : LEARNING_RATE * Hvd.size();
+        Optimizer sgd =
+                Optimizer.sgd()
+                        .setLearningRateTracker(Tracker.fixed(rate))
+                        .optMomentum(0.9f)
+                        .build();
+        DistributedOptimizer.Builder distributed = HvdDjl.optimizer(sgd, model);
+        if (options.fp16()) {
+            distributed.compression(Compression.FP16);
+        }
+        if (options.adasum()) {
+            distributed.op(ReduceOp.ADASUM);
+        }
+        return distributed.build();
+    }
+
+    private static void measure(Options options, Trainer trainer) {
+        NDManager manager = trainer.getManager();
+        NDArray images = manager.randomNormal(new Shape(options.batchSize(), 3, PIXELS, PIXELS));
+        NDArray labels =
+                manager.randomUniform(0, CLASSES, new Shape(options.batchSize()))
+                        .toType(DataType.INT32, false)
+                        .toType(DataType.FLOAT32, false);
+
+        say(
+                "ResNet-50, %d image(s) a batch, %d process(es)"
+                        .formatted(options.batchSize(), Hvd.size()));
+        say("warming up: %d batch(es)".formatted(options.warmupBatches()));
+        for (int batch = 0; batch < options.warmupBatches(); batch++) {
+            step(trainer, images, labels);
+        }
+
+        double[] rates = new double[options.iterations()];
+        for (int iteration = 0; iteration < rates.length; iteration++) {
+            long start = System.nanoTime();
+            for (int batch = 0; batch < options.batchesPerIteration(); batch++) {
+                step(trainer, images, labels);
+            }
+            double seconds = (System.nanoTime() - start) * 1e-9;
+            rates[iteration] = options.batchSize() * options.batchesPerIteration() / seconds;
+            say(
+                    "iteration %d: %s images/s on each process"
+                            .formatted(iteration + 1, rounded(rates[iteration])));
+        }
+
+        // Steps end together, so what rank 0 sees is what every rank sees.
+        double mean = DoubleStream.of(rates).average().orElseThrow();
+        double spread = 1.96 * deviation(rates, mean); // 95 % of iterations, if they spread evenly
+        say("images/s on each process: %s ± %s".formatted(rounded(mean), rounded(spread)));
+        say(
+                "images/s on all %d process(es): %s ± %s"
+                        .formatted(
+                                Hvd.size(),
+                                rounded(Hvd.size() * mean),
+                                rounded(Hvd.size() * spread)));
+    }
+
+    private static void step(Trainer trainer, NDArray images, NDArray labels) {
+        try (NDManager scope = trainer.getManager().newSubManager()) {
+            scope.tempAttachAll(images, labels); // what a step computes goes when the scope does
+            try (GradientCollector collector = trainer.newGradientCollector()) {
+                NDList scores = trainer.forward(new NDList(images));
+                collector.backward(trainer.getLoss().evaluate(new NDList(labels), scores));
+            }
+            trainer.step();
+        }
+    }
+
+    private static double deviation(double[] rates, double mean) {
+        return Math.sqrt(
+                DoubleStream.of(rates)
+                        .map(rate -> (rate - mean) * (rate - mean))
+                        .average()
+                        .orElse(0));
+    }
+
+    private static String rounded(double number) {
+        return String.format(Locale.ROOT, "%.2f", number);
+    }
+
+    private static void say(String line) {
+        if (Hvd.rank() == 0) {
+            System.out.println(line);
+        }
+    }
+
+    private record Options(
+            int batchSize,
+            int warmupBatches,
+            int batchesPerIteration,
+            int iterations,
+            boolean fp16,
+            boolean adasum) {
+        private static Options parse(String[] words) {
+            Arguments given = new Arguments(words);
+            Options options =
+                    new Options(
+                            given.number("--batch-size", 32, 1),
+                            given.number("--num-warmup-batches", 10, 0),
+                            given.number("--num-batches-per-iter", 10, 1),
+                            given.number("--num-iters", 10, 1),
+                            given.flag("--fp16-allreduce"),
+                            given.flag("--use-adasum"));
+            given.exitUnlessUnderstood(ResNet50Benchmark.class);
+            return options;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+package org.horovod4j.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/// The programs that train with DJL, on some of the digits and two real processes each.
+class DjlExamplesIT {
+    private static final Pattern ACCURACY = Pattern.compile("test accuracy ([0-9.]+) %");
+    private static final Pattern LOSS = Pattern.compile("epoch \\d+: loss ([0-9.]+)");
+
+    @TempDir private static Path digits;
+    @TempDir private Path folder;
+
+    @BeforeAll
+    static void writeDigits() throws IOException {
+        SomeDigits.write(digits, 3000, 1000);
+    }
+
+    @Test
+    void mnistLearnsAndSavesTheNetwork() throws Exception {
+        Path model = folder.resolve("model");
+
+        try (ExampleJob job =
+                ExampleJob.start(
+                        2, Mnist.class, "--data", digits.toString(), "--model", model.toString())) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(accuracy(job)).isGreaterThan(85); // guessing is right once in ten times
+            assertThat(job.output()).contains("images/s").contains("with 2 process(es)");
+        }
+        assertThat(model).isDirectoryContaining("glob:**.params");
+    }
+
+    /// What the second start does is what the first one left, although an epoch has other steps now.
+    @Test
+    void fashionMnistGoesOnAfterAKillWithAnotherNumberOfProcesses() throws Exception {
+        Path checkpoints = folder.resolve("checkpoints");
+        String[] options = {"--data", digits.toString(), "--checkpoints", checkpoints.toString()};
+
+        try (ExampleJob job =
+                ExampleJob.start(2, FashionMnist.class, with(options, "--epochs", "1000"))) {
+            job.awaitLine("0 of 1000 epochs are done");
+            job.awaitLine("epoch 3/1000"); // so two checkpoints are written
+        }
+        try (ExampleJob job =
+                ExampleJob.start(3, FashionMnist.class, with(options, "--epochs", "8"))) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(job.output()).containsPattern("[2-7] of 8 epochs are done");
+            assertThat(accuracy(job)).isGreaterThan(85);
+        }
+        try (ExampleJob job =
+                ExampleJob.start(1, FashionMnist.class, with(options, "--epochs", "8"))) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(job.output()).contains("8 of 8 epochs are done");
+        }
+        assertThat(Files.isDirectory(checkpoints.resolve("best"))).isTrue();
+    }
+
+    @Test
+    void accumulateAndClipLearnsAndClips() throws Exception {
+        try (ExampleJob job =
+                ExampleJob.start(
+                        2,
+                        AccumulateAndClip.class,
+                        with(new String[] {"--data", digits.toString()}, "--limit", "0.5"))) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            Matcher losses = LOSS.matcher(job.output());
+            assertThat(losses.find()).isTrue();
+            double first = Double.parseDouble(losses.group(1));
+            assertThat(losses.find()).isTrue();
+            assertThat(Double.parseDouble(losses.group(1))).isLessThan(first);
+            // 3000 images are 94 batches of 16 on each of two ranks, four of which make a step.
+            assertThat(job.output()).containsPattern("; [1-9]\\d* of 47 steps were clipped");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                Mnist.class,
+                FashionMnist.class,
+                AccumulateAndClip.class,
+                ElasticMnist.class,
+                ResNet50Benchmark.class,
+                MnistByHand.class
+            })
+    void aWrongArgumentEndsTheProgramInOneSentence(Class<?> example) throws Exception {
+        ProcessBuilder alone =
+                new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        example.getName(),
+                        "--wrong");
+        Process process = alone.redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+        assertThat(process.waitFor()).isEqualTo(2);
+        assertThat(output.lines())
+                .singleElement()
+                .asString()
+                .startsWith(example.getSimpleName() + ": cannot make sense of '--wrong'; options");
+    }
+
+    private static String[] with(String[] options, String... more) {
+        String[] all = Arrays.copyOf(options, options.length + more.length);
+        System.arraycopy(more, 0, all, options.length, more.length);
+        return all;
+    }
+
+    private static double accuracy(ExampleJob job) {
+        Matcher accuracy = ACCURACY.matcher(job.output());
+        assertThat(accuracy.find()).as(job.output()).isTrue();
+        return Double.parseDouble(accuracy.group(1));
+    }
+}

@@ -1,0 +1,92 @@
+package org.horovod4j.examples;
+
+import static org.awaitility.Awaitility.await;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/// An example on real processes, started by `horovodrun` as a user starts it.
+final class ExampleJob implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofMinutes(3); // on a machine that is busy
+
+    private final Process process;
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final Thread reader;
+
+    private ExampleJob(Process process) {
+        this.process = process;
+        this.reader = Thread.ofVirtual().start(this::read);
+    }
+
+    static ExampleJob start(int processes, Class<?> example, String... arguments)
+            throws IOException {
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        String classPath = System.getProperty("java.class.path");
+        List<String> command =
+                new ArrayList<>(
+                        List.of(
+                                java,
+                                "-cp",
+                                classPath,
+                                "org.horovod4j.launcher.HorovodRun",
+                                "-np",
+                                String.valueOf(processes),
+                                java,
+                                "-XX:TieredStopAtLevel=1", // lives too shortly for more
+                                "-cp",
+                                classPath,
+                                example.getName()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment().put("OMP_NUM_THREADS", "1");
+        builder.environment().put("DJL_OFFLINE", "true");
+        return new ExampleJob(builder.start());
+    }
+
+    /// Waits until some line has this in it.
+    void awaitLine(String part) {
+        await().atMost(PATIENCE)
+                .failFast(
+                        () -> {
+                            if (!process.isAlive() && !reader.isAlive()) {
+                                throw new AssertionError("it ended first\n" + output());
+                            }
+                        })
+                .until(() -> output().contains(part));
+    }
+
+    /// Waits for its end, and gives the exit code.
+    int exitCode() throws InterruptedException {
+        await().atMost(PATIENCE).until(() -> !process.isAlive());
+        reader.join();
+        return process.exitValue();
+    }
+
+    /// What all ranks have printed so far.
+    String output() {
+        return String.join("\n", lines);
+    }
+
+    private void read() {
+        try (BufferedReader output = process.inputReader(StandardCharsets.UTF_8)) {
+            output.lines().forEach(lines::add);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /// Kills `horovodrun`, if it still runs, and waits until it has taken its ranks along.
+    @Override
+    public void close() {
+        List<ProcessHandle> ranks = process.descendants().toList();
+        process.destroyForcibly();
+        await().atMost(PATIENCE).until(() -> ranks.stream().noneMatch(ProcessHandle::isAlive));
+    }
+}
