@@ -10,7 +10,7 @@ die() {
 }
 
 jar() { # the jar of a module, without those of its sources and documentation
-    find "$1/target" -maxdepth 1 -name "horovod4j-$1-*.jar" \
+    find "$1/target" -maxdepth 1 -name "horovod4j-${1##*/}-*.jar" \
         ! -name '*-sources.jar' ! -name '*-javadoc.jar' 2>/dev/null | sort | tail -n 1
 }
 

@@ -29,6 +29,14 @@ public record Rounds(List<Double> medians) {
         return medians.isEmpty() ? MISSING : Units.time(spread());
     }
 
+    /// The cell of a table: how many there are in a second when each of these times brings `count`.
+    public String rate(int count) {
+        return medians.isEmpty()
+                ? MISSING
+                : Units.ratio(
+                        Spread.of(medians.stream().mapToDouble(t -> count * 1e6 / t).toArray()));
+    }
+
     /// The cell of a table: these times divided by the other's.
     public String ratioTo(Rounds divisor) {
         Rounds ratios = with(divisor, (mine, other) -> mine / other);

@@ -19,9 +19,11 @@ public final class Units {
         return byteSize + " B";
     }
 
-    /// A time and its spread, in the unit that fits the median.
+    /// A time, or the difference of two, and its spread, in the unit that fits the median.
     public static String time(Spread micros) {
-        return micros.median() < 1000 ? spread(micros, 1, " µs") : spread(micros, 1000, " ms");
+        return Math.abs(micros.median()) < 1000
+                ? spread(micros, 1, " µs")
+                : spread(micros, 1000, " ms");
     }
 
     public static String ratio(Spread ratio) {
@@ -38,7 +40,8 @@ public final class Units {
     }
 
     private static String digits(double value) {
-        int decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
+        double size = Math.abs(value);
+        int decimals = size < 10 ? 2 : size < 100 ? 1 : 0;
         return String.format(Locale.ROOT, "%." + decimals + "f", value);
     }
 }

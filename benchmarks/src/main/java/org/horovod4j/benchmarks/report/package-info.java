@@ -4,7 +4,8 @@
 /// [Publication].
 ///
 /// - May depend on: the JDK alone.
-/// - Used by: `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.runtime`.
+/// - Used by: `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.runtime`,
+///   `org.horovod4j.benchmarks.training`.
 /// - Invariant: a ratio is taken round by round before its median is.
 @NullMarked
 package org.horovod4j.benchmarks.report;

@@ -3,4 +3,4 @@ package org.horovod4j.benchmarks.runtime;
 import org.horovod4j.Shape;
 
 /// What a model trains and has a gradient for.
-record Parameter(String name, Shape shape) {}
+public record Parameter(String name, Shape shape) {}

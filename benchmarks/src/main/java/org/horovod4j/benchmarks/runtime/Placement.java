@@ -10,25 +10,25 @@ import java.util.ArrayList;
 import java.util.List;
 
 /// Where the gradients lie: each in memory of its own kind, or all in one block.
-enum Placement {
+public enum Placement {
     /// See [TensorKind#HEAP].
     HEAP {
         @Override
-        List<Tensor> allocate(Communicator comm, List<Shape> shapes) {
+        public List<Tensor> allocate(Communicator comm, List<Shape> shapes) {
             return each(TensorKind.HEAP, comm, shapes);
         }
     },
     /// See [TensorKind#NATIVE].
     NATIVE {
         @Override
-        List<Tensor> allocate(Communicator comm, List<Shape> shapes) {
+        public List<Tensor> allocate(Communicator comm, List<Shape> shapes) {
             return each(TensorKind.NATIVE, comm, shapes);
         }
     },
     /// One block of shared memory for each tensor.
     SHARED {
         @Override
-        List<Tensor> allocate(Communicator comm, List<Shape> shapes) {
+        public List<Tensor> allocate(Communicator comm, List<Shape> shapes) {
             return each(TensorKind.SHARED, comm, shapes);
         }
     },
@@ -36,7 +36,7 @@ enum Placement {
     /// framework with flat parameters has it.
     SLICED {
         @Override
-        List<Tensor> allocate(Communicator comm, List<Shape> shapes) {
+        public List<Tensor> allocate(Communicator comm, List<Shape> shapes) {
             long elements = shapes.stream().mapToLong(Shape::elementCount).sum();
             Tensor block = comm.allocate(DataType.FLOAT32, Shape.of(elements));
             List<Tensor> slices = new ArrayList<>();
@@ -60,7 +60,7 @@ enum Placement {
     };
 
     /// Tensors of zeros, float32.
-    abstract List<Tensor> allocate(Communicator comm, List<Shape> shapes);
+    public abstract List<Tensor> allocate(Communicator comm, List<Shape> shapes);
 
     /// Where one flat tensor lies in the same kind of memory.
     Placement flat() {

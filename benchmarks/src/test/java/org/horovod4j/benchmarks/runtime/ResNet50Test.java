@@ -32,6 +32,12 @@ class ResNet50Test {
         assertThat(parameters.getLast().shape()).isEqualTo(Shape.of(1000));
     }
 
+    @Test
+    void hasThePublishedNumberOfMultiplications() {
+        assertThat(parameters.stream().mapToLong(ResNet50::multiplications).sum())
+                .isBetween(3_800_000_000L, 3_900_000_000L);
+    }
+
     private Shape shape(String name) {
         return parameters.stream()
                 .filter(parameter -> parameter.name().equals(name))

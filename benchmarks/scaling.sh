@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# How the rate of training grows with the ranks of one machine, and what overlap hides. A kernel of our
+# own computes, so this needs a JVM and nothing else. See docs/benchmarks.md.
+#
+# Where there is no JDK, no Maven and no checkout, give it a java and classes that were built elsewhere:
+#   JAVA=jre/bin/java CLASSES=core.jar:benchmarks.jar RESULTS=out benchmarks/scaling.sh
+source "$(dirname "$0")/common.sh"
+
+rounds=3
+nps=1,2
+works=native,sliced
+step_ms=600 # of ResNet-50 on one image; 3000 is a batch of eight
+warm_up=4
+steps=8
+
+usage() {
+    cat <<END
+usage: benchmarks/scaling.sh [--np 1,2,4] [--step-ms n] [--rounds n] [--steps n] [--warm-up n]
+                             [--work native,sliced]
+  --np       numbers of ranks (default $nps); efficiency is relative to 1
+  --step-ms  milliseconds that one core computes in a step (default $step_ms)
+  --rounds   how often each job takes its turn (default $rounds)
+  --steps    steps of a job that count, in each way (default $steps)
+  --warm-up  steps before them (default $warm_up)
+  --work     where the gradients lie: native is copied, shared and sliced are our buffer (default $works)
+END
+}
+
+while [ $# -gt 0 ]; do
+    [ "$1" != --help ] || { usage && exit; }
+    [ $# -gt 1 ] || { usage >&2 && exit 2; }
+    case "$1" in
+        --np) nps="$2" ;;
+        --step-ms) step_ms="$2" ;;
+        --rounds) rounds="$2" ;;
+        --steps) steps="$2" ;;
+        --warm-up) warm_up="$2" ;;
+        --work) works="$2" ;;
+        *) usage >&2 && exit 2 ;;
+    esac
+    shift 2
+done
+
+for number in ${nps//,/ } "$step_ms" "$rounds" "$steps" "$warm_up"; do
+    [[ "$number" =~ ^[1-9][0-9]*$ ]] || die "'$number' is no whole number above 0; see --help"
+done
+for work in ${works//,/ }; do
+    [[ "$work" =~ ^(heap|native|shared|sliced)$ ]] || die "there is no work '$work'; see --help"
+done
+
+package=org.horovod4j.benchmarks.training
+
+# Ranks started by hand, since horovodrun may not be there: rank 0 answers at the port.
+job() { # np arguments...
+    local np="$1" rank failed=0
+    shift
+    pids=()
+    export HOROVOD_SIZE="$np" HOROVOD_HOSTNAME=localhost HOROVOD_RENDEZVOUS_ADDR=127.0.0.1
+    export HOROVOD_RENDEZVOUS_PORT=$((20000 + RANDOM % 10000)) # below those that the kernel gives away
+    HOROVOD_SECRET_KEY="$(head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=')"
+    export HOROVOD_SECRET_KEY
+    for ((rank = 0; rank < np; rank++)); do
+        HOROVOD_RANK="$rank" "${jvm[@]}" "$package.ScalingBenchmark" "$@" \
+            2> >(grep -v 'incubator modules' >&2) &
+        pids+=($!)
+    done
+    for rank in "${!pids[@]}"; do
+        wait "${pids[$rank]}" || failed=1
+    done
+    pids=()
+    return "$failed"
+}
+
+if [ -n "${CLASSES:-}" ]; then
+    java="${JAVA:-java}" classpath="$CLASSES"
+else
+    build
+    find_java
+fi
+jvm=("$java" --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$classpath")
+results="${RESULTS:-benchmarks/results}"
+mkdir -p "$results"
+results="$results/scaling-$(date +%Y-%m-%d-%H%M%S)"
+
+# Whoever interrupts this script means its ranks too, which would not hear of it.
+pids=()
+trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done' EXIT
+
+amount="$("${jvm[@]}" "$package.Calibration" "$step_ms" 2>"$results.log")" ||
+    die "could not calibrate: $(cat "$results.log")"
+rm "$results.log"
+say "a step of $step_ms ms is $amount rounds of arithmetic; $rounds turns; single results go to $results.csv"
+
+# Numbers of ranks take turns, for their ratio.
+for ((round = 1; round <= rounds; round++)); do
+    for np in ${nps//,/ }; do
+        for work in ${works//,/ }; do
+            say "round $round of $rounds, $np ranks, $work"
+            job "$np" "$work" "$amount" "$warm_up" "$steps" "$results.csv" ||
+                die "a job of $np ranks failed: see above"
+        done
+    done
+done
+
+"${jvm[@]}" "$package.TrainingReport" "$results.csv" "$results.md" 2> >(grep -v 'incubator modules' >&2)
+say "the same as Markdown: $results.md"

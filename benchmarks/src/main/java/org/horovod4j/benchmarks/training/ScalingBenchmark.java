@@ -1,0 +1,55 @@
+package org.horovod4j.benchmarks.training;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
+import org.horovod4j.benchmarks.runtime.Placement;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+
+/// Trains with a kernel of our own in place of a framework, in every [Way], and appends the times to a
+/// file.
+///
+/// Arguments: PLACEMENT ROUNDS WARMUP STEPS OUTPUT, that is where the gradients lie, the rounds of
+/// [ChainWork] in a step, the steps that do not count and those that do, in each way, and the file.
+/// One job measures all ways: what communication costs is the difference between two of them, which
+/// must come from the same processes.
+public final class ScalingBenchmark {
+    private static final int ARGUMENTS = 5;
+
+    private ScalingBenchmark() {}
+
+    public static void main(String[] arguments) throws IOException {
+        if (arguments.length != ARGUMENTS) {
+            throw new IllegalArgumentException(
+                    "arguments are PLACEMENT ROUNDS WARMUP STEPS OUTPUT, found "
+                            + List.of(arguments));
+        }
+        String work = arguments[0];
+        Placement placement = Placement.valueOf(work.toUpperCase(Locale.ROOT));
+        Layers layers = Layers.of(Long.parseLong(arguments[1]));
+        int warmUp = Integer.parseInt(arguments[2]);
+        int steps = Integer.parseInt(arguments[3]);
+        Path output = Path.of(arguments[4]);
+
+        Hvd.init();
+        try {
+            Communicator comm = Hvd.communicator();
+            KernelTraining training = new KernelTraining(comm, placement, layers);
+            for (Way way : ways(comm.size())) {
+                StepTimes.of(comm, () -> training.step(way), warmUp, steps)
+                        .appendTo(output, comm, way, work, 0, training.gradientBytes());
+            }
+            training.verify();
+        } finally {
+            Hvd.shutdown();
+        }
+    }
+
+    /// One rank has nobody to wait for, so its steps differ in nothing but what the optimizer costs.
+    private static List<Way> ways(int size) {
+        return size == 1 ? List.of(Way.ALONE, Way.OVERLAP) : List.of(Way.values());
+    }
+}

@@ -1,0 +1,76 @@
+package org.horovod4j.benchmarks.training;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.benchmarks.report.Spread;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/// The times of a job's steps. Steps follow each other without a barrier, as in training: where one
+/// ends, the next begins.
+public final class StepTimes {
+    /// The scripts leave the transport to the runtime, which means this one inside a host.
+    private static final String TRANSPORT = "shm";
+
+    private final double[] stepMicros;
+    private final double[] waitedMicros;
+
+    private StepTimes(double[] stepMicros, double[] waitedMicros) {
+        this.stepMicros = stepMicros;
+        this.waitedMicros = waitedMicros;
+    }
+
+    /// A step of a rank.
+    @FunctionalInterface
+    public interface Step {
+        /// Makes the step.
+        ///
+        /// @return the nanoseconds from the end of the backward pass until all gradients were averaged
+        long run() throws IOException;
+    }
+
+    /// Makes `warmUp` steps, and then `steps` that count. Both are the same on all ranks, which begin
+    /// together: what they share of the machine they share all the time. Times are means over the
+    /// ranks, since the rate of a job is that of all its ranks.
+    public static StepTimes of(Communicator comm, Step step, int warmUp, int steps)
+            throws IOException {
+        comm.barrier();
+        for (int i = 0; i < warmUp; i++) {
+            step.run();
+        }
+        StepTimes times = new StepTimes(new double[steps], new double[steps]);
+        long start = System.nanoTime();
+        for (int i = 0; i < steps; i++) {
+            long waited = step.run();
+            long end = System.nanoTime();
+            times.stepMicros[i] = (end - start) * 1e-3;
+            times.waitedMicros[i] = waited * 1e-3;
+            start = end;
+        }
+        comm.allreduce("step times", times.stepMicros, ReduceOp.AVERAGE);
+        comm.allreduce("waiting times", times.waitedMicros, ReduceOp.AVERAGE);
+        return times;
+    }
+
+    /// Adds a line for each quantity to the results.
+    ///
+    /// @param images how many images a rank trains on in a step; 0 for none
+    public void appendTo(
+            Path output, Communicator comm, Way way, String work, int images, long gradientBytes)
+            throws IOException {
+        if (comm.rank() != 0) {
+            return;
+        }
+        Trial trial = new Trial(comm.size(), way, work, images, Quantity.STEP);
+        append(output, trial, gradientBytes, stepMicros);
+        append(output, trial.with(Quantity.WAITED), gradientBytes, waitedMicros);
+    }
+
+    private static void append(Path output, Trial trial, long gradientBytes, double[] micros)
+            throws IOException {
+        new Result(trial.program(), TRANSPORT, trial.np(), gradientBytes, Spread.of(micros))
+                .appendTo(output);
+    }
+}

@@ -1,0 +1,61 @@
+package org.horovod4j.benchmarks.training;
+
+import org.horovod4j.benchmarks.report.Publication;
+import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.benchmarks.report.Table;
+
+import java.io.IOException;
+import java.util.List;
+
+/// Turns the lines of all jobs and rounds into a report: prints it, and writes it as Markdown.
+/// Arguments: RESULTS MARKDOWN.
+public final class TrainingReport {
+    private TrainingReport() {}
+
+    public static void main(String[] arguments) throws IOException {
+        Publication.publish(TrainingReport::render, arguments);
+    }
+
+    static String render(List<Result> results, String machine) {
+        Trials trials = new Trials(results);
+        return """
+        # Training on several ranks
+
+        %s. Times are means over the ranks of a job: medians over rounds [10th..90th percentile] of \
+        the medians within a round. Every rank has the same work in a step, however many ranks there \
+        are.
+
+        - `alone`: each process trains for itself and tells the others nothing; `paced`: it waits for \
+        the others at the end of each step, and sends nothing; `overlap`: gradients \
+        are averaged while the backward pass makes the next ones; `end`: they are averaged when it is \
+        over.
+        - `a second`: images of all ranks, or steps.
+        - `÷ one`: scaling efficiency, the rate divided by that of as many times one process alone.
+        - `÷ alone`: the rate divided by that of as many processes side by side that do not \
+        communicate, which share the machine's caches, memory and power too.
+        - `÷ paced`: the rate divided by that of as many processes that keep pace with the slowest: \
+        what is lost by communication alone.
+
+        %s%s"""
+                .formatted(
+                        machine,
+                        EfficiencyTable.of(trials).toMarkdown(),
+                        OverlapTable.of(trials).map(TrainingReport::overlap).orElse(""));
+    }
+
+    private static String overlap(Table table) {
+        return """
+
+        ## What overlap hides
+
+        - `communicate`: the exchange of all gradients, without any computation.
+        - `waited`: from the end of the backward pass until all gradients are averaged, which includes \
+        waiting for slower ranks.
+        - `hidden`: how much less is waited with overlap than without.
+        - `gained`: how much shorter the step is with overlap than without. It is less than `hidden` \
+        where communication takes time from the cores that compute.
+
+        %s"""
+                .formatted(table.toMarkdown());
+    }
+}

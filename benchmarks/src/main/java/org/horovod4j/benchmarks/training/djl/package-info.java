@@ -1,0 +1,13 @@
+/// Real networks on a real framework: what is left of perfect scaling when DJL and PyTorch train.
+///
+/// Start with [TrainingBenchmark] (what one rank does), then [Network] (what it trains) and [Training]
+/// (a step). `training.sh` starts them all.
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.djl`, `org.horovod4j.optim`,
+///   `org.horovod4j.benchmarks.training`, `ai.djl..`.
+/// - Used by: `training.sh`.
+/// - Invariant: a step alone is the same program with the optimizer that is not wrapped.
+@NullMarked
+package org.horovod4j.benchmarks.training.djl;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,15 @@
+/// Whole training steps: how the rate of a job grows with its ranks, and what overlap hides.
+///
+/// Start with [ScalingBenchmark] (what one rank does), then [KernelTraining] (a step), [StepTimes] (how
+/// it is timed) and [TrainingReport] (how the rounds of all jobs become two tables). `scaling.sh` starts
+/// them all, and needs nothing but a JVM. Real networks on a real framework are the subject of package
+/// `training.djl`, whose lines go to the same report.
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks.report`,
+///   `org.horovod4j.benchmarks.runtime`, `org.horovod4j.optim`.
+/// - Used by: `scaling.sh`, `training.sh`, `org.horovod4j.benchmarks.training.djl`.
+/// - Invariant: a rank has the same work in every step, in every way and with any number of ranks.
+@NullMarked
+package org.horovod4j.benchmarks.training;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,47 @@
+package org.horovod4j.benchmarks.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+class StepTimesTest {
+    @TempDir Path folder;
+
+    @Test
+    void aJobLeavesTheMeansOfItsRanks() throws IOException {
+        Path output = folder.resolve("results.csv");
+        World.run(
+                2,
+                comm -> {
+                    AtomicInteger steps = new AtomicInteger();
+                    // Rank 0 waits 1 ms in each step and rank 1 waits 3.
+                    long waited = 1_000_000L + 2_000_000L * comm.rank();
+                    StepTimes.of(
+                                    comm,
+                                    () -> {
+                                        steps.incrementAndGet();
+                                        return waited;
+                                    },
+                                    2,
+                                    5)
+                            .appendTo(output, comm, Way.OVERLAP, "mnist", 64, 400);
+                    assertThat(steps).hasValue(7);
+                });
+
+        List<Result> results = Result.readAll(output);
+        assertThat(results)
+                .extracting(Result::program)
+                .containsExactly("overlap-mnist*64", "overlap-mnist*64+waited");
+        assertThat(results).allMatch(result -> result.np() == 2 && result.byteSize() == 400);
+        assertThat(results.getFirst().micros().median()).isPositive();
+        assertThat(results.getLast().micros().median()).isEqualTo(2_000);
+    }
+}

@@ -1,0 +1,117 @@
+package org.horovod4j.benchmarks.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.horovod4j.benchmarks.report.Result;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+
+class TrainingReportTest {
+    @Test
+    void efficiencyIsRelativeToOneProcessAndToAsManyThatDoNotCommunicate() {
+        // Two processes side by side take 100 ms instead of 80, and 125 ms when they communicate.
+        assertThat(
+                        rows(
+                                "alone-native@shm,1,4,80000,1,1",
+                                "alone-native@shm,2,4,100000,1,1",
+                                "paced-native@shm,2,4,110000,1,1",
+                                "overlap-native@shm,2,4,125000,1,1"))
+                .startsWith(
+                        "work|np|way|step|a second|÷ one|÷ alone|÷ paced",
+                        "native|1|alone|80.0 ms [80.0..80.0]|12.5 [12.5..12.5] steps|–|–|–",
+                        "native|2|alone|100 ms [100..100]|10.0 [10.0..10.0] steps|"
+                                + same(0.8)
+                                + "|–|–",
+                        "native|2|paced|110 ms [110..110]|9.09 [9.09..9.09] steps|"
+                                + same(0.73)
+                                + "|"
+                                + same(0.91)
+                                + "|–",
+                        "native|2|overlap|125 ms [125..125]|"
+                                + same(8)
+                                + " steps|"
+                                + same(0.64)
+                                + "|"
+                                + same(0.8)
+                                + "|"
+                                + same(0.88));
+    }
+
+    @Test
+    void theRateOfAJobCountsTheImagesOfAllItsRanks() {
+        assertThat(rows("overlap-mnist*64@shm,2,4,1000000,1,1"))
+                .contains("mnist|2|overlap|1000 ms [1000..1000]|128 [128..128] images|–|–|–");
+    }
+
+    @Test
+    void ratiosAreTakenRoundByRound() {
+        // The second round was three times as slow for both: efficiency stays at a half.
+        assertThat(
+                        rows(
+                                "alone-native@shm,1,4,1000,1,1",
+                                "overlap-native@shm,2,4,2000,1,1",
+                                "alone-native@shm,1,4,3000,1,1",
+                                "overlap-native@shm,2,4,6000,1,1"))
+                .anyMatch(
+                        row ->
+                                row.startsWith("native|2|overlap|4.00 ms [2.40..5.60]|")
+                                        && row.endsWith("|" + same(0.5) + "|–|–"));
+    }
+
+    @Test
+    void whatIsHiddenAndWhatIsGainedAreTwoThings() {
+        // 20 ms are waited at the end and 5 with overlap, but the step is only 10 ms shorter.
+        assertThat(
+                        rows(
+                                "communicate-native+waited@shm,2,4,16000,1,1",
+                                "overlap-native@shm,2,4,110000,1,1",
+                                "overlap-native+waited@shm,2,4,5000,1,1",
+                                "end-native@shm,2,4,120000,1,1",
+                                "end-native+waited@shm,2,4,20000,1,1"))
+                .endsWith(
+                        "native|2|16.0 ms [16.0..16.0]|20.0 ms [20.0..20.0]|5.00 ms [5.00..5.00]"
+                                + "|15.0 ms [15.0..15.0]|"
+                                + same(0.75)
+                                + "|10.0 ms [10.0..10.0]");
+    }
+
+    @Test
+    void aLossIsWrittenAsOne() {
+        assertThat(rows("overlap-native@shm,2,4,120000,1,1", "end-native@shm,2,4,110000,1,1"))
+                .endsWith("native|2|–|–|–|–|–|-10.0 ms [-10.0..-10.0]");
+    }
+
+    @Test
+    void overlapIsLeftOutWhereItWasNotMeasured() {
+        assertThat(
+                        TrainingReport.render(
+                                List.of(Result.parse("overlap-native@shm,1,4,1,1,1")), "a machine"))
+                .contains("a machine", "native")
+                .doesNotContain("What overlap hides");
+    }
+
+    @Test
+    void needsResults() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> TrainingReport.render(List.of(), ""))
+                .withMessageContaining("no results");
+    }
+
+    private static String same(double ratio) {
+        return String.format(Locale.ROOT, "%1$.2f [%1$.2f..%1$.2f]", ratio);
+    }
+
+    /// The rows of all tables, without rules and padding.
+    private static List<String> rows(String... lines) {
+        return TrainingReport.render(Stream.of(lines).map(Result::parse).toList(), "")
+                .lines()
+                .filter(line -> line.startsWith("| "))
+                .map(line -> line.substring(1, line.length() - 1).strip())
+                .map(line -> line.replaceAll(" *\\| *", "|"))
+                .toList();
+    }
+}

@@ -1,0 +1,20 @@
+package org.horovod4j.benchmarks.training.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.optim.Timing;
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+
+class TrainingBenchmarkTest {
+    @Test
+    void tellsWhatTheOptimizerMeasuredInAStep() {
+        Timing timing = new Timing(10, 1_449, 161, Duration.ofMillis(2_000), Duration.ofMillis(55));
+
+        assertThat(TrainingBenchmark.describe(timing))
+                .isEqualTo(
+                        "1449 of 1610 gradients launched by backward passes;"
+                                + " in a step at most 200.0 ms hidden, 5.5 ms exposed");
+    }
+}
