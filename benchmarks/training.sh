@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # What is left of perfect scaling when DJL and PyTorch train: ranks with one compute thread each, beside
-# one process alone and beside as many that do not communicate. See docs/benchmarks.md.
+# one of them alone and beside as many that do not communicate. See docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
-rounds=3
-nps=1,2
+rounds=
+nps=2
 networks=resnet50,mnist
 side=224
 batch=8
@@ -12,21 +12,21 @@ steps=
 
 usage() {
     cat <<END
-usage: benchmarks/training.sh [--quick] [--rounds n] [--np 1,2] [--work resnet50,mnist]
+usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist]
                               [--image n] [--batch n] [--steps n]
-  --quick   ResNet-50 on images of 64 pixels, one round
-  --rounds  how often each job takes its turn (default $rounds)
-  --np      numbers of ranks (default $nps); efficiency is relative to 1
+  --quick   ResNet-50 on images of 64 pixels, two rounds
+  --rounds  how often each way takes its turn (default 6 for ResNet-50, 12 for the MNIST network)
+  --np      numbers of ranks (default $nps); efficiency is relative to one of them alone
   --work    the networks (default $networks)
   --image   side of ResNet-50's images, in pixels (default $side)
   --batch   images of a rank in a step of ResNet-50 (default $batch; the MNIST network has 64)
-  --steps   steps of a job that count (default 5 of ResNet-50, 100 of the MNIST network)
+  --steps   steps of a turn that count (default 3 of ResNet-50, 20 of the MNIST network)
 END
 }
 
 while [ $# -gt 0 ]; do
     case "$1" in
-        --quick) rounds=1 side=64 && shift && continue ;;
+        --quick) rounds=2 side=64 && shift && continue ;;
         --help) usage && exit ;;
     esac
     [ $# -gt 1 ] || { usage >&2 && exit 2; }
@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 
-for number in ${nps//,/ } "$rounds" "$side" "$batch" "${steps:-1}"; do
+for number in ${nps//,/ } "${rounds:-1}" "$side" "$batch" "${steps:-1}"; do
     [[ "$number" =~ ^[1-9][0-9]*$ ]] || die "'$number' is no whole number above 0; see --help"
 done
 for network in ${networks//,/ }; do
@@ -51,15 +51,16 @@ done
 
 export OMP_NUM_THREADS=1 # of a rank: with more, one rank alone would use the cores of the others
 
-job() { # np way network
+job() { # np network
     local shape
-    case "$3" in
-        resnet50) shape=("$side" "$batch" 2 "${steps:-5}") ;; # side, images, warm-up, steps
-        mnist) shape=(28 64 20 "${steps:-100}") ;;
+    case "$2" in
+        # side, images, rounds, steps of a turn that do not count, steps that do
+        resnet50) shape=("$side" "$batch" "${rounds:-6}" 1 "${steps:-3}") ;;
+        mnist) shape=(28 64 "${rounds:-12}" 5 "${steps:-20}") ;;
     esac
     ./horovodrun -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
         -cp "$classpath" org.horovod4j.benchmarks.training.djl.TrainingBenchmark \
-        "$2" "$3" "${shape[@]}" "$csv"
+        "$2" "${shape[@]}" "$csv"
 }
 
 build
@@ -68,19 +69,12 @@ classpath="$classpath:$(jar frameworks/djl):$(cat benchmarks/target/libraries.tx
 mkdir -p benchmarks/results
 results="benchmarks/results/training-$(date +%Y-%m-%d-%H%M%S)"
 csv="$results.csv"
-say "$rounds rounds; single results go to $csv"
+say "single results go to $csv"
 
-# Numbers of ranks and ways take turns, for their ratio.
-for ((round = 1; round <= rounds; round++)); do
-    for network in ${networks//,/ }; do
-        for np in ${nps//,/ }; do
-            ways=(alone overlap)
-            [ "$np" -eq 1 ] || ways+=(paced end communicate) # one rank has nobody to wait for
-            for way in "${ways[@]}"; do
-                say "round $round of $rounds, $network, $np ranks, $way"
-                job "$np" "$way" "$network" || die "a job of $np ranks failed: see above"
-            done
-        done
+for network in ${networks//,/ }; do
+    for np in ${nps//,/ }; do
+        say "$network, $np ranks"
+        job "$np" "$network" || die "a job of $np ranks failed: see above"
     done
 done
 

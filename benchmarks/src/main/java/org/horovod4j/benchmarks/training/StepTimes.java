@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks.training;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.Tensor;
 import org.horovod4j.benchmarks.report.Result;
 import org.horovod4j.benchmarks.report.Spread;
 
@@ -14,12 +15,16 @@ public final class StepTimes {
     /// The scripts leave the transport to the runtime, which means this one inside a host.
     private static final String TRANSPORT = "shm";
 
+    /// How many processes made the steps.
+    private final int processes;
+
     private final double[] stepMicros;
     private final double[] waitedMicros;
 
-    private StepTimes(double[] stepMicros, double[] waitedMicros) {
-        this.stepMicros = stepMicros;
-        this.waitedMicros = waitedMicros;
+    private StepTimes(int processes, int steps) {
+        this.processes = processes;
+        this.stepMicros = new double[steps];
+        this.waitedMicros = new double[steps];
     }
 
     /// A step of a rank.
@@ -37,21 +42,39 @@ public final class StepTimes {
     public static StepTimes of(Communicator comm, Step step, int warmUp, int steps)
             throws IOException {
         comm.barrier();
-        for (int i = 0; i < warmUp; i++) {
-            step.run();
-        }
-        StepTimes times = new StepTimes(new double[steps], new double[steps]);
-        long start = System.nanoTime();
-        for (int i = 0; i < steps; i++) {
-            long waited = step.run();
-            long end = System.nanoTime();
-            times.stepMicros[i] = (end - start) * 1e-3;
-            times.waitedMicros[i] = waited * 1e-3;
-            start = end;
-        }
+        StepTimes times = new StepTimes(comm.size(), steps);
+        times.measure(step, warmUp);
         comm.allreduce("step times", times.stepMicros, ReduceOp.AVERAGE);
         comm.allreduce("waiting times", times.waitedMicros, ReduceOp.AVERAGE);
         return times;
+    }
+
+    /// The same for one rank, while the others sleep: the process alone that a job is held against, and
+    /// minutes nearer to the job than a process of its own could be.
+    public static StepTimes ofOne(Communicator comm, int rank, Step step, int warmUp, int steps)
+            throws IOException {
+        comm.barrier();
+        StepTimes times = new StepTimes(1, steps);
+        if (comm.rank() == rank) {
+            times.measure(step, warmUp);
+        }
+        comm.broadcast("step times of one", Tensor.of(times.stepMicros), rank);
+        comm.broadcast("waiting times of one", Tensor.of(times.waitedMicros), rank);
+        return times;
+    }
+
+    private void measure(Step step, int warmUp) throws IOException {
+        for (int i = 0; i < warmUp; i++) {
+            step.run();
+        }
+        long start = System.nanoTime();
+        for (int i = 0; i < stepMicros.length; i++) {
+            long waited = step.run();
+            long end = System.nanoTime();
+            stepMicros[i] = (end - start) * 1e-3;
+            waitedMicros[i] = waited * 1e-3;
+            start = end;
+        }
     }
 
     /// Adds a line for each quantity to the results.
@@ -63,7 +86,7 @@ public final class StepTimes {
         if (comm.rank() != 0) {
             return;
         }
-        Trial trial = new Trial(comm.size(), way, work, images, Quantity.STEP);
+        Trial trial = new Trial(processes, way, work, images, Quantity.STEP);
         append(output, trial, gradientBytes, stepMicros);
         append(output, trial.with(Quantity.WAITED), gradientBytes, waitedMicros);
     }

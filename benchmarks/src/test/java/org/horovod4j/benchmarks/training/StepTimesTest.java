@@ -44,4 +44,32 @@ class StepTimesTest {
         assertThat(results.getFirst().micros().median()).isPositive();
         assertThat(results.getLast().micros().median()).isEqualTo(2_000);
     }
+
+    @Test
+    void oneRankIsMeasuredWhileTheOthersMakeNoStep() throws IOException {
+        Path output = folder.resolve("results.csv");
+        World.run(
+                3,
+                comm -> {
+                    AtomicInteger steps = new AtomicInteger();
+                    StepTimes.ofOne(
+                                    comm,
+                                    1,
+                                    () -> {
+                                        steps.incrementAndGet();
+                                        return 4_000_000L;
+                                    },
+                                    2,
+                                    5)
+                            .appendTo(output, comm, Way.ALONE, "mnist", 64, 400);
+                    assertThat(steps).hasValue(comm.rank() == 1 ? 7 : 0);
+                });
+
+        List<Result> results = Result.readAll(output);
+        assertThat(results)
+                .extracting(Result::program)
+                .containsExactly("alone-mnist*64", "alone-mnist*64+waited");
+        assertThat(results).allMatch(result -> result.np() == 1);
+        assertThat(results.getLast().micros().median()).isEqualTo(4_000);
+    }
 }
