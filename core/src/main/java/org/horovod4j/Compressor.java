@@ -3,9 +3,9 @@ package org.horovod4j;
 /// Reduces a tensor over all ranks while sending less than all of it.
 ///
 /// How it gets smaller, how the ranks' parts are put together and what is remembered from one step
-/// to the next is the compressor's own affair: it submits what collectives it likes under names that
-/// begin with `name`, and returns a handle that ends with the whole tensor. [Sequel#of] makes such a
-/// handle of the collective and the work after it.
+/// to the next is the compressor's own affair: it submits what collectives it likes under names
+/// that begin with `name`, and returns a handle that ends with the whole tensor. [Sequel#of] makes
+/// such a handle of the collective and the work after it.
 ///
 /// ```java
 /// Compressor halves = (comm, name, tensor, op) -> {
@@ -23,8 +23,8 @@ public interface Compressor {
     /// done.
     ///
     /// @return a handle that returns `tensor`
-    /// @throws IllegalArgumentException for a tensor or an op that it cannot reduce, before anything
-    ///     is sent
+    /// @throws IllegalArgumentException for a tensor or an op that it cannot reduce, before
+    ///     anything is sent
     Handle<Tensor> allreduceAsync(
             Communicator communicator, String name, Tensor tensor, ReduceOp op);
 }

@@ -17,8 +17,8 @@ import java.util.List;
 /// Hvd.allreduce("gradient", gradient, ReduceOp.AVERAGE);
 /// ```
 ///
-/// Started by `horovodrun -np 4 …` there are four such ranks; started without it, a world of one, in which
-/// every collective works. Code that is handed a [Communicator] does not need this class.
+/// Started by `horovodrun -np 4 …` there are four such ranks; started without it, a world of one,
+/// in which every collective works. Code that is handed a [Communicator] does not need this class.
 public final class Hvd {
     private static final Object LOCK = new Object();
     private static volatile @Nullable HvdRuntime runtime;
@@ -29,8 +29,8 @@ public final class Hvd {
     /// Joins the job, or makes a world of one without a launcher, and returns when all ranks have
     /// joined. A second call does nothing; after [#shutdown] it joins anew, with all the others.
     ///
-    /// In an elastic job it waits for a place in the next generation, after a failure too. When there is no
-    /// place for this process any more, the process ends, with exit code 0.
+    /// In an elastic job it waits for a place in the next generation, after a failure too. When
+    /// there is no place for this process any more, the process ends, with exit code 0.
     public static void init() {
         init(List.of());
     }
@@ -78,8 +78,8 @@ public final class Hvd {
         }
     }
 
-    /// Leaves the job as a failure: the other ranks hear of it at once, with this reason, as they would of
-    /// a process that died.
+    /// Leaves the job as a failure: the other ranks hear of it at once, with this reason, as they
+    /// would of a process that died.
     ///
     /// @param reason continues "rank 3 on node2 is lost:"
     public static void abandon(String reason) {

@@ -1,9 +1,10 @@
 package org.horovod4j;
 
-/// How a process belongs to its job at present: to one *generation* of it, a world of certain processes.
+/// How a process belongs to its job at present: to one *generation* of it, a world of certain
+/// processes.
 ///
-/// An elastic job has many, one after the other, and a process may have another rank in each. Any other
-/// job has one, and a new one whenever its processes call [Hvd#init] again.
+/// An elastic job has many, one after the other, and a process may have another rank in each. Any
+/// other job has one, and a new one whenever its processes call [Hvd#init] again.
 public interface Membership {
     /// The number of the generation, which grows.
     int generation();
@@ -11,11 +12,12 @@ public interface Membership {
     /// Whether workers may come and go.
     boolean isElastic();
 
-    /// Whether one rank's state is to be sent to all others before they go on together: decided once, for
-    /// all ranks of the generation.
+    /// Whether one rank's state is to be sent to all others before they go on together: decided
+    /// once, for all ranks of the generation.
     boolean sync();
 
-    /// The newest change of hosts that this generation takes into account: the same on all its ranks.
+    /// The newest change of hosts that this generation takes into account: the same on all its
+    /// ranks.
     long stamp();
 
     /// The newest change of hosts that this process has heard of. When it is above [#stamp], the
@@ -23,7 +25,7 @@ public interface Membership {
     long newestStamp();
 
     /// This process now has the state that the ranks of this generation train with, which
-    /// [org.horovod4j.elastic.Elastic#run] says. Until then it has the state of an earlier one, or none that
-    /// counts, and the launcher never lets training go on from that.
+    /// [org.horovod4j.elastic.Elastic#run] says. Until then it has the state of an earlier one, or
+    /// none that counts, and the launcher never lets training go on from that.
     void settled();
 }

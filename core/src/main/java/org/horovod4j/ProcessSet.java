@@ -4,9 +4,9 @@ import java.util.List;
 
 /// Ranks that act together: all of the job, or some of them.
 ///
-/// Operations of different process sets do not wait for each other, even where a rank is in both. Sets
-/// are made by [Communicator#addProcessSet] or at [Hvd#init(List)], on every rank of the job in the same
-/// order, whether it is in them or not.
+/// Operations of different process sets do not wait for each other, even where a rank is in both.
+/// Sets are made by [Communicator#addProcessSet] or at [Hvd#init(List)], on every rank of the job
+/// in the same order, whether it is in them or not.
 public interface ProcessSet {
     /// Its number: 0 for all ranks of the job. A number may come back after its set was removed.
     int id();

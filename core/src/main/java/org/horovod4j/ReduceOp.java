@@ -14,7 +14,7 @@ public enum ReduceOp {
     MAX,
     /// The product; for `bool` the logical and.
     PRODUCT,
-    /// Adaptive summation, for floating-point types: orthogonal values are added, parallel ones averaged,
-    /// and the rest lies between. Allreduce only; see docs/adasum.md.
+    /// Adaptive summation, for floating-point types: orthogonal values are added, parallel ones
+    /// averaged, and the rest lies between. Allreduce only; see docs/adasum.md.
     ADASUM
 }

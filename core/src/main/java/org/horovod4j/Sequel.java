@@ -35,9 +35,9 @@ public final class Sequel<S, T> implements Handle<T> {
 
     /// The operation that `next` submits when `first` is done.
     ///
-    /// A virtual thread waits for that moment. If the next operation were submitted by whoever joins
-    /// the handle, two ranks that join two such handles in different orders would each wait for what
-    /// the other has not submitted yet.
+    /// A virtual thread waits for that moment. If the next operation were submitted by whoever
+    /// joins the handle, two ranks that join two such handles in different orders would each wait
+    /// for what the other has not submitted yet.
     public static <S, T> Handle<T> chain(
             Handle<S> first, Function<? super S, ? extends Handle<T>> next) {
         Sequel<S, T> sequel = new Sequel<>(first, next);
@@ -50,7 +50,8 @@ public final class Sequel<S, T> implements Handle<T> {
         return new Done<>(result);
     }
 
-    /// Whether both parts are done, with all that they write. May do the work that follows the first.
+    /// Whether both parts are done, with all that they write. May do the work that follows the
+    /// first.
     @Override
     public boolean isDone() {
         Handle<T> follower = second;

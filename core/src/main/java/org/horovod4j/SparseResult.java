@@ -2,8 +2,8 @@ package org.horovod4j;
 
 import java.lang.foreign.MemorySegment;
 
-/// What the ranks' sparse tensors add up to: rows while they are few, and the whole tensor when it is
-/// no larger than the rows would be. All ranks get the same kind.
+/// What the ranks' sparse tensors add up to: rows while they are few, and the whole tensor when it
+/// is no larger than the rows would be. All ranks get the same kind.
 ///
 /// ```java
 /// switch (comm.sparseAllreduce("embedding", gradient, ReduceOp.AVERAGE)) {

@@ -10,7 +10,8 @@ import ai.djl.translate.NoopTranslator;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/// Loads a model that was trained on several ranks, with plain DJL, and prints what it makes of an input.
+/// Loads a model that was trained on several ranks, with plain DJL, and prints what it makes of an
+/// input.
 class Predict {
     public static void main(String[] args) throws Exception {
         try {

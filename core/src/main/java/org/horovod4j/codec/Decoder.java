@@ -227,7 +227,8 @@ final class Decoder {
         return Collections.unmodifiableSequencedMap(entries);
     }
 
-    /// Runs what calls `hashCode` and `equals` of a value, which are the program's own for a record.
+    /// Runs what calls `hashCode` and `equals` of a value, which are the program's own for a
+    /// record.
     private static boolean hashing(Path path, BooleanSupplier lookup) {
         try {
             return lookup.getAsBoolean();

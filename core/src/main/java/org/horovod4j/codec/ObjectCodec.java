@@ -7,13 +7,13 @@ import java.lang.foreign.MemorySegment;
 /// Turns an object into bytes and back: for configuration, metrics and other small things.
 ///
 /// What may travel: null, booleans, numbers, characters, strings, primitive arrays, enums,
-/// [java.time.Duration], [java.time.Instant], [java.util.Optional], and lists, sets, maps and records
-/// of these. Anything else is refused before a byte is sent. Lists, sets and maps arrive
+/// [java.time.Duration], [java.time.Instant], [java.util.Optional], and lists, sets, maps and
+/// records of these. Anything else is refused before a byte is sent. Lists, sets and maps arrive
 /// unmodifiable and in their order, and may hold nulls.
 ///
 /// Java serialisation lets the bytes choose which code runs on arrival. Here they can only name a
-/// record, which is made by its canonical constructor and so passes its checks, or a constant of
-/// an enum. Classes are found by name, so all ranks need the same version of them, which is checked.
+/// record, which is made by its canonical constructor and so passes its checks, or a constant of an
+/// enum. Classes are found by name, so all ranks need the same version of them, which is checked.
 ///
 /// The bytes are one for the version, then one value: its [Tag], then what that kind needs.
 /// Lengths are varints, text is UTF-8, and a class is described once, then named by its number.

@@ -11,8 +11,8 @@ import java.util.List;
 
 /// The other hosts, or rather the other memory domains, as this rank sees them.
 ///
-/// Ranks at the same place in each domain form a group: those at place 0 are the leaders, and as many
-/// places as the smallest domain has can work side by side.
+/// Ranks at the same place in each domain form a group: those at place 0 are the leaders, and as
+/// many places as the smallest domain has can work side by side.
 public final class Across implements AutoCloseable {
     private final Topology topology;
     private final Wire wire;

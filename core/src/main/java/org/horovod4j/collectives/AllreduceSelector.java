@@ -9,9 +9,10 @@ import org.horovod4j.option.AllreduceChoice;
 
 /// Picks the cheapest allreduce between hosts, or the one that was asked for.
 ///
-/// Measured costs choose between doubling and halving-doubling alone, which give the same bits. A ring
-/// adds in another order: whether it is taken depends on sizes and usual costs, or a run could not be
-/// repeated. For the same reason whoever tunes where rings begin does so on all ranks together.
+/// Measured costs choose between doubling and halving-doubling alone, which give the same bits. A
+/// ring adds in another order: whether it is taken depends on sizes and usual costs, or a run could
+/// not be repeated. For the same reason whoever tunes where rings begin does so on all ranks
+/// together.
 public final class AllreduceSelector {
     private final CostModel costs;
     private final AllreduceChoice wanted;
@@ -39,8 +40,8 @@ public final class AllreduceSelector {
         ringBytes = bytes;
     }
 
-    /// The most bytes for which the order of additions does not depend on where an element lies: no ring
-    /// is taken up to here, or there are but two ranks, for which all orders are the same.
+    /// The most bytes for which the order of additions does not depend on where an element lies: no
+    /// ring is taken up to here, or there are but two ranks, for which all orders are the same.
     long mostWithoutRing(int size) {
         if (size <= 2) {
             return Long.MAX_VALUE;
@@ -52,8 +53,8 @@ public final class AllreduceSelector {
         };
     }
 
-    /// Searches the place from where on a ring is cheaper: it costs more steps and fewer bytes, so there
-    /// is one such place.
+    /// Searches the place from where on a ring is cheaper: it costs more steps and fewer bytes, so
+    /// there is one such place.
     private static long mostWithoutCheaperRing(int size) {
         long without = 0;
         long with = 1L << 40;

@@ -21,9 +21,9 @@ import java.lang.foreign.ValueLayout;
 /// Measures the links between hosts when a world starts, so that all ranks choose algorithms by the
 /// same [CostModel].
 ///
-/// The leaders pass a few empty messages round a ring and a few of some size, without arithmetic, whose
-/// first runs say nothing about later ones. The largest figures of any leader count, and each leader
-/// tells its own host.
+/// The leaders pass a few empty messages round a ring and a few of some size, without arithmetic,
+/// whose first runs say nothing about later ones. The largest figures of any leader count, and each
+/// leader tells its own host.
 public final class Calibration {
     private static final long STAMP = 0x63616c6962726174L;
     private static final int REPEATS = 8;

@@ -15,21 +15,23 @@ import java.util.WeakHashMap;
 /// Finds everybody's tensors when a bundle lies in shared memory on all ranks of a host.
 ///
 /// A single tensor's place fits into the notice of its operation. The places of many are exchanged
-/// through the stages, once: exchanges are numbered, and a rank that comes with the same bundle and the
-/// same memory again posts the number of the exchange it remembers. When all ranks post the same number,
-/// what each remembers still holds; when one does not, all exchange anew.
+/// through the stages, once: exchanges are numbered, and a rank that comes with the same bundle and
+/// the same memory again posts the number of the exchange it remembers. When all ranks post the
+/// same number, what each remembers still holds; when one does not, all exchange anew.
 final class CommonMemory {
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
 
     /// Four numbers make a [Place].
     private static final int NUMBERS = 4;
 
-    /// Posted instead of a block or an exchange: this rank has to copy, or it has no exchange to go by.
+    /// Posted instead of a block or an exchange: this rank has to copy, or it has no exchange to go
+    /// by.
     private static final long NOWHERE = -1;
 
     private static final long UNKNOWN = 0;
 
-    /// Below this many bytes per tensor it costs more to go from tensor to tensor than to copy them.
+    /// Below this many bytes per tensor it costs more to go from tensor to tensor than to copy
+    /// them.
     private static final long WORTH_VISITING = 512;
 
     private final Neighbourhood near;
@@ -66,8 +68,8 @@ final class CommonMemory {
         }
     }
 
-    /// Everybody's tensors after the meeting, tensor by tensor and then by member, or null when one of
-    /// them cannot be reached.
+    /// Everybody's tensors after the meeting, tensor by tensor and then by member, or null when one
+    /// of them cannot be reached.
     MemorySegment @Nullable [][] find(Bundle bundle) {
         boolean remembered = true;
         long exchange = posted(near.index());
@@ -198,8 +200,8 @@ final class CommonMemory {
             this.tensors = tensors;
         }
 
-        /// Whether the bundle's memory is still that of the exchange. Shared memory is not given back
-        /// before the end, so that what lies at its address is the same as then.
+        /// Whether the bundle's memory is still that of the exchange. Shared memory is not given
+        /// back before the end, so that what lies at its address is the same as then.
         boolean isOf(Bundle bundle) {
             for (int i = 0; i < own.length; i++) {
                 if (!own[i].equals(bundle.input(i))) {

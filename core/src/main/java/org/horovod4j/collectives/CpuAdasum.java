@@ -13,8 +13,8 @@ import org.horovod4j.transport.Neighbourhood;
 
 import java.lang.foreign.MemorySegment;
 
-/// Adasum of several tensors, each by itself: vectors that point the same way are averaged, those at
-/// right angles added, and everything between by how much they have in common.
+/// Adasum of several tensors, each by itself: vectors that point the same way are averaged, those
+/// at right angles added, and everything between by how much they have in common.
 ///
 /// | where          | small                                    | large                             |
 /// |----------------|------------------------------------------|-----------------------------------|
@@ -22,17 +22,18 @@ import java.lang.foreign.MemorySegment;
 /// | one host       | everybody reads all and calculates all   | as below, through the stages      |
 /// | several hosts  | as for large                             | everybody calculates a share      |
 ///
-/// A large one is dealt out first: rank `r` gets share `r` of everybody's tensors, `(n - 1) / n` of the
-/// tensors in and as much out. It combines them pair by pair ([ShareAdasum]), and the results are
-/// gathered. That is as many bytes as halving and doubling would move, in fewer steps and for any
-/// number of ranks. The caller's memory is read at the very beginning and written at the very end.
+/// A large one is dealt out first: rank `r` gets share `r` of everybody's tensors, `(n - 1) / n` of
+/// the tensors in and as much out. It combines them pair by pair ([ShareAdasum]), and the results
+/// are gathered. That is as many bytes as halving and doubling would move, in fewer steps and for
+/// any number of ranks. The caller's memory is read at the very beginning and written at the very
+/// end.
 ///
-/// The result depends on the number of ranks, not on where they are: [AdasumTree] gives the order of the
-/// pairs, and [AdasumShares] that of the sums inside.
+/// The result depends on the number of ranks, not on where they are: [AdasumTree] gives the order
+/// of the pairs, and [AdasumShares] that of the sums inside.
 final class CpuAdasum {
-    /// Beyond this much per bundle, or for all that a rank reads, sharing the work out pays. No more
-    /// than a block of the smallest type: a tensor of several blocks may be cut between shares, and
-    /// then rounds differently.
+    /// Beyond this much per bundle, or for all that a rank reads, sharing the work out pays. No
+    /// more than a block of the smallest type: a tensor of several blocks may be cut between
+    /// shares, and then rounds differently.
     private static final long ONE_ROUND_BYTES = (long) AdasumKernel.BLOCK * Short.BYTES;
 
     private static final long ONE_ROUND_READ = 64 * 1024;
@@ -80,8 +81,8 @@ final class CpuAdasum {
         bundle.unpack(memory, 0, 0, bundle.elementCount());
     }
 
-    /// Everybody posts its tensors in a notice, and everybody calculates the whole result. Kernels may
-    /// differ between ranks, but twins give the same bits.
+    /// Everybody posts its tensors in a notice, and everybody calculates the whole result. Kernels
+    /// may differ between ranks, but twins give the same bits.
     private void inOneRound(long stamp, Bundle bundle, Scale scale) {
         long bytes = bundle.byteSize();
         pack(bundle, scale, near.region(near.index()), near.nextPayload());

@@ -16,8 +16,8 @@ import java.util.List;
 /// Allgather: the ranks first tell each other how many rows they bring, because these may differ.
 ///
 /// Inside a host, short tensors travel in the notice that tells their rows, longer ones through the
-/// stages. Between hosts, the leaders pass their hosts' tensors round a ring and hand them on inside.
-/// Several tensors travel as one: see [GatherLayout].
+/// stages. Between hosts, the leaders pass their hosts' tensors round a ring and hand them on
+/// inside. Several tensors travel as one: see [GatherLayout].
 final class CpuAllgather {
     private final Neighbourhood near;
     private final Across across;
@@ -144,7 +144,8 @@ final class CpuAllgather {
         return rows;
     }
 
-    /// Brings the pieces of this host's ranks to `memory`, and those of the other hosts to its leader's.
+    /// Brings the pieces of this host's ranks to `memory`, and those of the other hosts to its
+    /// leader's.
     ///
     /// @param starts where the piece of each rank goes
     /// @param sizes the bytes of each rank's piece

@@ -101,9 +101,9 @@ final class CpuAllreduce {
         }
     }
 
-    /// The most bytes for which no ring is taken between hosts. A ring adds an element in an order that
-    /// depends on its place among the others; every other algorithm adds all in the same order, however
-    /// they are cut into pieces and parts.
+    /// The most bytes for which no ring is taken between hosts. A ring adds an element in an order
+    /// that depends on its place among the others; every other algorithm adds all in the same
+    /// order, however they are cut into pieces and parts.
     long fusesFreely() {
         long part = across.mostWithoutRing();
         if (across.isEmpty() || part >= largestPart()) {
@@ -149,8 +149,8 @@ final class CpuAllreduce {
         }
     }
 
-    /// Nobody shares memory with this rank: pieces go over links, one after the other. Their size is the
-    /// same for all ranks, wherever a rank has its tensors.
+    /// Nobody shares memory with this rank: pieces go over links, one after the other. Their size
+    /// is the same for all ranks, wherever a rank has its tensors.
     private void overLinks(Reduction reduction, Bundle bundle) {
         boolean single = bundle.tensorCount() == 1 && bundle.byteSize() > COPIED_BYTES;
         // Two ranks see each other's stamp before they change anything; more could not tell in
@@ -182,8 +182,8 @@ final class CpuAllreduce {
         }
     }
 
-    /// Reduces a bundle piece by piece, at least one, in copies: of what is short, lies on the heap or
-    /// must not be changed before it is known that all agree.
+    /// Reduces a bundle piece by piece, at least one, in copies: of what is short, lies on the heap
+    /// or must not be changed before it is known that all agree.
     private void inCopies(Reduction reduction, Bundle bundle, Consumer<Operands> reduce) {
         long count = bundle.elementCount();
         long pieceElements = pieceBytes() / reduction.dataType().byteSize();

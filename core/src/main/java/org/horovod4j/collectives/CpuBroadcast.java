@@ -13,9 +13,9 @@ import java.util.List;
 
 /// Broadcast: inside the root's host from the root; elsewhere from a rank that has it over a link.
 ///
-/// Every rank must know that all agree before the root goes on, although the root receives nothing: so
-/// the hosts' leaders first meet in a tree. Its root is not that of the broadcast, for ranks that disagree
-/// on that one would each wait at the root of another tree.
+/// Every rank must know that all agree before the root goes on, although the root receives nothing:
+/// so the hosts' leaders first meet in a tree. Its root is not that of the broadcast, for ranks
+/// that disagree on that one would each wait at the root of another tree.
 final class CpuBroadcast {
     private final Neighbourhood near;
     private final Across across;

@@ -11,8 +11,8 @@ import java.util.List;
 
 /// Where each rank's rows go in the tensors that an allgather makes.
 ///
-/// What a rank brings is a *blob*, its rows of one tensor after the other. Blobs side by side, in the
-/// order of ranks, are the output itself when there is one tensor only.
+/// What a rank brings is a *blob*, its rows of one tensor after the other. Blobs side by side, in
+/// the order of ranks, are the output itself when there is one tensor only.
 final class GatherLayout {
     private final List<Tensor> outputs = new ArrayList<>();
     private final Bundle[] blobs;

@@ -1,12 +1,15 @@
-/// The collectives on host memory: picks the algorithm for an operation's size and the ranks' places.
+/// The collectives on host memory: picks the algorithm for an operation's size and the ranks'
+/// places.
 ///
 /// Start with [CpuBackend], then [CpuAllreduce]; each collective has a file that tells what happens
 /// inside a host and what between hosts. [Across] knows the other hosts.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.spi`, `org.horovod4j.transport`,
-///   `org.horovod4j.collectives.algorithm`, `org.horovod4j.collectives.kernel`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.spi`,
+///   `org.horovod4j.transport`, `org.horovod4j.collectives.algorithm`,
+///   `org.horovod4j.collectives.kernel`.
 /// - Used by: `org.horovod4j.runtime`.
-/// - Invariant: kernels and links work on memory outside the heap; arrays of the user are only ever copied.
+/// - Invariant: kernels and links work on memory outside the heap; arrays of the user are only ever
+///   copied.
 @NullMarked
 package org.horovod4j.collectives;
 

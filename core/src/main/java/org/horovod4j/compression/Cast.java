@@ -14,8 +14,8 @@ import java.lang.foreign.ValueLayout;
 
 /// An allreduce in floats of two bytes of a tensor that has larger ones.
 ///
-/// Half the bytes of `float32` travel and a quarter of `float64`, for one pass over the tensor before
-/// and one after.
+/// Half the bytes of `float32` travel and a quarter of `float64`, for one pass over the tensor
+/// before and one after.
 final class Cast {
     /// Elements converted at a time: few enough to stay in the first-level cache.
     private static final int BLOCK = 2048;

@@ -21,8 +21,8 @@ public enum Compression implements Compressor {
         }
     },
 
-    /// Sends floats as `float16`: 11 significant bits, but nothing above 65504. A sum that exceeds it
-    /// is infinite on every rank, so that a loss scaler sees it everywhere.
+    /// Sends floats as `float16`: 11 significant bits, but nothing above 65504. A sum that exceeds
+    /// it is infinite on every rank, so that a loss scaler sees it everywhere.
     FP16 {
         @Override
         public Handle<Tensor> allreduceAsync(

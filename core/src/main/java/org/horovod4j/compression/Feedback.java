@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /// What one tensor's values have not told the other ranks yet.
 ///
-/// The residual changes when an operation ends well, and not when it fails: then nothing was sent, and
-/// the step that is tried again finds what the failed one found.
+/// The residual changes when an operation ends well, and not when it fails: then nothing was sent,
+/// and the step that is tried again finds what the failed one found.
 final class Feedback {
     private volatile @Nullable Reals residual;
     private volatile @Nullable Handle<Tensor> latest;
@@ -23,7 +23,8 @@ final class Feedback {
         return corrected;
     }
 
-    /// What is left over, if it is of a tensor of this type and length; one that changed starts anew.
+    /// What is left over, if it is of a tensor of this type and length; one that changed starts
+    /// anew.
     private @Nullable Reals residualLike(Reals values) {
         Reals left = residual;
         return left != null
@@ -35,8 +36,8 @@ final class Feedback {
 
     /// Keeps what was not `sent` of the `corrected` values.
     ///
-    /// Infinity and NaN are not kept, or one step that overflows would spoil all later ones. As they
-    /// are the largest of all, at least one was sent, and every rank knows.
+    /// Infinity and NaN are not kept, or one step that overflows would spoil all later ones. As
+    /// they are the largest of all, at least one was sent, and every rank knows.
     void keep(Reals corrected, int[] sent) {
         for (int position : sent) {
             corrected.set(position, 0);
@@ -54,7 +55,8 @@ final class Feedback {
         return left == null ? null : left.tensor();
     }
 
-    /// Makes sure that the operation before has left its residual: asked whether it is done, it ends.
+    /// Makes sure that the operation before has left its residual: asked whether it is done, it
+    /// ends.
     boolean isIdle() {
         Handle<Tensor> before = latest;
         return before == null || before.isDone();

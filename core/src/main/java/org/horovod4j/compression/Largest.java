@@ -2,10 +2,10 @@ package org.horovod4j.compression;
 
 /// Finds the values of the largest magnitudes.
 ///
-/// The bits of a magnitude, read as an integer, order as the magnitudes do, with infinity and then NaN
-/// at the top. So the least magnitude to pick is found from its highest bits down: count how many
-/// values have which 16 bits, go on with those that share the bits of the least, four times. Costs
-/// five passes at most and 256 KiB, whatever the values are, and copies nothing.
+/// The bits of a magnitude, read as an integer, order as the magnitudes do, with infinity and then
+/// NaN at the top. So the least magnitude to pick is found from its highest bits down: count how
+/// many values have which 16 bits, go on with those that share the bits of the least, four times.
+/// Costs five passes at most and 256 KiB, whatever the values are, and copies nothing.
 final class Largest {
     private static final int DIGIT_BITS = 16;
     private static final int DIGITS = 1 << DIGIT_BITS;
@@ -30,7 +30,8 @@ final class Largest {
         return positions(values, least, count, wanted);
     }
 
-    /// How many values have each digit at `shift`, of those whose higher digits are those of `least`.
+    /// How many values have each digit at `shift`, of those whose higher digits are those of
+    /// `least`.
     private static int[] count(Reals values, long least, int shift) {
         int[] having = new int[DIGITS];
         for (int i = 0; i < values.count(); i++) {

@@ -8,8 +8,8 @@ import java.lang.foreign.ValueLayout;
 
 /// The elements of a `float32` or `float64` tensor, read and written as `double`.
 ///
-/// A sum or quotient of two `float`s that is calculated in `double` and then rounded is the one that
-/// `float` arithmetic gives, so nothing is lost by having one code for both types.
+/// A sum or quotient of two `float`s that is calculated in `double` and then rounded is the one
+/// that `float` arithmetic gives, so nothing is lost by having one code for both types.
 record Reals(Tensor tensor) {
     /// Zeros, in an array of the same type and length as the elements of `tensor`.
     static Reals like(Tensor tensor, int count) {

@@ -17,10 +17,10 @@ import java.util.function.LongUnaryOperator;
 
 /// Sends the values of the largest magnitude and keeps the others for later.
 ///
-/// Each rank adds to a tensor what it has not sent of that name before, sends the `k` largest values
-/// with their positions, and keeps the rest: the *error feedback*, by which every gradient counts in
-/// the end, though some of it late. The ranks gather their values and add them in rank order, so all
-/// get the same bits; positions that no rank sent are zero.
+/// Each rank adds to a tensor what it has not sent of that name before, sends the `k` largest
+/// values with their positions, and keeps the rest: the *error feedback*, by which every gradient
+/// counts in the end, though some of it late. The ranks gather their values and add them in rank
+/// order, so all get the same bits; positions that no rank sent are zero.
 ///
 /// | bytes sent by each rank | bytes received | memory kept           |
 /// |-------------------------|----------------|-----------------------|

@@ -33,8 +33,8 @@ import org.jspecify.annotations.Nullable;
 /// | the body throws something else      | is of no interest any more         | this worker ends         |
 /// | the body returns, on all ranks      | is what training has led to        | `run` returns            |
 ///
-/// At the start of a generation one rank sends its state to all others, rank 0 usually. In a job that is
-/// not elastic, or without a launcher, there is one generation.
+/// At the start of a generation one rank sends its state to all others, rank 0 usually. In a job
+/// that is not elastic, or without a launcher, there is one generation.
 public final class Elastic {
     private Elastic() {}
 
@@ -50,7 +50,8 @@ public final class Elastic {
     /// Calls `body` in one generation after the other, until it returns on all ranks.
     ///
     /// @throws X what the body throws of its own
-    /// @throws PeerLostException when a rank is lost in a job that is not elastic, or the launcher is
+    /// @throws PeerLostException when a rank is lost in a job that is not elastic, or the launcher
+    ///     is
     public static <S extends State, X extends Exception> void run(S state, Body<S, X> body)
             throws X {
         new ElasticLoop<>(new OfThisProcess(), state, body).run();

@@ -10,8 +10,8 @@ interface Generations {
     /// @param isReset whether it takes the place of one that the program may have adapted itself to
     record Generation(Communicator communicator, Membership membership, boolean isReset) {}
 
-    /// Joins the next one, unless the process is in one already. What it throws, the process does not
-    /// survive.
+    /// Joins the next one, unless the process is in one already. What it throws, the process does
+    /// not survive.
     Generation enter();
 
     /// Leaves in order, or after a failure that the others know of.

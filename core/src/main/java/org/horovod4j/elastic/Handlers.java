@@ -13,8 +13,8 @@ import java.util.SequencedMap;
 /// Handlers handlers = Handlers.STANDARD.with(Model.class, (name, model) -> new ModelState(name, model));
 /// ```
 public final class Handlers {
-    /// States keep themselves; tensors and arrays of numbers, which programs change in place, are kept by a
-    /// [TensorState].
+    /// States keep themselves; tensors and arrays of numbers, which programs change in place, are
+    /// kept by a [TensorState].
     public static final Handlers STANDARD =
             new Handlers(new LinkedHashMap<>())
                     .with(State.class, (_, state) -> state)

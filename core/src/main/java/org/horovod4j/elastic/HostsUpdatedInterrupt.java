@@ -2,8 +2,8 @@ package org.horovod4j.elastic;
 
 import org.horovod4j.HorovodException;
 
-/// Hosts have come or will go, so that the generation ends here, at the same step on all ranks. Nothing is
-/// wrong and nothing lost: the state stays as it is.
+/// Hosts have come or will go, so that the generation ends here, at the same step on all ranks.
+/// Nothing is wrong and nothing lost: the state stays as it is.
 ///
 /// For [Elastic#run] alone: a program lets it pass.
 public final class HostsUpdatedInterrupt extends HorovodException {

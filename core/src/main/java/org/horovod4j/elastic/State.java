@@ -12,11 +12,12 @@ import java.util.List;
 
 /// What training must not lose: parameters, counters, the place in the data.
 ///
-/// A *commit* is a copy in this process's memory. When a worker is lost the others go back to their last
-/// one, and send it to whoever takes its place; so what is committed more often is repeated less.
+/// A *commit* is a copy in this process's memory. When a worker is lost the others go back to their
+/// last one, and send it to whoever takes its place; so what is committed more often is repeated
+/// less.
 ///
-/// Most programs use [ObjectState]. A subclass keeps something else: it copies, takes back the copy, and
-/// sends what it keeps to other ranks. One thread uses it.
+/// Most programs use [ObjectState]. A subclass keeps something else: it copies, takes back the
+/// copy, and sends what it keeps to other ranks. One thread uses it.
 public abstract class State {
     private final List<Runnable> onReset = new ArrayList<>();
     private @Nullable Generation generation;
@@ -29,8 +30,8 @@ public abstract class State {
     /// Goes back to the last commit.
     public abstract void restore();
 
-    /// Sends what `rootRank` has to all other ranks, which take it over. Every rank of the communicator
-    /// calls this.
+    /// Sends what `rootRank` has to all other ranks, which take it over. Every rank of the
+    /// communicator calls this.
     public abstract void sync(Communicator communicator, int rootRank);
 
     /// Hears of the generation that begins, before anything is synced.
@@ -44,9 +45,9 @@ public abstract class State {
         checkHostUpdates();
     }
 
-    /// Ends the generation, on all ranks at this step, when one of them has heard that hosts have come or
-    /// will go. Costs a small allreduce in an elastic job, and nothing in any other. Worth calling more often
-    /// than [#commit] where commits are rare, since nothing is lost by it.
+    /// Ends the generation, on all ranks at this step, when one of them has heard that hosts have
+    /// come or will go. Costs a small allreduce in an elastic job, and nothing in any other. Worth
+    /// calling more often than [#commit] where commits are rare, since nothing is lost by it.
     ///
     /// @throws HostsUpdatedInterrupt which [Elastic#run] catches
     public final void checkHostUpdates() {
@@ -65,13 +66,14 @@ public abstract class State {
         }
     }
 
-    /// Waits until a commit that is made in the background reads nothing more that the program may change.
-    /// Does nothing for others.
+    /// Waits until a commit that is made in the background reads nothing more that the program may
+    /// change. Does nothing for others.
     public void awaitCommit() {}
 
-    /// Calls `callback` at the start of each generation but this worker's first, when rank and size are
-    /// known and the state has not been sent yet: the place to adapt the learning rate to the number of
-    /// ranks, and to fetch process sets anew. It calls no collective, since new workers do not call it.
+    /// Calls `callback` at the start of each generation but this worker's first, when rank and size
+    /// are known and the state has not been sent yet: the place to adapt the learning rate to the
+    /// number of ranks, and to fetch process sets anew. It calls no collective, since new workers
+    /// do not call it.
     public final void onReset(Runnable callback) {
         onReset.add(callback);
     }

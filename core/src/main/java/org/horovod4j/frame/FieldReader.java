@@ -6,8 +6,8 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Takes apart what [FieldWriter] made. Nothing in it is believed: a length is held against the bytes
-/// that are left before memory is taken for it.
+/// Takes apart what [FieldWriter] made. Nothing in it is believed: a length is held against the
+/// bytes that are left before memory is taken for it.
 public final class FieldReader {
     private final ByteBuffer bytes;
 

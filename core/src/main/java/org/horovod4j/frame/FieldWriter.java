@@ -6,8 +6,8 @@ import java.io.ByteArrayOutputStream;
 import java.util.Collection;
 import java.util.function.BiConsumer;
 
-/// The bytes of a message: one for its kind, then its fields in order, big-endian. Text, byte arrays and
-/// lists begin with their length. [FieldReader] reads them.
+/// The bytes of a message: one for its kind, then its fields in order, big-endian. Text, byte
+/// arrays and lists begin with their length. [FieldReader] reads them.
 public final class FieldWriter {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
 

@@ -1,11 +1,12 @@
-/// Messages as bytes, for all lines of ours that carry them: a [Frame] is a message after its length,
-/// [FieldWriter] and [FieldReader] make it and take it apart.
+/// Messages as bytes, for all lines of ours that carry them: a [Frame] is a message after its
+/// length, [FieldWriter] and [FieldReader] make it and take it apart.
 ///
 /// - May depend on: the JDK alone.
 /// - Used by: `org.horovod4j.rendezvous`, `org.horovod4j.elastic.desk`,
-///   `org.horovod4j.launcher.function`, `org.horovod4j.launcher.remote`, whose agent takes this package to other hosts.
-/// - Invariant: bytes from elsewhere give a message or a [MalformedMessageException], and no length in
-///   them costs memory before as many bytes are there.
+///   `org.horovod4j.launcher.function`, `org.horovod4j.launcher.remote`, whose agent takes this
+///   package to other hosts.
+/// - Invariant: bytes from elsewhere give a message or a [MalformedMessageException], and no length
+///   in them costs memory before as many bytes are there.
 @NullMarked
 package org.horovod4j.frame;
 

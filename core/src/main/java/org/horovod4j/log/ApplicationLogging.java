@@ -3,12 +3,12 @@ package org.horovod4j.log;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/// Whether the application has decided how it logs: then our lines are for its files and formats, and
-/// standard error is not ours.
+/// Whether the application has decided how it logs: then our lines are for its files and formats,
+/// and standard error is not ours.
 ///
 /// It has when it brings a [System.LoggerFinder], as logging libraries do, or when it has set up
-/// `java.util.logging`. The JDK's own defaults are no decision: they would print our lines in two rows
-/// each, without the rank, and know nothing of `HOROVOD_LOG_LEVEL`.
+/// `java.util.logging`. The JDK's own defaults are no decision: they would print our lines in two
+/// rows each, without the rank, and know nothing of `HOROVOD_LOG_LEVEL`.
 final class ApplicationLogging {
     private static final Set<String> MODULES_OF_THE_JDK = Set.of("java.base", "java.logging");
 

@@ -9,12 +9,13 @@ import java.util.logging.LogManager;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/// Finds traces of a program that has set up `java.util.logging` by calls, as bridges to other libraries
-/// do. In a file of its own, which is loaded only where that module is there.
+/// Finds traces of a program that has set up `java.util.logging` by calls, as bridges to other
+/// libraries do. In a file of its own, which is loaded only where that module is there.
 final class JavaLogging {
     private JavaLogging() {}
 
-    /// Whether the root logger, the one of this name or one between them differs from how the JDK makes it.
+    /// Whether the root logger, the one of this name or one between them differs from how the JDK
+    /// makes it.
     static boolean isTouched(String name) {
         LogManager loggers = LogManager.getLogManager();
         for (String each = name; !each.isEmpty(); each = parent(each)) {

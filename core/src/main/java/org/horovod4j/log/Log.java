@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /// private static final Logger LOG = Log.of(HostMemory.class);
 /// ```
 ///
-/// Loggers are static, as everywhere, and so is what they share: one process has one standard error.
-/// Until [#configure] is called, [LogSettings#DEFAULT] holds.
+/// Loggers are static, as everywhere, and so is what they share: one process has one standard
+/// error. Until [#configure] is called, [LogSettings#DEFAULT] holds.
 public final class Log {
     private static final Outlet OUTLET = Outlet.ofThisProcess();
 
@@ -26,7 +26,8 @@ public final class Log {
         OUTLET.configure(settings, rank);
     }
 
-    /// Marks what this thread logs, and those it starts from now on, where one process has several ranks.
+    /// Marks what this thread logs, and those it starts from now on, where one process has several
+    /// ranks.
     public static void rankOfThread(int rank) {
         OUTLET.rankOfThread(rank);
     }

@@ -25,8 +25,8 @@ record LogLine(
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS", Locale.ROOT);
 
-    /// The line with its end, and the stack trace after it: one text, so that lines of several threads
-    /// do not mix.
+    /// The line with its end, and the stack trace after it: one text, so that lines of several
+    /// threads do not mix.
     String text() {
         StringWriter text = new StringWriter();
         PrintWriter writer = new PrintWriter(text);

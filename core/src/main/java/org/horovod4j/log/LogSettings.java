@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /// What is logged, and how.
 ///
-/// @param level what a line must have at least; null when nobody said, which is [#UNSET] on standard error
-///     and up to the application where that has logging of its own
+/// @param level what a line must have at least; null when nobody said, which is [#UNSET] on
+///     standard error and up to the application where that has logging of its own
 /// @param showsTime whether a line starts with the time
 public record LogSettings(@Nullable LogLevel level, boolean showsTime) {
     /// The level on standard error unless another is set, as in Horovod.

@@ -26,8 +26,8 @@ public record LocalAddresses(List<InetAddress> addresses) {
         return among(List.of());
     }
 
-    /// The addresses of those of `interfaces` that this machine has: their names differ from host to
-    /// host, so a list for a whole job may name some that are elsewhere.
+    /// The addresses of those of `interfaces` that this machine has: their names differ from host
+    /// to host, so a list for a whole job may name some that are elsewhere.
     ///
     /// @param interfaces names such as `eth0`; with none, all interfaces count
     /// @throws ConfigurationException when this machine has none of them, or no address there
@@ -56,8 +56,8 @@ public record LocalAddresses(List<InetAddress> addresses) {
         return addresses.stream().map(address -> new InetSocketAddress(address, port)).toList();
     }
 
-    /// Those that other machines could use. Loopback leads back to whoever dials it, so it stays only
-    /// where there is nothing else: then this machine must be the only one.
+    /// Those that other machines could use. Loopback leads back to whoever dials it, so it stays
+    /// only where there is nothing else: then this machine must be the only one.
     public LocalAddresses forOthers() {
         List<InetAddress> outward =
                 addresses.stream().filter(address -> !address.isLoopbackAddress()).toList();
@@ -80,8 +80,8 @@ public record LocalAddresses(List<InetAddress> addresses) {
                         .toList());
     }
 
-    /// The JDK names the interface with an IPv6 address, as in `fd00::2%eth0`, and another machine would
-    /// look for that interface among its own.
+    /// The JDK names the interface with an IPv6 address, as in `fd00::2%eth0`, and another machine
+    /// would look for that interface among its own.
     private static InetAddress withoutScope(InetAddress address) {
         try {
             return InetAddress.getByAddress(address.getAddress());

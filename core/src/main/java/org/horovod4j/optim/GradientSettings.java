@@ -18,12 +18,12 @@ import java.util.function.Predicate;
 /// @param op AVERAGE, SUM, or ADASUM, for which an adapter lends changes of weights, not gradients
 /// @param compressor makes them smaller on the way
 /// @param backwardPassesPerStep how many passes add to a gradient before it is reduced
-/// @param averageAccumulated whether that sum is divided by `backwardPassesPerStep`, which it is even if a
-///     window was ended early: its first gradients may have been launched by then, and all ranks must
-///     divide alike
+/// @param averageAccumulated whether that sum is divided by `backwardPassesPerStep`, which it is
+///     even if a window was ended early: its first gradients may have been launched by then, and
+///     all ranks must divide alike
 /// @param groups which of them travel together
-/// @param predivideFactor an average is divided by it before the sum and by the rest afterwards, where a
-///     sum over many ranks might overflow
+/// @param predivideFactor an average is divided by it before the sum and by the rest afterwards,
+///     where a sum over many ranks might overflow
 /// @param sparseAsDense whether sparse gradients are made dense first
 /// @param local parameters, by name, that each rank keeps for itself
 /// @param scaleLocalGradients whether gradients of local parameters are divided by the number of

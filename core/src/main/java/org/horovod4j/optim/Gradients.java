@@ -4,8 +4,8 @@ import java.util.List;
 
 /// A framework's parameters and their gradients, known by their position.
 ///
-/// For Adasum an adapter lends what it would change a parameter by, and on getting it back changes it
-/// by that: the reducer does not mind.
+/// For Adasum an adapter lends what it would change a parameter by, and on getting it back changes
+/// it by that: the reducer does not mind.
 public interface Gradients {
     /// The parameters' names: the same on every rank, in the same order, and each once.
     List<String> names();
@@ -14,20 +14,20 @@ public interface Gradients {
     /// together.
     boolean isTrainable(int parameter);
 
-    /// Whether something can be lent while a backward pass is still running; else everything is launched
-    /// when the step synchronizes.
+    /// Whether something can be lent while a backward pass is still running; else everything is
+    /// launched when the step synchronizes.
     default boolean canLendDuringPasses() {
         return true;
     }
 
-    /// Lends the gradient, zeros if no backward pass came to the parameter. Where the framework's own
-    /// memory cannot be lent, a copy.
+    /// Lends the gradient, zeros if no backward pass came to the parameter. Where the framework's
+    /// own memory cannot be lent, a copy.
     ///
-    /// Called once in a step, by the thread that tells that the gradient is ready or by the one that
-    /// synchronizes.
+    /// Called once in a step, by the thread that tells that the gradient is ready or by the one
+    /// that synchronizes.
     Gradient lend(int parameter);
 
-    /// Takes back what was lent, reduced. Dense gradients come back in the memory that was lent; sparse
-    /// ones in memory of their own, and dense if that is smaller.
+    /// Takes back what was lent, reduced. Dense gradients come back in the memory that was lent;
+    /// sparse ones in memory of their own, and dense if that is smaller.
     void giveBack(int parameter, Gradient reduced);
 }

@@ -8,7 +8,8 @@ import java.util.List;
 
 /// What happens to gradients between being lent and given back.
 sealed interface Reduction permits Alone, Together {
-    /// Reduces all of them in place: in one collective, or each in its own where a compressor is between.
+    /// Reduces all of them in place: in one collective, or each in its own where a compressor is
+    /// between.
     ///
     /// @param name of all of them together
     /// @param members the name of each, which stays the same whatever travels beside it

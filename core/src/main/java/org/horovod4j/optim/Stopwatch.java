@@ -2,7 +2,8 @@ package org.horovod4j.optim;
 
 import java.time.Duration;
 
-/// Counts launches and the time around them: two readings of the clock in a step, and one at its end.
+/// Counts launches and the time around them: two readings of the clock in a step, and one at its
+/// end.
 final class Stopwatch {
     private long steps;
     private long launchedByPasses;

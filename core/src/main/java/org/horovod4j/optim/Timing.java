@@ -4,9 +4,9 @@ import java.time.Duration;
 
 /// How well communication hides behind backward passes.
 ///
-/// The exposed time is what a program waits for the others. The hidden time is an upper bound: from the first
-/// launch of a step until the program begins to wait. Whether the network was busy all that while is
-/// not known, as asking would change how operations are fused.
+/// The exposed time is what a program waits for the others. The hidden time is an upper bound: from
+/// the first launch of a step until the program begins to wait. Whether the network was busy all
+/// that while is not known, as asking would change how operations are fused.
 ///
 /// @param steps that were synchronized
 /// @param launchedByPasses gradients whose reduction was launched while a backward pass ran

@@ -16,8 +16,8 @@ import java.util.List;
 
 /// Gradients that several ranks reduce together.
 ///
-/// The collectives scale on the way and at no cost; a compressor has no room for factors, so around it
-/// the tensor is scaled in a pass of its own.
+/// The collectives scale on the way and at no cost; a compressor has no room for factors, so around
+/// it the tensor is scaled in a pass of its own.
 record Together(
         Communicator communicator,
         ReduceOp op,
@@ -40,8 +40,8 @@ record Together(
                 communicator.groupedAllreduceAsync(name, tensors, op, scale), Together::dense);
     }
 
-    /// A compressor may remember what it has left out of a tensor, by its name: so that is the parameter's,
-    /// and not its place among those that are launched today.
+    /// A compressor may remember what it has left out of a tensor, by its name: so that is the
+    /// parameter's, and not its place among those that are launched today.
     private Handle<List<Gradient>> compress(List<String> members, List<Tensor> tensors) {
         List<Handle<Tensor>> handles = new ArrayList<>();
         for (int i = 0; i < tensors.size(); i++) {

@@ -3,7 +3,8 @@ package org.horovod4j.option;
 import java.time.Duration;
 import java.util.List;
 
-/// What the launcher tells a worker of an elastic job, in place of a rank; and how long it waits itself.
+/// What the launcher tells a worker of an elastic job, in place of a rank; and how long it waits
+/// itself.
 public final class ElasticOptions {
     public static final Option<Boolean> ELASTIC =
             Option.bool()

@@ -73,8 +73,8 @@ public final class Environment {
         return Assignment.from(variables, ProcessHandle.current());
     }
 
-    /// What the user should hear of variables that have no effect, or not the one that was wanted: there
-    /// is no other sign of it.
+    /// What the user should hear of variables that have no effect, or not the one that was wanted:
+    /// there is no other sign of it.
     public List<String> warnings() {
         return Stream.of(unknown(), unreadable(), StallSettings.warning(this).stream())
                 .flatMap(warnings -> warnings)

@@ -3,8 +3,8 @@ package org.horovod4j.option;
 import java.util.List;
 import java.util.Optional;
 
-/// Variables that mean something to Horovod and nothing here. Job scripts bring them along, so whoever
-/// counts on one is told why it does nothing, and what does it instead.
+/// Variables that mean something to Horovod and nothing here. Job scripts bring them along, so
+/// whoever counts on one is told why it does nothing, and what does it instead.
 ///
 /// @param names a trailing `*` stands for any end
 /// @param reason a sentence

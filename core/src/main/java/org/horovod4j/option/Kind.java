@@ -56,8 +56,8 @@ record Kind<T>(
 
     private static final String BYTE_UNITS = "KMGT";
 
-    /// The constants that parsing needs, made for the first value that is set: a process that is given
-    /// none does without [BigDecimal], which alone takes 20 ms to load.
+    /// The constants that parsing needs, made for the first value that is set: a process that is
+    /// given none does without [BigDecimal], which alone takes 20 ms to load.
     private static final class Parsing {
         private static final Pattern BYTE_SIZE = Pattern.compile("(\\d+) ?(?:([KMGT])(?:I?B)?|B)?");
         private static final BigDecimal MEBIBYTE = BigDecimal.valueOf(1L << 20);

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/// The options that set a part of [org.horovod4j.spi.Tuning]: one that the user has set, the autotuner
-/// leaves alone.
+/// The options that set a part of [org.horovod4j.spi.Tuning]: one that the user has set, the
+/// autotuner leaves alone.
 public enum KnobOption {
     FUSION_THRESHOLD,
     CYCLE_TIME,

@@ -31,7 +31,8 @@ public final class OptionDraft<T extends Comparable<T>> {
         return flagIn(kind, name);
     }
 
-    /// A flag that is followed by a value, which is written in another way than that of the variable.
+    /// A flag that is followed by a value, which is written in another way than that of the
+    /// variable.
     OptionDraft<T> flagIn(Kind<T> unit, String name) {
         valueFlags.put(name, unit);
         return this;

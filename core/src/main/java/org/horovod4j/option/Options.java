@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /// Every option there is: those that say who a process is and how bytes move are here, those of the
-/// runtime in [RuntimeOptions], those of elastic jobs in [ElasticOptions]. `docs/options.md` is made from
-/// all of them.
+/// runtime in [RuntimeOptions], those of elastic jobs in [ElasticOptions]. `docs/options.md` is
+/// made from all of them.
 public final class Options {
     public static final Option<Integer> RANK =
             Option.integer()

@@ -11,8 +11,8 @@ import java.util.Optional;
 public sealed interface Rendezvous {
     /// At a server whose addresses and secret every process is told.
     ///
-    /// @param addresses not yet resolved: that takes time, and the caller's patience. All lead to one
-    ///     server, though not from everywhere
+    /// @param addresses not yet resolved: that takes time, and the caller's patience. All lead to
+    ///     one server, though not from everywhere
     /// @param host who runs the server there
     /// @param secret what proves that a rank belongs to the job
     record At(List<InetSocketAddress> addresses, RendezvousHost host, SecretText secret)
@@ -27,7 +27,8 @@ public sealed interface Rendezvous {
         }
     }
 
-    /// At a server in rank 0's process, which leaves word of it in a folder that all ranks can read.
+    /// At a server in rank 0's process, which leaves word of it in a folder that all ranks can
+    /// read.
     ///
     /// @param job the name of this job, which no other that meets in the folder has
     record InFolder(Path folder, String job) implements Rendezvous {}

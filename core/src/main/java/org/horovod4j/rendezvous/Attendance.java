@@ -6,7 +6,7 @@ public interface Attendance {
     /// For a server whose ranks nobody watches.
     Attendance UNWATCHED = _ -> {};
 
-    /// A rank has joined, in whichever generation. Called under the lock of the meeting: must not wait
-    /// for anything.
+    /// A rank has joined, in whichever generation. Called under the lock of the meeting: must not
+    /// wait for anything.
     void joined(int rank);
 }

@@ -10,15 +10,16 @@ import java.util.Arrays;
 
 /// What a rank says of its state when it is asked.
 final class Description {
-    /// Enough for thousands of waiting tensors, and little enough that those of many ranks can be kept.
+    /// Enough for thousands of waiting tensors, and little enough that those of many ranks can be
+    /// kept.
     static final int MAX_BYTES = 256 << 10;
 
     private static final Logger LOGGER = System.getLogger(Description.class.getName());
 
     private Description() {}
 
-    /// What `listener` says, cut to size. That it fails to is an answer too: the state that it could not
-    /// describe is perhaps what the survey is after.
+    /// What `listener` says, cut to size. That it fails to is an answer too: the state that it
+    /// could not describe is perhaps what the survey is after.
     static byte[] by(ControlPlane.Listener listener) {
         byte[] text;
         try {

@@ -6,8 +6,8 @@ import java.util.concurrent.locks.LockSupport;
 final class Pause {
     private Pause() {}
 
-    /// An interrupted thread would not wait at all and try without a break, so the interrupt is put aside
-    /// meanwhile.
+    /// An interrupted thread would not wait at all and try without a break, so the interrupt is put
+    /// aside meanwhile.
     static void nanos(long nanos) {
         boolean interrupted = Thread.interrupted();
         LockSupport.parkNanos(nanos);

@@ -71,8 +71,8 @@ public final class RendezvousClient implements ControlPlane {
     }
 
     /// @param servers where the server may be reached; names are looked up, all addresses tried
-    /// @param serverRank whose process the server is in, or [#LAUNCHER]: the server's end is the loss of
-    ///     that rank
+    /// @param serverRank whose process the server is in, or [#LAUNCHER]: the server's end is the
+    ///     loss of that rank
     /// @param generation how often this process has joined a world before
     /// @param heartbeatTimeout how long the server may be silent before it counts as lost
     /// @param startTimeout how long to look for the server and to wait for the other ranks

@@ -26,9 +26,9 @@ import java.util.Set;
 
 /// A folder that all hosts of a job share, in which rank 0 leaves word for the others.
 ///
-/// Whoever can read the file can join the job, so the folder belongs to one user and lets nobody else
-/// in; a file or folder for which that does not hold is refused rather than mended, since it may have
-/// been read or planted already.
+/// Whoever can read the file can join the job, so the folder belongs to one user and lets nobody
+/// else in; a file or folder for which that does not hold is refused rather than mended, since it
+/// may have been read or planted already.
 public final class RendezvousFolder {
     private static final Logger LOGGER = Log.of(RendezvousFolder.class);
     private static final Set<PosixFilePermission> OWNER_ONLY_FOLDER =
@@ -52,7 +52,8 @@ public final class RendezvousFolder {
 
     /// Puts the file there, in one step, in place of any that an earlier run has left.
     ///
-    /// @throws ConfigurationException when the folder cannot be made or written to, or others may enter
+    /// @throws ConfigurationException when the folder cannot be made or written to, or others may
+    ///     enter
     public void post(String job, Invitation invitation) {
         try {
             open();
@@ -81,8 +82,8 @@ public final class RendezvousFolder {
     /// What is there now, if anything is.
     ///
     /// @throws MalformedMessageException when it is not an invitation, perhaps of another version
-    /// @throws ConfigurationException when others may enter the folder or read the file, or could have
-    ///     put it there
+    /// @throws ConfigurationException when others may enter the folder or read the file, or could
+    ///     have put it there
     Optional<Invitation> look(String job) throws MalformedMessageException {
         Path file = file(job);
         try {
@@ -105,7 +106,8 @@ public final class RendezvousFolder {
         }
     }
 
-    /// A network file system may fail while the file is being replaced, so a failure is not the last word.
+    /// A network file system may fail while the file is being replaced, so a failure is not the
+    /// last word.
     private static String read(Path file) throws MalformedMessageException, NoSuchFileException {
         try {
             return Files.readString(file, UTF_8);
@@ -116,8 +118,8 @@ public final class RendezvousFolder {
         }
     }
 
-    /// Asked of the folder rather than of the file: a network file system remembers for up to a minute
-    /// that a file was missing, but looks anew whenever a folder is opened.
+    /// Asked of the folder rather than of the file: a network file system remembers for up to a
+    /// minute that a file was missing, but looks anew whenever a folder is opened.
     private boolean isListed(Path file) throws IOException {
         try (DirectoryStream<Path> found =
                 Files.newDirectoryStream(folder, each -> each.equals(file))) {

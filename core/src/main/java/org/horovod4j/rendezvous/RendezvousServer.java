@@ -20,9 +20,9 @@ import java.util.concurrent.TimeUnit;
 /// Where the ranks of a job meet, and where each hears of the others' end.
 ///
 /// The launcher runs it, or rank 0's process. Each rank keeps one connection to it for as long as
-/// it belongs to the job: n connections, where telling each other directly would take n². Its threads
-/// mostly wait; they are platform threads, because a JVM with a poller of virtual threads takes a third
-/// of a second longer to end.
+/// it belongs to the job: n connections, where telling each other directly would take n². Its
+/// threads mostly wait; they are platform threads, because a JVM with a poller of virtual threads
+/// takes a third of a second longer to end.
 ///
 /// A process may leave and join again: each time is a generation of its own, and a fast rank may be
 /// in the next one while others are still leaving the last.
@@ -90,8 +90,8 @@ public final class RendezvousServer implements AutoCloseable {
         return new RendezvousServer(secret, worlds, bind, heartbeatTimeout);
     }
 
-    /// Lets the ranks of a generation of an elastic job meet. Comes before anybody hears of his place in
-    /// it. Whoever still waits in an older one, or joins one, hears that it is over.
+    /// Lets the ranks of a generation of an elastic job meet. Comes before anybody hears of his
+    /// place in it. Whoever still waits in an older one, or joins one, hears that it is over.
     ///
     /// @param generation above all before it
     /// @param size how many ranks it has
@@ -111,14 +111,14 @@ public final class RendezvousServer implements AutoCloseable {
         worlds.exited(rank, how);
     }
 
-    /// Tells how the process of a rank of one generation ended. What older ones did does not matter any
-    /// more, and is ignored.
+    /// Tells how the process of a rank of one generation ended. What older ones did does not matter
+    /// any more, and is ignored.
     public void reportExit(int generation, int rank, String how) {
         worlds.exited(generation, rank, how);
     }
 
-    /// Tells that a rank cannot be reached any more, whatever becomes of its process: its connection
-    /// may seem open for long. The other ranks hear of it at once.
+    /// Tells that a rank cannot be reached any more, whatever becomes of its process: its
+    /// connection may seem open for long. The other ranks hear of it at once.
     ///
     /// @param how "contact with its host was lost"
     public void reportLoss(int rank, String how) {
@@ -131,8 +131,8 @@ public final class RendezvousServer implements AutoCloseable {
     }
 
     /// Waits until every rank has left or is gone, for `limit` at most, so that ranks which still
-    /// complete what is under way hear of a failure among them. After a failure that all have been told
-    /// of there is nothing to wait for.
+    /// complete what is under way hear of a failure among them. After a failure that all have been
+    /// told of there is nothing to wait for.
     public void awaitDepartures(Duration limit) {
         if (worlds.hasFailed()) {
             return;

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 
 /// How a rank finds the server that rank 0 tells of in a [RendezvousFolder].
 ///
-/// What it finds there may be left over from a run that was killed. So a server counts as found when it
-/// has proved that it knows the secret; until then the rank keeps looking.
+/// What it finds there may be left over from a run that was killed. So a server counts as found
+/// when it has proved that it knows the secret; until then the rank keeps looking.
 public final class Search {
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 

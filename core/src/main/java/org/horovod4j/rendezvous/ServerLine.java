@@ -94,8 +94,9 @@ final class ServerLine {
                 .collect(Collectors.joining(" or "));
     }
 
-    /// Whether to try again would only delay the bad news. One of several addresses may lead to some
-    /// other service, say to a container network that every host has, while the server is not up yet.
+    /// Whether to try again would only delay the bad news. One of several addresses may lead to
+    /// some other service, say to a container network that every host has, while the server is not
+    /// up yet.
     private static boolean isFinal(UnreachableException e) {
         return !e.attempts().isEmpty() && e.attempts().stream().allMatch(ServerLine::isFinal);
     }

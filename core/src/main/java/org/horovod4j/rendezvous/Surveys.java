@@ -9,8 +9,8 @@ import java.util.function.BiConsumer;
 
 /// The surveys under way in a world, as the server sees them: who asks, and who has yet to answer.
 ///
-/// Answers are handed on as they come, so that nothing is stored. There is no clock: the rank that asks
-/// gives up by itself, and its next survey takes the place of the one before.
+/// Answers are handed on as they come, so that nothing is stored. There is no clock: the rank that
+/// asks gives up by itself, and its next survey takes the place of the one before.
 final class Surveys {
     private final Map<Integer, Open> byAsker = new HashMap<>();
     private final BiConsumer<Integer, Message.FromServer> teller;

@@ -22,8 +22,9 @@ import java.util.stream.IntStream;
 /// queued in the same order for all, so a rank that hears of a loss has heard before it of every
 /// gather that was complete by then.
 ///
-/// Every rank that leaves and the first to fail are announced to all who are still there. A failure is told even after an orderly leave: the ranks may have operations to complete,
-/// and wait for the failed one.
+/// Every rank that leaves and the first to fail are announced to all who are still there. A failure
+/// is told even after an orderly leave: the ranks may have operations to complete, and wait for the
+/// failed one.
 final class World {
     /// How many gathers a rank may have begun that others have not.
     private static final int MAX_OPEN_GATHERS = 16;

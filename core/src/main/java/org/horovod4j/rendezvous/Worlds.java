@@ -9,8 +9,8 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/// The generations of a job that a server knows: those of one size come to be when somebody joins them,
-/// others must be expected, and end those before them.
+/// The generations of a job that a server knows: those of one size come to be when somebody joins
+/// them, others must be expected, and end those before them.
 final class Worlds {
     /// No size: every generation has its own.
     static final int EXPECTED = 0;

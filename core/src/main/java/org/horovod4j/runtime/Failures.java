@@ -11,8 +11,8 @@ import org.horovod4j.transport.LinkBrokenException;
 import java.util.List;
 import java.util.Map;
 
-/// What becomes of a failure on this rank: the others hear of it, and its own program hears the first
-/// cause.
+/// What becomes of a failure on this rank: the others hear of it, and its own program hears the
+/// first cause.
 final class Failures {
     private final WorldState state;
     private final ControlPlane control;

@@ -5,8 +5,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /// The names of groups' members, `name_iofn` as Horovod calls them.
 ///
-/// They are kept, because a training step asks for the same ones each time, and a name that was seen before
-/// is also found faster: its hash is known.
+/// They are kept, because a training step asks for the same ones each time, and a name that was
+/// seen before is also found faster: its hash is known.
 final class GroupNames {
     /// A program that makes up new group names for ever must not fill the memory.
     private static final int MAX_GROUPS = 256;

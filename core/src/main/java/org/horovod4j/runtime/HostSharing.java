@@ -52,8 +52,8 @@ public final class HostSharing implements Sharing {
         return new HostSpace(folder == null ? null : HostMemory.open(folder));
     }
 
-    /// Two processes with this in common see the same `/proc` and may open each other's files: they run
-    /// on one kernel, in one process namespace, as one user.
+    /// Two processes with this in common see the same `/proc` and may open each other's files: they
+    /// run on one kernel, in one process namespace, as one user.
     private static String sameMachine(String host) {
         String user = System.getProperty("user.name", "");
         try {

@@ -112,8 +112,8 @@ record Joining(
         }
     }
 
-    /// Maps memory or measures links of ranks that have joined. One of them may end just now, which shows
-    /// as memory that cannot be mapped or as a broken link.
+    /// Maps memory or measures links of ranks that have joined. One of them may end just now, which
+    /// shows as memory that cannot be mapped or as a broken link.
     private <T> T explained(WorldState state, Supplier<T> meeting) {
         try {
             return meeting.get();

@@ -23,11 +23,11 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 
-/// Where this process meets the others of its job: found, or opened, once and good for every world it
-/// joins.
+/// Where this process meets the others of its job: found, or opened, once and good for every world
+/// it joins.
 ///
-/// Where rank 0 itself serves the rendezvous, the server lives as long as the process, since the other
-/// ranks may still need it when rank 0 has left a world.
+/// Where rank 0 itself serves the rendezvous, the server lives as long as the process, since the
+/// other ranks may still need it when rank 0 has left a world.
 final class MeetingPoint implements AutoCloseable {
     private static final Logger LOG = Log.of(MeetingPoint.class);
 
@@ -145,15 +145,15 @@ final class MeetingPoint implements AutoCloseable {
                 settings.startTimeout());
     }
 
-    /// All ranks have come: what led them here leads nobody else here. Later worlds of these processes
-    /// know the way.
+    /// All ranks have come: what led them here leads nobody else here. Later worlds of these
+    /// processes know the way.
     void settled() {
         takeAway.run();
         settled = true;
     }
 
-    /// Ends the service to other ranks, if this process has one. Ranks that are still at it get as long
-    /// as it takes to notice a silent one among them.
+    /// Ends the service to other ranks, if this process has one. Ranks that are still at it get as
+    /// long as it takes to notice a silent one among them.
     @Override
     public void close() {
         if (!settled) { // by now the file may be that of a later job of this name

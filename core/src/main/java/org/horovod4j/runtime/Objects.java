@@ -12,8 +12,8 @@ import java.util.List;
 
 /// Collectives on objects: first how many bytes each takes, then the bytes.
 ///
-/// A rank whose object cannot be encoded says so in place of the number, so that the others fail with
-/// it instead of waiting for bytes that never come.
+/// A rank whose object cannot be encoded says so in place of the number, so that the others fail
+/// with it instead of waiting for bytes that never come.
 final class Objects {
     private static final long REFUSED = -1;
 
@@ -69,8 +69,8 @@ final class Objects {
         }
     }
 
-    /// What the ranks send under one name has one type, as the caller says; whether it may be null is for
-    /// the caller to say too.
+    /// What the ranks send under one name has one type, as the caller says; whether it may be null
+    /// is for the caller to say too.
     @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals", "NullAway"})
     private static <T extends @Nullable Object> T decoded(Tensor bytes) {
         return (T) new ObjectCodec().decode(bytes.segment());

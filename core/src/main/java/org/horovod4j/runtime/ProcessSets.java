@@ -27,7 +27,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/// The process sets of a rank: all ranks of the world make and remove them together, members or not.
+/// The process sets of a rank: all ranks of the world make and remove them together, members or
+/// not.
 final class ProcessSets {
     private final Common common;
     private final Parts parts;
@@ -243,7 +244,8 @@ final class ProcessSets {
         return closed;
     }
 
-    /// Waits for all ranks; when everything is stopped meanwhile, the reason for that ends the wait.
+    /// Waits for all ranks; when everything is stopped meanwhile, the reason for that ends the
+    /// wait.
     private List<byte[]> gather(String topic, byte[] mine) {
         try {
             return parts.control().gather(topic, mine);
@@ -274,8 +276,8 @@ final class ProcessSets {
         return sorted;
     }
 
-    /// Not asked of a set of an earlier generation, which may have been larger: a set of some may be one
-    /// of all by now.
+    /// Not asked of a set of an earlier generation, which may have been larger: a set of some may
+    /// be one of all by now.
     private List<Integer> unique(List<Integer> sorted, List<List<Integer>> others) {
         boolean known = all().stream().anyMatch(set -> set.ranks().equals(sorted));
         if (known || others.contains(sorted)) {

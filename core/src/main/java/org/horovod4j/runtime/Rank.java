@@ -56,8 +56,8 @@ public final class Rank implements AutoCloseable {
         return new Rank(world, membership, autotuner);
     }
 
-    /// Rank 0 tunes, for all. A result is good enough for a world of another size: to search again whenever
-    /// a worker comes or goes would cost more than it brings.
+    /// Rank 0 tunes, for all. A result is good enough for a world of another size: to search again
+    /// whenever a worker comes or goes would cost more than it brings.
     private static @Nullable Autotuner autotuner(
             Parts parts, Topology topology, @Nullable Autotuner before) {
         RuntimeSettings settings = parts.settings();

@@ -31,8 +31,8 @@ final class RankZeroClock {
         this.shared = topology.hosts().getFirst().contains(parts.rank());
     }
 
-    /// What is to be added to this rank's [System#nanoTime] to get that of rank 0. On another host it
-    /// takes a few round trips.
+    /// What is to be added to this rank's [System#nanoTime] to get that of rank 0. On another host
+    /// it takes a few round trips.
     long offsetNanos() {
         if (shared) {
             return 0;

@@ -32,8 +32,8 @@ import org.horovod4j.transport.Wire;
 import java.util.Comparator;
 import java.util.List;
 
-/// One process set on one of its ranks: a small world of its own, with its own memory, links, thread and
-/// numbers, so that nothing in it waits for another.
+/// One process set on one of its ranks: a small world of its own, with its own memory, links,
+/// thread and numbers, so that nothing in it waits for another.
 final class SetRuntime {
     private static final long NANOS_PER_MILLI = 1_000_000;
 

@@ -12,10 +12,12 @@ import java.lang.invoke.MethodHandleProxies;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/// Writes what all ranks are doing to this rank's log when a signal asks for it, however the program hangs.
+/// Writes what all ranks are doing to this rank's log when a signal asks for it, however the
+/// program hangs.
 ///
-/// `sun.misc.Signal` is the one way in Java to hear a signal. It is reached by reflection since javac warns of
-/// it in words that no flag silences; a Java without the module `jdk.unsupported` goes without.
+/// `sun.misc.Signal` is the one way in Java to hear a signal. It is reached by reflection since
+/// javac warns of it in words that no flag silences; a Java without the module `jdk.unsupported`
+/// goes without.
 final class StateOnSignal {
     private static final Logger LOG = Log.of(StateOnSignal.class);
 

@@ -14,7 +14,8 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.util.Objects;
 
-/// What the communicators of a rank have in common, and how the rank leaves its world, asked to or not.
+/// What the communicators of a rank have in common, and how the rank leaves its world, asked to or
+/// not.
 final class Surroundings {
     private static final Logger LOG = Log.of(Surroundings.class);
 

@@ -17,10 +17,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// The traces of a rank: a timeline file when one is asked for, and events for Java Flight Recorder.
+/// The traces of a rank: a timeline file when one is asked for, and events for Java Flight
+/// Recorder.
 ///
-/// Rank 0 alone writes, unless every rank is asked to: then each has a file, and whichever rank ends last,
-/// however the others ended, merges them, as far as it can see them.
+/// Rank 0 alone writes, unless every rank is asked to: then each has a file, and whichever rank
+/// ends last, however the others ended, merges them, as far as it can see them.
 final class Traces implements AutoCloseable {
     private static final Logger LOG = Log.of(Traces.class);
 

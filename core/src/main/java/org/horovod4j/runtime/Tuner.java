@@ -6,7 +6,8 @@ import org.horovod4j.runtime.cycle.CycleAgent.StepWatcher;
 import org.horovod4j.spi.Tuning;
 import org.jspecify.annotations.Nullable;
 
-/// Lets the autotuner, if there is one, watch the steps of the process set of all ranks and turn its knobs.
+/// Lets the autotuner, if there is one, watch the steps of the process set of all ranks and turn
+/// its knobs.
 final class Tuner {
     private static final StepWatcher NOBODY = (_, _) -> false;
 

@@ -18,8 +18,8 @@ final class NodeList {
 
     private NodeList() {}
 
-    /// The names of the hosts, in order. Several brackets in one name multiply: `r[1-2]n[1-2]` is four
-    /// hosts.
+    /// The names of the hosts, in order. Several brackets in one name multiply: `r[1-2]n[1-2]` is
+    /// four hosts.
     static List<String> names(String text) {
         List<String> names = new ArrayList<>();
         for (String item : items(text)) {

@@ -5,7 +5,8 @@ import org.horovod4j.ConfigurationException;
 import java.util.Optional;
 
 /// PMIx, which tells a process its rank by a variable and all else by calls into its library. The
-/// launchers that use it have variables of their own, so this is the case of one that we do not know.
+/// launchers that use it have variables of their own, so this is the case of one that we do not
+/// know.
 final class Pmix {
     static final String RANK = "PMIX_RANK";
 

@@ -8,10 +8,10 @@ import org.horovod4j.Tensor;
 
 /// What an average divides by that is made of gathered parts.
 ///
-/// While ranks have joined, dense averages follow `HOROVOD_JOIN_AVERAGE` of the process set's first rank, and
-/// these must not differ. Nobody else knows that rule, so the ranks average the number 1 each: its sum is
-/// how many of them bring something, and the mean tells what that was divided by. Costs one small allreduce
-/// while ranks have joined, and nothing otherwise.
+/// While ranks have joined, dense averages follow `HOROVOD_JOIN_AVERAGE` of the process set's first
+/// rank, and these must not differ. Nobody else knows that rule, so the ranks average the number 1
+/// each: its sum is how many of them bring something, and the mean tells what that was divided by.
+/// Costs one small allreduce while ranks have joined, and nothing otherwise.
 public final class Divisor {
     private Divisor() {}
 

@@ -19,8 +19,8 @@ final class RowSum {
         this.kernels = kernels;
     }
 
-    /// The same rows with each index once. Rows with equal indices are added in the order they have,
-    /// so that the sum depends on nothing else.
+    /// The same rows with each index once. Rows with equal indices are added in the order they
+    /// have, so that the sum depends on nothing else.
     ///
     /// @param denseRows above every index
     Rows unique(Rows rows, long denseRows) {
@@ -44,7 +44,8 @@ final class RowSum {
         return new Rows(Arrays.copyOf(unique, found), sums);
     }
 
-    /// Index and position of each row as one number, sorted: the order is stable and nothing is boxed.
+    /// Index and position of each row as one number, sorted: the order is stable and nothing is
+    /// boxed.
     private static long[] order(Rows rows, long denseRows) {
         int count = rows.count();
         long _ = Math.multiplyExact(denseRows, (long) count);

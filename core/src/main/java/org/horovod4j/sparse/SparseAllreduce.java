@@ -17,9 +17,9 @@ import java.util.List;
 /// 1. Each rank adds its own rows with equal indices: a word that a batch has a hundred times
 ///    travels once.
 /// 2. The ranks gather how many rows each is left with.
-/// 3. While these are few, they gather indices and rows, and each rank adds those with equal indices,
-///    in rank order. Gathered rows grow with the number of ranks, though, and the whole tensor does
-///    not: when there would be more rows than it has, the ranks reduce it instead.
+/// 3. While these are few, they gather indices and rows, and each rank adds those with equal
+///    indices, in rank order. Gathered rows grow with the number of ranks, though, and the whole
+///    tensor does not: when there would be more rows than it has, the ranks reduce it instead.
 ///
 /// | result | bytes received by each rank   |
 /// |--------|-------------------------------|
@@ -36,9 +36,9 @@ public final class SparseAllreduce {
     private final Kernels kernels = Kernels.best();
     private final RowSum rowSum = new RowSum(kernels);
 
-    /// @param denseAbove how many rows all ranks together may bring, as a multiple of the rows of the
-    ///     whole tensor, before it is reduced as a whole; the same on every rank. 0 is always dense,
-    ///     infinity never.
+    /// @param denseAbove how many rows all ranks together may bring, as a multiple of the rows of
+    ///     the whole tensor, before it is reduced as a whole; the same on every rank. 0 is always
+    ///     dense, infinity never.
     public SparseAllreduce(double denseAbove) {
         if (!(denseAbove >= 0)) {
             throw new IllegalArgumentException(

@@ -13,8 +13,8 @@ import java.util.stream.Collectors;
 
 /// What all ranks must hold to when they gather parts of a tensor to sum them.
 ///
-/// An allgather knows nothing of sums: it would carry rows of different wholes, or rows of which one
-/// rank wants the sum and another the average. So the terms are gathered too, and compared by
+/// An allgather knows nothing of sums: it would carry rows of different wholes, or rows of which
+/// one rank wants the sum and another the average. So the terms are gathered too, and compared by
 /// everybody: either all ranks go on or all fail, with the same words.
 ///
 /// @param shape of the whole tensor

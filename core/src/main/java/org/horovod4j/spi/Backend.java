@@ -12,8 +12,8 @@ import java.util.List;
 /// Performs collectives, one at a time. Every rank brings the same `stamp` to the same operation; a
 /// backend that sees another rank's stamp differ throws before it has changed any tensor.
 ///
-/// Nor is any tensor changed while a rank has not come to an operation at all: it can be given up by
-/// all ranks together, by a [#reset] of each, as if it had never begun.
+/// Nor is any tensor changed while a rank has not come to an operation at all: it can be given up
+/// by all ranks together, by a [#reset] of each, as if it had never begun.
 public interface Backend extends AutoCloseable {
     /// A tensor of zeros on which collectives need not copy.
     Tensor allocate(DataType dataType, Shape shape);
@@ -49,8 +49,8 @@ public interface Backend extends AutoCloseable {
 
     void barrier(long stamp);
 
-    /// How many bytes may be reduced as one at will: up to here the bits of each result are the same
-    /// whatever travels beside it. [Long#MAX_VALUE] where that is always so.
+    /// How many bytes may be reduced as one at will: up to here the bits of each result are the
+    /// same whatever travels beside it. [Long#MAX_VALUE] where that is always so.
     long fusesFreely();
 
     /// Uses `tuning` from the next operation on, which is the same one on all ranks.

@@ -7,11 +7,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
 
-/// Tensors of one data type that travel as one: a fused operation sees them side by side, as if they
-/// were a single array, and copies them in and out of it piece by piece.
+/// Tensors of one data type that travel as one: a fused operation sees them side by side, as if
+/// they were a single array, and copies them in and out of it piece by piece.
 ///
-/// The sizes are fixed and the memory is not, so that a plan that repeats makes its bundles once. One
-/// thread at a time uses an instance.
+/// The sizes are fixed and the memory is not, so that a plan that repeats makes its bundles once.
+/// One thread at a time uses an instance.
 public final class Bundle {
     private final DataType dataType;
 
@@ -75,14 +75,14 @@ public final class Bundle {
         return new Bundle(dataType, elementCounts, from, to);
     }
 
-    /// Where the rows of `rank` begin when the first ranks take one more each where rows do not divide;
-    /// those of rank `size` begin at the end.
+    /// Where the rows of `rank` begin when the first ranks take one more each where rows do not
+    /// divide; those of rank `size` begin at the end.
     public static long firstRow(long rows, int rank, int size) {
         return rows / size * rank + Math.min(rank, rows % size);
     }
 
-    /// Says where tensor `index` is read from and where what this rank wants of it is written to; for a
-    /// tensor that is wanted whole, both may be the same memory.
+    /// Says where tensor `index` is read from and where what this rank wants of it is written to;
+    /// for a tensor that is wanted whole, both may be the same memory.
     public void set(int index, MemorySegment input, MemorySegment output) {
         checkSize("input", index, input, starts[index + 1] - starts[index]);
         checkSize("output", index, output, wantedTo[index] - wantedFrom[index]);
@@ -140,7 +140,8 @@ public final class Bundle {
         return true;
     }
 
-    /// Copies what is wanted to where it is wanted: what is left of an operation that changes nothing.
+    /// Copies what is wanted to where it is wanted: what is left of an operation that changes
+    /// nothing.
     public void copy() {
         int byteSize = dataType.byteSize();
         for (int i = 0; i < inputs.length; i++) {
@@ -174,8 +175,8 @@ public final class Bundle {
         }
     }
 
-    /// Copies `count` elements of `source`, which are those from element `first` on, to where they are
-    /// wanted.
+    /// Copies `count` elements of `source`, which are those from element `first` on, to where they
+    /// are wanted.
     public void unpack(MemorySegment source, long offset, long first, long count) {
         int byteSize = dataType.byteSize();
         long end = first + count;

@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 import java.util.List;
 import java.util.Map;
 
-/// The slow, reliable channel beside the data: how ranks meet, exchange what all must know, ask each
-/// other how they are, and learn who is gone. One instance serves one rank in one world.
+/// The slow, reliable channel beside the data: how ranks meet, exchange what all must know, ask
+/// each other how they are, and learn who is gone. One instance serves one rank in one world.
 public interface ControlPlane extends AutoCloseable {
     /// Introduces this rank and waits for all the others. News go to `listener`, on a thread of the
     /// control plane, from here on.
@@ -20,12 +20,13 @@ public interface ControlPlane extends AutoCloseable {
     ///
     /// @return what the ranks gave, by rank
     /// @throws org.horovod4j.PeerLostException when a rank is gone
-    /// @throws org.horovod4j.ShutDownException when a rank has left in order, or this one is about to
+    /// @throws org.horovod4j.ShutDownException when a rank has left in order, or this one is about
+    ///     to
     List<byte[]> gather(String topic, byte[] mine);
 
-    /// Asks every rank, this one too, for a description of its state. Neither a program that hangs nor a
-    /// rank that is gone keeps the answers of the others back: whoever has not answered after two
-    /// seconds is passed over.
+    /// Asks every rank, this one too, for a description of its state. Neither a program that hangs
+    /// nor a rank that is gone keeps the answers of the others back: whoever has not answered after
+    /// two seconds is passed over.
     ///
     /// @return what each rank's [Listener#describe] said, by rank; null where nothing came
     List<byte @Nullable []> survey();
@@ -36,8 +37,8 @@ public interface ControlPlane extends AutoCloseable {
 
     /// Tells the others that this rank leaves.
     ///
-    /// @param completed how many operations it completed in each process set, which end well elsewhere
-    ///     too; empty when it failed in the middle of one
+    /// @param completed how many operations it completed in each process set, which end well
+    ///     elsewhere too; empty when it failed in the middle of one
     /// @param orderly whether the program asked for it
     /// @param reason what the others should hear: "called shutdown", "its process has ended", …
     void leave(Map<Integer, Long> completed, boolean orderly, String reason);

@@ -8,8 +8,8 @@ import java.util.Map;
 /// @param host where it ran
 /// @param reason what is known: "killed by signal 9 (SIGKILL)", "silent for 10 s", …
 /// @param orderly whether it called `shutdown` rather than failed
-/// @param completed how many operations it had completed in each process set: these end well elsewhere
-///     too; empty when nothing is known of them
+/// @param completed how many operations it had completed in each process set: these end well
+///     elsewhere too; empty when nothing is known of them
 public record Loss(
         int rank, String host, String reason, boolean orderly, Map<Integer, Long> completed) {
     public Loss {

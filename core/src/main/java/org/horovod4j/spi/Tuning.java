@@ -2,12 +2,13 @@ package org.horovod4j.spi;
 
 import java.time.Duration;
 
-/// What may be turned while a job runs, by the autotuner or not at all. Every rank uses the same tuning
-/// for the same operation.
+/// What may be turned while a job runs, by the autotuner or not at all. Every rank uses the same
+/// tuning for the same operation.
 ///
 /// @param fusionThreshold how many bytes travel together at most; 0 fuses nothing
 /// @param cycleTime how long a rank collects requests before it sends them
-/// @param roundBytes how much of a large tensor is packed, reduced and unpacked at a time inside a host
+/// @param roundBytes how much of a large tensor is packed, reduced and unpacked at a time inside a
+///     host
 /// @param ringBytes from where on a ring is used between hosts; 0 leaves that to the cost model
 /// @param streams connections between each two hosts' ranks; 0 leaves that to the transport
 public record Tuning(

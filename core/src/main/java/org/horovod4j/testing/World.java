@@ -51,8 +51,8 @@ import java.util.stream.IntStream;
 /// });
 /// ```
 ///
-/// By default ranks share plain memory; [#via] takes them over mapped files or real sockets instead, and
-/// [#hosts] spreads them over hosts that share nothing.
+/// By default ranks share plain memory; [#via] takes them over mapped files or real sockets
+/// instead, and [#hosts] spreads them over hosts that share nothing.
 public final class World {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -120,8 +120,8 @@ public final class World {
         return new World(size, hosts, other, allreduce, kernels, settings);
     }
 
-    /// The same world spread over `count` hosts, the first of which get one rank more where ranks do not
-    /// divide evenly.
+    /// The same world spread over `count` hosts, the first of which get one rank more where ranks
+    /// do not divide evenly.
     public World hosts(int count) {
         return new World(size, count, transport, allreduce, kernels, settings);
     }
@@ -139,8 +139,8 @@ public final class World {
 
     /// Runs `body` on each rank and returns when all have ended.
     ///
-    /// @throws AssertionError or whatever else the first rank to fail threw, with the others' exceptions
-    ///     suppressed in it
+    /// @throws AssertionError or whatever else the first rank to fail threw, with the others'
+    ///     exceptions suppressed in it
     public void run(Body body) {
         List<Boolean> _ =
                 call(

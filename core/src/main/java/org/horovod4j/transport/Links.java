@@ -8,12 +8,12 @@ public interface Links extends AutoCloseable {
     /// @throws LinkBrokenException when the peer has closed this channel or begun it anew
     Link link(int peer);
 
-    /// Closes all links, with whatever is under way in them, so that new ones start clean. All ranks
-    /// do this together.
+    /// Closes all links, with whatever is under way in them, so that new ones start clean. All
+    /// ranks do this together.
     void reset();
 
-    /// Chooses how many connections make up a link that is opened from now on, where a transport can
-    /// have several. All ranks choose the same, and then [#reset].
+    /// Chooses how many connections make up a link that is opened from now on, where a transport
+    /// can have several. All ranks choose the same, and then [#reset].
     ///
     /// @param streams how many, or 0 to leave it to the transport
     void useStreams(int streams);

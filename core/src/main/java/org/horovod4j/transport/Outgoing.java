@@ -4,8 +4,9 @@ import java.lang.foreign.MemorySegment;
 
 /// A message on its way out.
 ///
-/// It goes through a window: always its stamp and what fits beside it, and all of it when it comes from
-/// the heap, which the system cannot read. The rest of other payloads goes straight from where it is.
+/// It goes through a window: always its stamp and what fits beside it, and all of it when it comes
+/// from the heap, which the system cannot read. The rest of other payloads goes straight from where
+/// it is.
 final class Outgoing {
     private static final long WINDOWFUL = 64 * 1024;
 

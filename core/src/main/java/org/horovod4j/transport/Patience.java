@@ -5,13 +5,13 @@ package org.horovod4j.transport;
 /// Spinning answers within a microsecond, but steals the core that the awaited rank may need, so a
 /// crowded host (more ranks than cores) begins by yielding. A sleep lasts an eighth of what was
 /// waited so far, at most a millisecond: the wait is stretched little, and a rank that waits for a
-/// minute costs a percent of a core. On a crowded host it is 20 ms at most, or 64 ranks that wait for
-/// one would leave it little of two cores.
+/// minute costs a percent of a core. On a crowded host it is 20 ms at most, or 64 ranks that wait
+/// for one would leave it little of two cores.
 ///
 /// One thread uses an instance; [#reset] begins a new wait.
 public final class Patience {
-    /// Some five microseconds. The awaited rank may have been put on this very core, and then gets nothing
-    /// done until the spinning ends.
+    /// Some five microseconds. The awaited rank may have been put on this very core, and then gets
+    /// nothing done until the spinning ends.
     private static final int SPINS = 100;
 
     private static final long YIELD_NANOS = 300_000;

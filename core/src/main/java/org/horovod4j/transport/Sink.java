@@ -23,7 +23,8 @@ public interface Sink {
     /// Takes `count` bytes of `piece` from `offset`, which are the payload's from `position`.
     void take(MemorySegment piece, long offset, long position, long count);
 
-    /// Memory into which the payload can be written straight away, instead of being taken in pieces.
+    /// Memory into which the payload can be written straight away, instead of being taken in
+    /// pieces.
     default @Nullable MemorySegment direct() {
         return null;
     }

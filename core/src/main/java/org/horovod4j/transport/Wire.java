@@ -50,7 +50,8 @@ public final class Wire implements AutoCloseable {
         run(false, true);
     }
 
-    /// How many bytes of the payload now being sent are no longer needed: a sink may overwrite these.
+    /// How many bytes of the payload now being sent are no longer needed: a sink may overwrite
+    /// these.
     public long taken() {
         return outgoing.taken();
     }

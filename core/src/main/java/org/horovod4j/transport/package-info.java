@@ -1,8 +1,9 @@
 /// Moves bytes between ranks, and knows nothing of what they mean.
 ///
-/// Start with [Topology] (who shares memory with whom), then [Neighbourhood] (ranks of one host, through
-/// [SharedMemory]) and [Wire] (ranks of different hosts, through a [Link] each). [Channels] keep the links of
-/// one process set apart from those of another. [Patience] is how everybody waits.
+/// Start with [Topology] (who shares memory with whom), then [Neighbourhood] (ranks of one host,
+/// through [SharedMemory]) and [Wire] (ranks of different hosts, through a [Link] each). [Channels]
+/// keep the links of one process set apart from those of another. [Patience] is how everybody
+/// waits.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
 /// - Used by: `org.horovod4j.collectives`, `org.horovod4j.runtime`.

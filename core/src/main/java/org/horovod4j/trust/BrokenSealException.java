@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 
-/// What came over an encrypted connection is not what the other end sent. The connection is of no use
-/// any more.
+/// What came over an encrypted connection is not what the other end sent. The connection is of no
+/// use any more.
 public final class BrokenSealException extends IOException {
     private static final long serialVersionUID = 1L;
 

@@ -23,9 +23,9 @@ import java.util.concurrent.locks.LockSupport;
 /// A host has addresses that lead nowhere from here, or to somebody else, and neither their order
 /// nor the names of its interfaces tell which. So the candidates race: each starts a moment after
 /// the one before, or at once when that one failed, and the first to complete the greeting wins. A
-/// good first candidate thus stays the only connection, and a black hole costs a moment. A candidate
-/// that has taken the call gets longer for its greeting: on a host that has just started many ranks
-/// every process is slow, and four calls from each rank would make all of them slower.
+/// good first candidate thus stays the only connection, and a black hole costs a moment. A
+/// candidate that has taken the call gets longer for its greeting: on a host that has just started
+/// many ranks every process is slow, and four calls from each rank would make all of them slower.
 public final class Dialler {
     private static final long HEAD_START_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long GREETING_NANOS = TimeUnit.SECONDS.toNanos(2);

@@ -20,13 +20,13 @@ import java.util.concurrent.locks.LockSupport;
 
 /// A listener that admits those who know the job's secret and turns all others away.
 ///
-/// Each connection has a thread of its own, from the handshake to the end of what the
-/// admitted one wants, so that nobody waits for a stranger. Only so many handshakes run at a time:
-/// a flood fills the kernel's queue, not our table of open files. When as many strangers are silent,
-/// the one that has been so for longest is sent off for the next.
+/// Each connection has a thread of its own, from the handshake to the end of what the admitted one
+/// wants, so that nobody waits for a stranger. Only so many handshakes run at a time: a flood fills
+/// the kernel's queue, not our table of open files. When as many strangers are silent, the one that
+/// has been so for longest is sent off for the next.
 ///
-/// Whatever fails, the connection at hand is closed, so that whoever is at its other end need not wait,
-/// and the gate stays open.
+/// Whatever fails, the connection at hand is closed, so that whoever is at its other end need not
+/// wait, and the gate stays open.
 public final class Gate implements AutoCloseable {
     private static final Logger LOGGER = Log.of(Gate.class);
     private static final int BACKLOG = 4096;
@@ -46,8 +46,8 @@ public final class Gate implements AutoCloseable {
     private final Queue<Stranger> strangers = new ConcurrentLinkedQueue<>();
     private final Semaphore room = new Semaphore(MAX_STRANGERS);
 
-    /// Who gets the line to each that proved itself, in blocking mode and on a thread of its own, and owns
-    /// it from then on.
+    /// Who gets the line to each that proved itself, in blocking mode and on a thread of its own,
+    /// and owns it from then on.
     @FunctionalInterface
     public interface Host {
         /// Takes over the line to one that proved itself.

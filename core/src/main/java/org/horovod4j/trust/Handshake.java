@@ -15,8 +15,8 @@ import java.time.Duration;
 
 import javax.crypto.SecretKey;
 
-/// How two ends of a new connection prove to each other that they hold the job's secret, and how they
-/// come by the keys of an encrypted one.
+/// How two ends of a new connection prove to each other that they hold the job's secret, and how
+/// they come by the keys of an encrypted one.
 ///
 /// | from     | what                                                               |
 /// |----------|--------------------------------------------------------------------|
@@ -26,9 +26,9 @@ import javax.crypto.SecretKey;
 /// | acceptor | proof, once the dialler's is right                                 |
 ///
 /// Both openings are in both proofs, nonces and public keys included, so a recorded conversation
-/// proves nothing later and nobody between the two can put in a key of his own; the role is too, so a
-/// proof cannot be sent back to its maker. Strangers learn nothing: the acceptor keeps silent until it
-/// has seen the magic, and proves nothing to those who have not proved first.
+/// proves nothing later and nobody between the two can put in a key of his own; the role is too, so
+/// a proof cannot be sent back to its maker. Strangers learn nothing: the acceptor keeps silent
+/// until it has seen the magic, and proves nothing to those who have not proved first.
 ///
 /// All reads are of fixed size and the whole takes [#DEADLINE] at most, so a half-open connection
 /// costs a thread for seconds and nothing more.

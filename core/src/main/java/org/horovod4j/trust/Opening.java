@@ -41,8 +41,8 @@ final class Opening {
         return new Opening(protection, Bytes.concat(MAGIC, kind, nonce, publicKey));
     }
 
-    /// The other end's, of whatever protection. The magic is read apart, since a shorter greeting of
-    /// another protocol would otherwise be waited for until the deadline.
+    /// The other end's, of whatever protection. The magic is read apart, since a shorter greeting
+    /// of another protocol would otherwise be waited for until the deadline.
     ///
     /// @throws RefusedException when it is none, or for another purpose
     static Opening read(PromptReader in, Purpose purpose) throws IOException {

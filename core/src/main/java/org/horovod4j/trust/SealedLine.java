@@ -13,10 +13,11 @@ import java.util.concurrent.locks.ReentrantLock;
 /// A line on which everything travels in the records of a [Sealer].
 ///
 /// Bytes count as taken when their whole record has reached the kernel: a record of which a part
-/// stayed here would otherwise wait for the next one, and the other end for it. While the kernel sends
-/// a record the next is being encrypted; more threads than that were not tried.
+/// stayed here would otherwise wait for the next one, and the other end for it. While the kernel
+/// sends a record the next is being encrypted; more threads than that were not tried.
 ///
-/// No buffer is made after the first; what `javax.crypto` makes for a record are some small objects.
+/// No buffer is made after the first; what `javax.crypto` makes for a record are some small
+/// objects.
 final class SealedLine implements Line {
     /// How many records one read may bring.
     private static final int READ_AHEAD = 2;
@@ -101,8 +102,8 @@ final class SealedLine implements Line {
         return true;
     }
 
-    /// {@inheritDoc} Not in the middle of a record or of another thread's writing: then the other end
-    /// takes the line for cut off, which by then it is.
+    /// {@inheritDoc} Not in the middle of a record or of another thread's writing: then the other
+    /// end takes the line for cut off, which by then it is.
     @Override
     public void farewell() throws IOException {
         if (writing.tryLock()) {
@@ -117,8 +118,8 @@ final class SealedLine implements Line {
         }
     }
 
-    /// {@inheritDoc} Once it has brought anything it goes on with what is here already, and does not
-    /// wait for more.
+    /// {@inheritDoc} Once it has brought anything it goes on with what is here already, and does
+    /// not wait for more.
     @Override
     public int read(ByteBuffer to) throws IOException {
         if (failure != null) {

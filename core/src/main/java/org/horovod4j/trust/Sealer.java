@@ -114,8 +114,8 @@ final class Sealer {
         return Hkdf.expand(traffic, "iv", IV_SIZE);
     }
 
-    /// Mixes the record's number into the nonce, as TLS 1.3 does: nonces then differ between jobs too,
-    /// which takes the profit out of guessing keys for many at a time.
+    /// Mixes the record's number into the nonce, as TLS 1.3 does: nonces then differ between jobs
+    /// too, which takes the profit out of guessing keys for many at a time.
     private void number(long number) {
         for (int i = 0; i < IV_SIZE; i++) {
             int shift = Byte.SIZE * (IV_SIZE - 1 - i);

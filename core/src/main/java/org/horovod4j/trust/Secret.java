@@ -10,8 +10,8 @@ import javax.crypto.SecretKey;
 
 /// What the processes of one job know and nobody else does: 32 random bytes, made by the launcher.
 ///
-/// It signs, and is never sent, printed or compared. With it goes what the job wants its connections
-/// to be protected by, since whoever holds the secret has to know that too.
+/// It signs, and is never sent, printed or compared. With it goes what the job wants its
+/// connections to be protected by, since whoever holds the secret has to know that too.
 public final class Secret {
     private static final int BYTE_SIZE = 32;
 
@@ -60,7 +60,8 @@ public final class Secret {
         return protection;
     }
 
-    /// A key of this secret and of what two ends have agreed on, useless to who knows but one of them.
+    /// A key of this secret and of what two ends have agreed on, useless to who knows but one of
+    /// them.
     SecretKey mix(byte[] agreed) {
         return Hkdf.extract(bytes, agreed);
     }

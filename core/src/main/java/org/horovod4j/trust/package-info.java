@@ -1,15 +1,16 @@
-/// Who may speak to this job: its secret, the handshake that proves it, the doors that ask for it, and
-/// the lines that lead through them.
+/// Who may speak to this job: its secret, the handshake that proves it, the doors that ask for it,
+/// and the lines that lead through them.
 ///
 /// Start with [Secret] and [Handshake]; [Gate] is the door that listens, [Dialler] knocks at
-/// others. Behind the door is a [Line]; an encrypted one is a [SealedLine] of records that a [Sealer]
-/// makes, with the keys of [TrafficSecrets].
+/// others. Behind the door is a [Line]; an encrypted one is a [SealedLine] of records that a
+/// [Sealer] makes, with the keys of [TrafficSecrets].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.option`.
-/// - Used by: `org.horovod4j.elastic.desk`, `org.horovod4j.rendezvous`, `org.horovod4j.transport.tcp`.
+/// - Used by: `org.horovod4j.elastic.desk`, `org.horovod4j.rendezvous`,
+///   `org.horovod4j.transport.tcp`.
 /// - Invariant: nothing is read from a connection, beyond the handshake, before it has proved that
-///   it knows the secret, and the secret itself never travels. No byte of an encrypted line is handed
-///   over before its record has passed the check.
+///   it knows the secret, and the secret itself never travels. No byte of an encrypted line is
+///   handed over before its record has passed the check.
 @NullMarked
 package org.horovod4j.trust;
 

@@ -18,8 +18,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// The classes of one Maven module, held to what its packages say of themselves: each `package-info.java`
-/// is a rule.
+/// The classes of one Maven module, held to what its packages say of themselves: each
+/// `package-info.java` is a rule.
 ///
 /// Other modules have this from the test jar of core.
 public final class ModuleRules {

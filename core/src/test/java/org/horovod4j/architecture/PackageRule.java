@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 /// What a package says of itself in its `package-info.java`, in a line such as
 /// ``/// - May depend on: `org.horovod4j.spi`, `org.horovod4j.transport..`.``
 ///
-/// A name stands for exactly that package, with a trailing `..` for its subpackages too. A package that
-/// needs none of ours writes `the JDK alone`. The list may run on over indented lines.
+/// A name stands for exactly that package, with a trailing `..` for its subpackages too. A package
+/// that needs none of ours writes `the JDK alone`. The list may run on over indented lines.
 record PackageRule(String packageName, List<String> mayDependOn) {
 
     private static final String MARK = "- May depend on: ";

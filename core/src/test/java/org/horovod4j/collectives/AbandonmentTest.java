@@ -30,8 +30,8 @@ import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// An operation to which one rank never comes is given up by the others: it has then changed nothing on
-/// any rank, and after a reset the next operation is right.
+/// An operation to which one rank never comes is given up by the others: it has then changed
+/// nothing on any rank, and after a reset the next operation is right.
 class AbandonmentTest {
     /// Short enough for a notice, for the stages, and long enough for several pieces and rounds.
     private static final long[] COUNTS = {10, 30_000, 700_000};

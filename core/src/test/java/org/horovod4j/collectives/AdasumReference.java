@@ -7,12 +7,13 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Adasum as its definition says it, one element after the other in double precision, and the values of
-/// a tensor as `double`s.
+/// Adasum as its definition says it, one element after the other in double precision, and the
+/// values of a tensor as `double`s.
 final class AdasumReference {
     private AdasumReference() {}
 
-    /// All vectors combined. What a pair gives is rounded to the data type, as it is stored between.
+    /// All vectors combined. What a pair gives is rounded to the data type, as it is stored
+    /// between.
     static double[] combine(DataType dataType, List<double[]> vectors) {
         List<double[]> left = new ArrayList<>(vectors);
         int surplus = left.size() - Integer.highestOneBit(left.size());

@@ -111,8 +111,8 @@ class AdasumTest {
         }
     }
 
-    /// Runs all cases one after the other in one world, and holds every rank's results against what the
-    /// definition gives and against the bits of rank 0.
+    /// Runs all cases one after the other in one world, and holds every rank's results against what
+    /// the definition gives and against the bits of rank 0.
     private static List<List<ByteBuffer>> check(Plan world, List<Case> cases) {
         List<List<ByteBuffer>> bits = run(world, cases);
         for (List<ByteBuffer> rank : bits) {

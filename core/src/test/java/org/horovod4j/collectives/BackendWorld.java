@@ -122,8 +122,8 @@ final class BackendWorld implements AutoCloseable {
         return backends.size();
     }
 
-    /// Runs `body` on each rank and returns when all have ended. Those that are left waiting by one that
-    /// fails are given up.
+    /// Runs `body` on each rank and returns when all have ended. Those that are left waiting by one
+    /// that fails are given up.
     void run(Body body) {
         List<Boolean> _ =
                 call(

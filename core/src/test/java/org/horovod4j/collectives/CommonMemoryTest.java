@@ -20,8 +20,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// A bundle that comes again and again, in the memory of the time before or in another: its ranks go by
-/// what they remember exactly when all of them can.
+/// A bundle that comes again and again, in the memory of the time before or in another: its ranks
+/// go by what they remember exactly when all of them can.
 class CommonMemoryTest {
     private static final List<Shape> SHAPES =
             List.of(Shape.of(3_001), Shape.of(0), Shape.of(40_009), Shape.of(700));

@@ -149,8 +149,8 @@ class TopKTest {
                 });
     }
 
-    /// Descends a quadratic whose largest gradients cancel between ranks, so that only the small ones
-    /// lead to the minimum.
+    /// Descends a quadratic whose largest gradients cancel between ranks, so that only the small
+    /// ones lead to the minimum.
     ///
     /// @return the loss at the end, as a part of that at the start
     private static double descend(Communicator comm, Compressor compressor, Runnable afterStep) {

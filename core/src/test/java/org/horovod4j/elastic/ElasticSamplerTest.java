@@ -75,8 +75,8 @@ final class ElasticSamplerTest {
         }
     }
 
-    /// An epoch in which ranks come and go between steps: with the state as it is when hosts change, or back
-    /// at the last commit when one is lost, which takes back what was done since.
+    /// An epoch in which ranks come and go between steps: with the state as it is when hosts
+    /// change, or back at the last commit when one is lost, which takes back what was done since.
     private static final class EventfulEpoch {
         private final Supplier<ElasticSampler> sampler;
         private final Random random;

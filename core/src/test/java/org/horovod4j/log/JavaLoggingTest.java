@@ -18,8 +18,8 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 import java.util.stream.Stream;
 
-/// Lines to an application that has set up `java.util.logging`. Only loggers of these tests are touched,
-/// as the others belong to the whole JVM.
+/// Lines to an application that has set up `java.util.logging`. Only loggers of these tests are
+/// touched, as the others belong to the whole JVM.
 class JavaLoggingTest {
     private static final String PARENT = "test.horovod4j.parent";
     private static final String NAME = PARENT + ".Child";

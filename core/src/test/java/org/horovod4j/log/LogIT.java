@@ -18,8 +18,8 @@ import java.util.Map;
 import java.util.logging.ConsoleHandler;
 import java.util.logging.Logger;
 
-/// What a process writes to standard error: each in a JVM of its own, since all this is decided once
-/// for a JVM.
+/// What a process writes to standard error: each in a JVM of its own, since all this is decided
+/// once for a JVM.
 class LogIT {
     private static final String OURS =
             "\\[\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{6}, rank 2\\] WARNING: all is well";

@@ -25,8 +25,8 @@ class AutotuneIT {
 
     @TempDir Path folder;
 
-    /// Trains until the test says that it is enough, and checks every sum: what is tuned is how they are
-    /// made, never what they are.
+    /// Trains until the test says that it is enough, and checks every sum: what is tuned is how
+    /// they are made, never what they are.
     static final class Worker {
         private Worker() {}
 

@@ -40,8 +40,8 @@ class CollectivesIT {
         }
     }
 
-    /// Lazy links: what shares memory needs no socket but the one that tells of life and death, and the
-    /// one to rank 0, by which operations are agreed on.
+    /// Lazy links: what shares memory needs no socket but the one that tells of life and death, and
+    /// the one to rank 0, by which operations are agreed on.
     @Test
     void sixteenProcessesOfOneHostNeedTwoConnectionsEach() throws IOException {
         try (Job job = JobPlan.of(16, Worker.class).start()) {

@@ -51,7 +51,8 @@ class DepartureIT {
         }
     }
 
-    /// What all did together stays good, although the leaver may be gone before the others are done.
+    /// What all did together stays good, although the leaver may be gone before the others are
+    /// done.
     @ParameterizedTest(name = "rank {0}, transport {1}, server in {2}")
     @CsvSource({
         "0, auto, RANK0",

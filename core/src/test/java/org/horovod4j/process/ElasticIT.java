@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// Workers that come and go while they train: whatever happens, those that are left end with the weights
-/// of a training without a fault, to which every sample has contributed once in each epoch.
+/// Workers that come and go while they train: whatever happens, those that are left end with the
+/// weights of a training without a fault, to which every sample has contributed once in each epoch.
 class ElasticIT {
     private static final Pattern STEP = Pattern.compile("step (\\d+) of generation (\\d+)");
 
@@ -30,8 +30,8 @@ class ElasticIT {
         }
     }
 
-    /// Where the victim stands when it dies: the others are in the allreduce, the check for hosts after a
-    /// commit, or the broadcast of the state.
+    /// Where the victim stands when it dies: the others are in the allreduce, the check for hosts
+    /// after a commit, or the broadcast of the state.
     @ParameterizedTest(name = "worker {0} in {1}")
     @CsvSource({
         "0, allreduce@3",
@@ -98,7 +98,8 @@ class ElasticIT {
         }
     }
 
-    /// Commits are rare, so what a rank has done since the last would be repeated if it went back to it.
+    /// Commits are rare, so what a rank has done since the last would be repeated if it went back
+    /// to it.
     @Test
     void allRanksStopAtTheSameStepWhenHostsChangeAndLoseNothing() throws Exception {
         try (ElasticJob job = new ElasticJob(3)) {
@@ -140,8 +141,8 @@ class ElasticIT {
         }
     }
 
-    /// A stopped process keeps its connections: its silence gives it away. When it wakes up, its generation
-    /// is history.
+    /// A stopped process keeps its connections: its silence gives it away. When it wakes up, its
+    /// generation is history.
     @ParameterizedTest(name = "worker {0}")
     @ValueSource(ints = {0, 1})
     void aWorkerThatIsStoppedIsGivenUpAndDisturbsNobodyLater(int victim) throws Exception {

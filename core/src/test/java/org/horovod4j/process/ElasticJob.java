@@ -27,8 +27,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.stream.Collectors;
 
-/// An elastic job with the simplest of drivers: whenever all workers are ready, it makes a generation of
-/// them. One thread acts on one queue of what happens.
+/// An elastic job with the simplest of drivers: whenever all workers are ready, it makes a
+/// generation of them. One thread acts on one queue of what happens.
 ///
 /// Closing it ends what still runs, and fails the test when a process or a shared file is left.
 final class ElasticJob implements AutoCloseable {
@@ -112,13 +112,14 @@ final class ElasticJob implements AutoCloseable {
                 });
     }
 
-    /// Waits until the workers have been told, for the first time, that there are more or fewer of them.
+    /// Waits until the workers have been told, for the first time, that there are more or fewer of
+    /// them.
     void awaitHostsUpdate() {
         await().atMost(Job.PATIENCE).until(() -> stamp > 0);
     }
 
-    /// Lets the next generation have a place for this worker and not tell it, so that the others wait for
-    /// it until its process ends.
+    /// Lets the next generation have a place for this worker and not tell it, so that the others
+    /// wait for it until its process ends.
     void keepPlaceOf(int worker) {
         events.add(() -> untold = worker);
     }
@@ -157,8 +158,8 @@ final class ElasticJob implements AutoCloseable {
         stamp = next;
     }
 
-    /// A line that closes tells of an end that the system reports better; silence is all that a stopped
-    /// process shows.
+    /// A line that closes tells of an end that the system reports better; silence is all that a
+    /// stopped process shows.
     private void isLost(int worker, String how) {
         Integer rank = ranks.get(worker);
         if (how.startsWith("silent") && living.remove(worker) && rank != null) {

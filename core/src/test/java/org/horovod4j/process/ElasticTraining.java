@@ -13,12 +13,12 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// A worker's program, which adds up the numbers of all samples: whoever loses one, or counts one twice,
-/// ends with other weights.
+/// A worker's program, which adds up the numbers of all samples: whoever loses one, or counts one
+/// twice, ends with other weights.
 ///
 /// Arguments say where this worker awaits the cue of the test (`hold=allreduce@3`, `hold=commit@3`,
-/// `hold=sync@1`), or fails (`throw@3`): at a step or, in a sync, a generation. `commit-every=5` lets it
-/// commit less often than it checks for hosts; `set=2` makes a process set of that rank.
+/// `hold=sync@1`), or fails (`throw@3`): at a step or, in a sync, a generation. `commit-every=5`
+/// lets it commit less often than it checks for hosts; `set=2` makes a process set of that rank.
 final class ElasticTraining {
     static final int EPOCHS = 2;
     static final int SAMPLES = 240;

@@ -11,7 +11,8 @@ import java.util.List;
 
 /// Two hosts of two ranks each: shared memory within, sockets between.
 class HostsIT {
-    /// Runs every collective and then sums until a rank is lost, or the test says that it is enough.
+    /// Runs every collective and then sums until a rank is lost, or the test says that it is
+    /// enough.
     static final class Worker {
         private Worker() {}
 

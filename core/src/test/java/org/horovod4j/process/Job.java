@@ -172,8 +172,9 @@ final class Job implements AutoCloseable {
         return new Environment(plan.variables()).get(option);
     }
 
-    /// A port that was free a moment ago, for rank 0 to listen at. Below those that the system gives to
-    /// who asks for any: a rank might else get it for its own listener before rank 0 comes.
+    /// A port that was free a moment ago, for rank 0 to listen at. Below those that the system
+    /// gives to who asks for any: a rank might else get it for its own listener before rank 0
+    /// comes.
     private static int freePort() throws IOException {
         for (int attempt = 0; attempt < 100; attempt++) {
             int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);

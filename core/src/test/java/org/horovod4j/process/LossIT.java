@@ -14,8 +14,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.io.IOException;
 import java.util.List;
 
-/// `kill -9` of one of three ranks, at work and at rest: the pending call of every other rank and its
-/// next one fail soon, and say who was lost.
+/// `kill -9` of one of three ranks, at work and at rest: the pending call of every other rank and
+/// its next one fail soon, and say who was lost.
 class LossIT {
     private static final int SIZE = 3;
 

@@ -17,7 +17,8 @@ import java.util.Map;
 
 /// Ranks that mean different things by one name.
 class MismatchIT {
-    /// What ranks may disagree on, and what they are told: what rank 0 has, and what the last rank has.
+    /// What ranks may disagree on, and what they are told: what rank 0 has, and what the last rank
+    /// has.
     private static final Map<String, List<String>> OCCASIONS =
             Map.of(
                     "shape", List.of("allreduce of 'shape'", "[4] on rank", "[6] on rank LAST\n"),
@@ -36,8 +37,8 @@ class MismatchIT {
 
     private static final int STEPS = 12;
 
-    /// Differs from the other ranks in one thing after the other, twice: while ranks negotiate, and when
-    /// they follow a plan.
+    /// Differs from the other ranks in one thing after the other, twice: while ranks negotiate, and
+    /// when they follow a plan.
     static final class Worker {
         private Worker() {}
 

@@ -15,8 +15,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// Ranks that a real `mpirun` starts, without `horovodrun`. Each is called by the name it has on Debian,
-/// where `mpirun` itself may be either.
+/// Ranks that a real `mpirun` starts, without `horovodrun`. Each is called by the name it has on
+/// Debian, where `mpirun` itself may be either.
 @Tag("slow")
 @Timeout(300)
 class MpirunIT {

@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// Programs that a test needs and a machine may lack: installed where that is possible, which is on a
-/// Debian whose tests run as root.
+/// Programs that a test needs and a machine may lack: installed where that is possible, which is on
+/// a Debian whose tests run as root.
 final class Packages {
     private Packages() {}
 

@@ -24,8 +24,9 @@ import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
-/// All that a program may do, at random, for as long as one likes: rounds of operations that come in any
-/// order, some often enough to become a plan, and now and then a mistake, a join, a new process set.
+/// All that a program may do, at random, for as long as one likes: rounds of operations that come
+/// in any order, some often enough to become a plan, and now and then a mistake, a join, a new
+/// process set.
 ///
 /// What is done is drawn from `common`, alike on all ranks; when and in which order, from `own`.
 final class RandomRounds {

@@ -19,10 +19,11 @@ import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// What Horovod's own tests ask of a runtime, row by row of its acceptance list: `T-6`, `T-8`, and so on.
+/// What Horovod's own tests ask of a runtime, row by row of its acceptance list: `T-6`, `T-8`, and
+/// so on.
 ///
-/// Values are small whole numbers, which every order of addition sums exactly, and each row ends with the
-/// world as it was, so that rows run in any order and again and again.
+/// Values are small whole numbers, which every order of addition sums exactly, and each row ends
+/// with the world as it was, so that rows run in any order and again and again.
 record RuntimeRows(Communicator comm) {
     /// Enough for a plan to be locked, and then followed for long enough to be worth it.
     private static final int STEPS = 12;
@@ -108,8 +109,8 @@ record RuntimeRows(Communicator comm) {
         assertSums("typed", comm, sumOfRanks());
     }
 
-    /// T-8: the sets of even and of odd ranks, which the start of the program has made; one of them waits
-    /// for nothing that the other does.
+    /// T-8: the sets of even and of odd ranks, which the start of the program has made; one of them
+    /// waits for nothing that the other does.
     private void setsReduceConcurrently() {
         ProcessSet mine = comm.processSets().get(isOdd() ? 2 : 1);
         Communicator half = mine.communicator();

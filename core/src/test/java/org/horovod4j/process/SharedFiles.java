@@ -11,8 +11,8 @@ import java.util.Set;
 
 /// The names of shared files that were there at some moment.
 ///
-/// Other jobs of this machine make such files too, but remove their names within moments: what counts
-/// is a name that came after that moment and stays.
+/// Other jobs of this machine make such files too, but remove their names within moments: what
+/// counts is a name that came after that moment and stays.
 record SharedFiles(Set<Path> before) {
     private static final List<Path> FOLDERS =
             List.of(Path.of("/dev/shm"), Path.of(System.getProperty("java.io.tmpdir")));

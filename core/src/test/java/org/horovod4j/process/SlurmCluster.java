@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/// A real Slurm on this machine: a controller and two nodes with four slots each, which have names but
-/// no machines of their own. It needs root, and leaves the machine's own Slurm, if any, alone.
+/// A real Slurm on this machine: a controller and two nodes with four slots each, which have names
+/// but no machines of their own. It needs root, and leaves the machine's own Slurm, if any, alone.
 final class SlurmCluster implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

@@ -67,8 +67,8 @@ final class Sniffer implements AutoCloseable {
         thread.execute(this::listen);
     }
 
-    /// Which of the texts went over the network up to now. The sniffer lags behind it, so a packet of
-    /// its own shows that all before were looked at.
+    /// Which of the texts went over the network up to now. The sniffer lags behind it, so a packet
+    /// of its own shows that all before were looked at.
     Set<String> seen() throws IOException {
         byte[] mark = MARK.getBytes(ISO_8859_1);
         try (DatagramSocket sender = new DatagramSocket()) {

@@ -120,7 +120,8 @@ class SoakIT {
         }
     }
 
-    /// Code and classes come late, and shared memory is touched late; what leaks does not stop there.
+    /// Code and classes come late, and shared memory is touched late; what leaks does not stop
+    /// there.
     private static void assertFlat(Usage early, Usage late) {
         assertThat(late.heap()).as("heap").isLessThan(early.heap() + 4 * MEBIBYTE);
         assertThat(late.resident())

@@ -75,7 +75,8 @@ class StallIT {
         }
     }
 
-    /// Ranks 0 and 1 make a call that all ranks make together; rank 2 does something else until it is told.
+    /// Ranks 0 and 1 make a call that all ranks make together; rank 2 does something else until it
+    /// is told.
     static final class Caller {
         private Caller() {}
 

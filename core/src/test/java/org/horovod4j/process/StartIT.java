@@ -77,8 +77,8 @@ class StartIT {
         }
     }
 
-    /// Whatever a rank was about when it died (reading options, making shared memory, joining, mapping
-    /// the others' memory, measuring links), the others name it.
+    /// Whatever a rank was about when it died (reading options, making shared memory, joining,
+    /// mapping the others' memory, measuring links), the others name it.
     @RepeatedTest(8)
     void aRankIsKilledAtSomeMoment(RepetitionInfo repetition) throws IOException {
         long seed = System.nanoTime();
@@ -144,8 +144,8 @@ class StartIT {
                 .with(RuntimeOptions.LOG_LEVEL, "debug");
     }
 
-    /// Starts a rank and waits for the server's word that it has come: the rank's own could be on its
-    /// way still when it is killed.
+    /// Starts a rank and waits for the server's word that it has come: the rank's own could be on
+    /// its way still when it is killed.
     private static RankProcess startAndSeat(Job job, int rank, RendezvousHost server, ServerLog log)
             throws IOException {
         RankProcess started = job.start(rank);

@@ -190,7 +190,8 @@ class TimelineIT {
                 .orElseThrow();
     }
 
-    /// Sums tensors that are small, large, in shared memory and in another process set, under one name.
+    /// Sums tensors that are small, large, in shared memory and in another process set, under one
+    /// name.
     static final class Activities {
         private Activities() {}
 

@@ -180,7 +180,8 @@ class JoinTest {
         assertThat(comm.broadcast("sent", mine, 0).toIntArray()).containsExactly(0);
     }
 
-    /// Made of gathered parts, each by a rule of its own: rows, a dense whole and the largest values.
+    /// Made of gathered parts, each by a rule of its own: rows, a dense whole and the largest
+    /// values.
     @ParameterizedTest(name = "{0}: {1}")
     @CsvSource({"all, 2", "live, 3"})
     void sparseAndCompressedAveragesCountTheSameRanks(String counted, float average) {

@@ -95,7 +95,8 @@ class ProcessSetsTest {
                         });
     }
 
-    /// One rank waits for a set's operation in the middle of the world's, another the other way round.
+    /// One rank waits for a set's operation in the middle of the world's, another the other way
+    /// round.
     @Test
     void aSetDoesNotWaitForTheWorld() {
         World.run(

@@ -23,8 +23,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
-/// The same program gives the same bits in every run, whatever the threads' timing: what is fused, and so
-/// the order of additions in a ring, depends on the program alone.
+/// The same program gives the same bits in every run, whatever the threads' timing: what is fused,
+/// and so the order of additions in a ring, depends on the program alone.
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
 class ReproducibilityTest {
     private static final int STEPS = 10;

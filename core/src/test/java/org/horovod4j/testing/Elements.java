@@ -11,8 +11,8 @@ import java.nio.ByteOrder;
 
 /// The elements of a tensor as numbers, in a copy of its bytes.
 ///
-/// The copy is a Java array because reading single elements of segments gets slow, tenfold and more,
-/// once a JVM has seen segments of every kind, as it has after a few tests.
+/// The copy is a Java array because reading single elements of segments gets slow, tenfold and
+/// more, once a JVM has seen segments of every kind, as it has after a few tests.
 final class Elements {
     private static final VarHandle SHORTS = view(short[].class);
     private static final VarHandle INTS = view(int[].class);

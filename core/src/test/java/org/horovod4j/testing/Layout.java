@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// A world to test in: how many ranks, on how many hosts, what carries their bytes, and whether these
-/// are encrypted on the way.
+/// A world to test in: how many ranks, on how many hosts, what carries their bytes, and whether
+/// these are encrypted on the way.
 public record Layout(int size, int hosts, Transport transport, boolean tls) {
     private static final int[] SIZES = {1, 2, 3, 4, 5, 8, 16};
     private static final int MOST_HOSTS = 3;
@@ -17,8 +17,8 @@ public record Layout(int size, int hosts, Transport transport, boolean tls) {
         this(size, hosts, transport, false);
     }
 
-    /// Every size over every transport, on one host, two and three, evenly and unevenly. Over TCP no
-    /// rank shares memory, so that hosts make no difference. Then the encrypted ones of [#few].
+    /// Every size over every transport, on one host, two and three, evenly and unevenly. Over TCP
+    /// no rank shares memory, so that hosts make no difference. Then the encrypted ones of [#few].
     public static Stream<Layout> all() {
         Stream<Layout> plain =
                 Arrays.stream(Transport.values())

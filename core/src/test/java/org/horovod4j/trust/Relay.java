@@ -11,8 +11,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/// Somebody between the two ends of one connection. What comes from the dialler is kept back until the
-/// test passes it on, as it is or otherwise; what goes to the dialler goes at once.
+/// Somebody between the two ends of one connection. What comes from the dialler is kept back until
+/// the test passes it on, as it is or otherwise; what goes to the dialler goes at once.
 final class Relay implements AutoCloseable {
     private final ServerSocket door = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     private final InetSocketAddress target;

@@ -43,7 +43,8 @@ class DjlExamplesIT {
         assertThat(model).isDirectoryContaining("glob:**.params");
     }
 
-    /// What the second start does is what the first one left, although an epoch has other steps now.
+    /// What the second start does is what the first one left, although an epoch has other steps
+    /// now.
     @Test
     void fashionMnistGoesOnAfterAKillWithAnotherNumberOfProcesses() throws Exception {
         Path checkpoints = folder.resolve("checkpoints");

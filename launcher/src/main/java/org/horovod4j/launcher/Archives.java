@@ -17,7 +17,8 @@ import java.util.Optional;
 record Archives(Path folder, SearchPath path) {
     private static final String NONE = "none";
 
-    /// What every JVM reads. An agent that is named there keeps it from making an archive, and ends it.
+    /// What every JVM reads. An agent that is named there keeps it from making an archive, and ends
+    /// it.
     private static final List<String> JVM_VARIABLES =
             List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
 

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// The files and folders that hosts are to get a copy of: whether all of them can be read is asked before
-/// anything is started.
+/// The files and folders that hosts are to get a copy of: whether all of them can be read is asked
+/// before anything is started.
 final class CopySources {
     private CopySources() {}
 

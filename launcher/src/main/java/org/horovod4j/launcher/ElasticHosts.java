@@ -20,11 +20,12 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// The hosts of an elastic job, by name, which come and go while it runs. Unlike [Hosts], each is made
-/// ready by itself.
+/// The hosts of an elastic job, by name, which come and go while it runs. Unlike [Hosts], each is
+/// made ready by itself.
 ///
-/// Names that mean this machine share one agent. It is there from the start, whatever hosts there are:
-/// its watchdog also ends a discovery script that outlives the launcher. Safe for use by several threads.
+/// Names that mean this machine share one agent. It is there from the start, whatever hosts there
+/// are: its watchdog also ends a discovery script that outlives the launcher. Safe for use by
+/// several threads.
 final class ElasticHosts implements AutoCloseable {
     /// A host that is ready for workers.
     ///
@@ -38,8 +39,8 @@ final class ElasticHosts implements AutoCloseable {
     private final HostAgent local;
     private final Map<String, Ready> ready = new ConcurrentHashMap<>();
 
-    /// One for all names of this machine, as its archive of classes is to be written once; null before
-    /// it is asked for.
+    /// One for all names of this machine, as its archive of classes is to be written once; null
+    /// before it is asked for.
     private @Nullable Program localProgram;
 
     /// Complete once no more hosts are wanted.
@@ -56,7 +57,8 @@ final class ElasticHosts implements AutoCloseable {
     /// Gets this machine ready for a job.
     ///
     /// @param archives where archives of classes are kept on this machine, if they are
-    /// @throws org.horovod4j.ConfigurationException when a file that hosts are to get cannot be read
+    /// @throws org.horovod4j.ConfigurationException when a file that hosts are to get cannot be
+    ///     read
     static ElasticHosts open(RemoteJob job, List<String> command, Optional<Archives> archives)
             throws IOException {
         CopySources.requireReadable(job.copies());
@@ -112,7 +114,8 @@ final class ElasticHosts implements AutoCloseable {
         return localProgram;
     }
 
-    /// Lets go of a host that has no workers any more, or is lost. Does not wait for its agent to end.
+    /// Lets go of a host that has no workers any more, or is lost. Does not wait for its agent to
+    /// end.
     ///
     /// @param farewell what is to be done before, on a thread of its own; it must come to an end
     void remove(String host, Runnable farewell) {

@@ -7,8 +7,8 @@ import java.util.concurrent.DelayQueue;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
 
-/// A network that gets worse, as a program: passes standard input on to standard output, but from some
-/// byte on so many milliseconds late.
+/// A network that gets worse, as a program: passes standard input on to standard output, but from
+/// some byte on so many milliseconds late.
 final class DelayedLine {
     private DelayedLine() {}
 

@@ -228,9 +228,9 @@ class RemoteIT {
         }
     }
 
-    /// More than may be under way at once: the rest sets out once the reader of the launcher's output
-    /// goes on, when all has ended long since, and takes longer than a pipe may be silent and than an
-    /// agent may take to end.
+    /// More than may be under way at once: the rest sets out once the reader of the launcher's
+    /// output goes on, when all has ended long since, and takes longer than a pipe may be silent
+    /// and than an agent may take to end.
     @Tag("slow")
     @Test
     void whatRanksPrintLastComesOverADistantLine() throws Exception {

@@ -18,8 +18,8 @@ class SeveralLinesIT {
                 "--job", Files.writeString(folder.resolve("job.yml"), job).toString());
     }
 
-    /// Each rank leaves a file at the end of its first line, and counts all of them in its second. Rank
-    /// 0 ends its first line only after the others have.
+    /// Each rank leaves a file at the end of its first line, and counts all of them in its second.
+    /// Rank 0 ends its first line only after the others have.
     @Test
     void allProcessesFinishALineBeforeAnyStartsTheNext() throws Exception {
         try (LauncherProcess launcher =

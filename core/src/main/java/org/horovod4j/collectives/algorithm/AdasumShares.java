@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// Which elements of several tensors each rank calculates: nearly equal shares, cut between the blocks
-/// of [AdasumKernel] alone.
+/// Which elements of several tensors each rank calculates: nearly equal shares, cut between the
+/// blocks of [AdasumKernel] alone.
 ///
 /// Shares follow each other, so at most two tensors of a share are *cut*, that is, lie in others as
 /// well: the one that began before, and the one that goes on behind. Only these need anything from
@@ -16,7 +16,8 @@ public final class AdasumShares {
     private final long[] tensorStarts;
     private final long[] shareStarts;
 
-    /// @param tensorStarts where each tensor begins among all elements; the last entry is their number
+    /// @param tensorStarts where each tensor begins among all elements; the last entry is their
+    ///     number
     /// @param shares how many shares to make
     public AdasumShares(long[] tensorStarts, int shares) {
         this.tensorStarts = tensorStarts.clone();
@@ -91,7 +92,8 @@ public final class AdasumShares {
                 && tensorStarts[tensor + 1] > shareStarts[share];
     }
 
-    /// Which of the two cut tensors of a share this one is: 0 if it began before, 1 if it begins here.
+    /// Which of the two cut tensors of a share this one is: 0 if it began before, 1 if it begins
+    /// here.
     int side(int share, int tensor) {
         return tensorStarts[tensor] < shareStarts[share] ? 0 : 1;
     }

@@ -4,8 +4,8 @@ import org.horovod4j.transport.Sink;
 
 import java.lang.foreign.MemorySegment;
 
-/// Recursive doubling: pairs, then pairs of pairs exchange all they have and combine it. The farthest
-/// partners come first, as in [HalvingDoublingAllreduce], so that both give the same bits.
+/// Recursive doubling: pairs, then pairs of pairs exchange all they have and combine it. The
+/// farthest partners come first, as in [HalvingDoublingAllreduce], so that both give the same bits.
 ///
 /// | steps      | bytes sent by each member  |
 /// |------------|----------------------------|

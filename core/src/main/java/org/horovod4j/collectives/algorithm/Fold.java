@@ -1,7 +1,7 @@
 package org.horovod4j.collectives.algorithm;
 
-/// Makes a group's size a power of two, for algorithms that need one: of the first members, every odd
-/// one hands its array to its left neighbour before, and takes the result from it afterwards.
+/// Makes a group's size a power of two, for algorithms that need one: of the first members, every
+/// odd one hands its array to its left neighbour before, and takes the result from it afterwards.
 ///
 /// Costs two steps and two tensors more when the size is not a power of two, nothing otherwise.
 final class Fold {

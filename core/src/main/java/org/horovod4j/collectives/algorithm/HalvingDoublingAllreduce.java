@@ -3,16 +3,16 @@ package org.horovod4j.collectives.algorithm;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/// Halving-doubling (Rabenseifner): partners swap and add halves, then quarters and so on, until each
-/// owns an n-th; the way back copies.
+/// Halving-doubling (Rabenseifner): partners swap and add halves, then quarters and so on, until
+/// each owns an n-th; the way back copies.
 ///
 /// | steps      | bytes sent by each member    |
 /// |------------|------------------------------|
 /// | `2 log2 n` | `2(n - 1) / n` of the tensor |
 ///
 /// The choice for middling tensors: as few bytes as a ring in fewer steps. But a member talks to
-/// `log2 n` others, far and near, where a ring keeps to its neighbours. See [Fold] for sizes that are
-/// not a power of two.
+/// `log2 n` others, far and near, where a ring keeps to its neighbours. See [Fold] for sizes that
+/// are not a power of two.
 public final class HalvingDoublingAllreduce implements Allreduce {
     @Override
     public void run(Group group, Operands operands) {

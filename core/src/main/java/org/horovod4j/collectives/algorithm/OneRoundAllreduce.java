@@ -14,8 +14,8 @@ import java.util.Arrays;
 /// |--------|-------------------------|
 /// | 1      | `n` tensors             |
 ///
-/// The choice for small tensors of ranks on one host: a single meeting, no second one to pass results
-/// on. All ranks compute the same sum in the same order, so their bits agree.
+/// The choice for small tensors of ranks on one host: a single meeting, no second one to pass
+/// results on. All ranks compute the same sum in the same order, so their bits agree.
 public final class OneRoundAllreduce {
     /// Beyond this much per tensor, or for all that a rank reads, sharing the work out pays.
     private static final long MAX_BYTES = 4 * 1024;

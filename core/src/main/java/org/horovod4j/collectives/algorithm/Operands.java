@@ -45,10 +45,10 @@ public record Operands(Reduction reduction, MemorySegment memory, long offset, l
 
     /// Combines elements `start` to `end` with a message.
     ///
-    /// @param messageFirst whether the message is the left operand: both ends of a link agree on the
-    ///     order
-    /// @param last whether these are the last values to come in, so that the result can be averaged and
-    ///     scaled while it is in the cache
+    /// @param messageFirst whether the message is the left operand: both ends of a link agree on
+    ///     the order
+    /// @param last whether these are the last values to come in, so that the result can be averaged
+    ///     and scaled while it is in the cache
     Sink combining(long start, long end, boolean messageFirst, boolean last) {
         return new CombiningSink(this, start, end, messageFirst, last);
     }

@@ -7,8 +7,8 @@ import org.horovod4j.transport.Wire;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// Every rank exchanges with every rank of other hosts: in step `d` it sends to the one `d` above it
-/// and receives from the one `d` below.
+/// Every rank exchanges with every rank of other hosts: in step `d` it sends to the one `d` above
+/// it and receives from the one `d` below.
 ///
 /// | steps   | bytes sent by each rank        |
 /// |---------|--------------------------------|

@@ -15,8 +15,8 @@ import java.util.List;
 /// |--------------------------------------------|--------------------------------------|
 /// | a small table per level, `log2 n` rounded up | about 5 times all tensors          |
 ///
-/// Weights need the products of whole tensors. Of a tensor that lies in this share alone the rank has
-/// them itself. Of the at most two that are cut, all their ranks exchange the products of their
+/// Weights need the products of whole tensors. Of a tensor that lies in this share alone the rank
+/// has them itself. Of the at most two that are cut, all their ranks exchange the products of their
 /// pieces, and each adds them up in the order of the shares: the same numbers in the same order, so
 /// that all weigh alike, whatever kernels calculated them.
 public final class ShareAdasum {

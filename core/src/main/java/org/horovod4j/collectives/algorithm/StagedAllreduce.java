@@ -18,14 +18,14 @@ import java.util.Arrays;
 /// |---------------------|---------------------------|----------------------------|
 /// | all bytes / 128 KiB | all in, all out           | `n` times its `n`-th       |
 ///
-/// Each rank copies its piece into its stage; owner `p` of a part reduces it over everybody's stages,
-/// in rank order; where there are other hosts, the owners of the part on all hosts reduce it further
-/// over their links; everybody copies all parts out. Every core works on the arithmetic and every
-/// owner on the network. With other hosts a round takes a whole stage, 512 KiB, since links like long
-/// messages more than caches like short rounds.
+/// Each rank copies its piece into its stage; owner `p` of a part reduces it over everybody's
+/// stages, in rank order; where there are other hosts, the owners of the part on all hosts reduce
+/// it further over their links; everybody copies all parts out. Every core works on the arithmetic
+/// and every owner on the network. With other hosts a round takes a whole stage, 512 KiB, since
+/// links like long messages more than caches like short rounds.
 ///
-/// Packing and unpacking are all the copies there are: a round takes tensors as they come, many small
-/// ones or a piece of a large one.
+/// Packing and unpacking are all the copies there are: a round takes tensors as they come, many
+/// small ones or a piece of a large one.
 public final class StagedAllreduce {
     private final Neighbourhood near;
     private final StagedRounds rounds;

@@ -20,7 +20,8 @@ public final class StagedBroadcast {
         this.rounds = new StagedRounds(near);
     }
 
-    /// Gives every member the `length` bytes that `source` brings to `root`'s stage, piece by piece.
+    /// Gives every member the `length` bytes that `source` brings to `root`'s stage, piece by
+    /// piece.
     public void run(int root, Source source, MemorySegment output, long outputOffset, long length) {
         rounds.run(
                 (length + Region.STAGE_BYTES - 1) / Region.STAGE_BYTES,

@@ -69,7 +69,8 @@ public final class StagedGather {
     /// Where everybody's bytes go.
     @FunctionalInterface
     public interface Target {
-        /// Takes `count` bytes of `stage` from `offset`, which are those of `member` from `first` on.
+        /// Takes `count` bytes of `stage` from `offset`, which are those of `member` from `first`
+        /// on.
         void unpack(int member, MemorySegment stage, long offset, long first, long count);
     }
 }

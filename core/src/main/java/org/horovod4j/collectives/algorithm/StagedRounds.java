@@ -47,7 +47,8 @@ final class StagedRounds {
         /// Fills this rank's stage.
         void pack(long round, long stage);
 
-        /// Works on what all have packed; waits for counter PACKED to reach `packed` where it reads.
+        /// Works on what all have packed; waits for counter PACKED to reach `packed` where it
+        /// reads.
         default void reduce(long round, long stage, long packed) {}
 
         /// Reads the stages; waits for PACKED or REDUCED to reach `counted` where it reads.

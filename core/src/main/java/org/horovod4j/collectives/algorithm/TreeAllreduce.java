@@ -6,8 +6,8 @@ package org.horovod4j.collectives.algorithm;
 /// |--------------------|---------------------------------|
 /// | `2 log2 n`, rounded up | at most `log2 n` times the tensor, mostly once |
 ///
-/// With no elements at all, the cheapest barrier. Of elements, [DoublingAllreduce] sends more messages, but
-/// all at once, so that this one is left to those who ask for it.
+/// With no elements at all, the cheapest barrier. Of elements, [DoublingAllreduce] sends more
+/// messages, but all at once, so that this one is left to those who ask for it.
 public final class TreeAllreduce implements Allreduce {
     @Override
     public void run(Group group, Operands operands) {

@@ -7,10 +7,10 @@ import java.util.Arrays;
 
 /// The arithmetic of Adasum on vectors of any float type: scalar products, and sums with weights.
 ///
-/// Everything is calculated in double precision, block by block in arrays that stay in the cache. The
-/// products of a vector are the sum of its blocks' products, in order, and within a block the order of
-/// [DotLoop]: the same bits on every machine and from both twins. All memory lies outside the heap, at
-/// any alignment.
+/// Everything is calculated in double precision, block by block in arrays that stay in the cache.
+/// The products of a vector are the sum of its blocks' products, in order, and within a block the
+/// order of [DotLoop]: the same bits on every machine and from both twins. All memory lies outside
+/// the heap, at any alignment.
 ///
 /// One thread at a time uses an instance; it keeps 90 KB of scratch.
 public final class AdasumKernel {
@@ -52,8 +52,8 @@ public final class AdasumKernel {
         return sum;
     }
 
-    /// `target = left + right`, each with its weight, for `count` elements; `target` may be one of the
-    /// two.
+    /// `target = left + right`, each with its weight, for `count` elements; `target` may be one of
+    /// the two.
     public void combine(
             DataType dataType,
             Weights weights,

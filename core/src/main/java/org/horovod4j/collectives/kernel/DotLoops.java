@@ -29,9 +29,9 @@ final class DotLoops {
 
     /// As many sums at a time as the machine's vectors hold.
     ///
-    /// Where these hold fewer than all, there is a pass for each vectorful of sums, over arrays that
-    /// stay in the cache. Products are rounded before they are added, as in the scalar twin, although
-    /// machines could do both at once.
+    /// Where these hold fewer than all, there is a pass for each vectorful of sums, over arrays
+    /// that stay in the cache. Products are rounded before they are added, as in the scalar twin,
+    /// although machines could do both at once.
     static final class Vector {
         private static final VectorSpecies<Double> SPECIES =
                 DoubleVector.SPECIES_PREFERRED.length() > DotLoop.LANES

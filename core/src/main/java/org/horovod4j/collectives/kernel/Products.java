@@ -5,10 +5,10 @@ import java.lang.foreign.ValueLayout;
 
 /// The scalar products of two vectors that Adasum needs, in double precision and free of overflow.
 ///
-/// The square of a `float64` need not be one: `1e200` squared is too large and `1e-200` too small. So
-/// a vector has a *range* that tells by which power of two it was divided before it was multiplied,
-/// and its largest element then lies between `2^-255` and `2^255`. Range 0 stands for no division: all
-/// that other types can hold, and what a `float64` nearly always does.
+/// The square of a `float64` need not be one: `1e200` squared is too large and `1e-200` too small.
+/// So a vector has a *range* that tells by which power of two it was divided before it was
+/// multiplied, and its largest element then lies between `2^-255` and `2^255`. Range 0 stands for
+/// no division: all that other types can hold, and what a `float64` nearly always does.
 ///
 /// @param dot left by right, divided by both powers
 /// @param left left by itself, divided by the square of its power
@@ -22,18 +22,19 @@ public record Products(double dot, double left, double right, int leftRange, int
     /// Of vectors without elements, to begin a sum with.
     public static final Products NONE = new Products(0, 0, 0, lowest(), lowest());
 
-    /// The exponents of one range. Five ranges cover all that a `double` has, powers of two from the
-    /// lowest to the highest range are normal numbers, and no vector but zero has a square below
-    /// `2^-510`.
+    /// The exponents of one range. Five ranges cover all that a `double` has, powers of two from
+    /// the lowest to the highest range are normal numbers, and no vector but zero has a square
+    /// below `2^-510`.
     private static final int STEP = 510;
 
-    /// Below this squared norm, the root of the least normal number, a vector counts as zero: it has
-    /// no direction that another one could share.
+    /// Below this squared norm, the root of the least normal number, a vector counts as zero: it
+    /// has no direction that another one could share.
     private static final double NEGLIGIBLE = Math.sqrt(Double.MIN_NORMAL);
 
     private static final ValueLayout.OfDouble LAYOUT = ValueLayout.JAVA_DOUBLE_UNALIGNED;
 
-    /// The range of a vector whose element of the largest magnitude is this one. Zero has the lowest.
+    /// The range of a vector whose element of the largest magnitude is this one. Zero has the
+    /// lowest.
     static int range(double largest) {
         return Math.floorDiv(Math.getExponent(largest) + STEP / 2, STEP);
     }
@@ -60,8 +61,8 @@ public record Products(double dot, double left, double right, int leftRange, int
                 r);
     }
 
-    /// How much of each vector goes into their combination: 1 less half of what it has in common with
-    /// the other, `1 - dot / (2 left)` and `1 - dot / (2 right)`.
+    /// How much of each vector goes into their combination: 1 less half of what it has in common
+    /// with the other, `1 - dot / (2 left)` and `1 - dot / (2 right)`.
     ///
     /// Both are calculated in units of the larger vector's power, in which nothing overflows: the
     /// combination is never much longer than the two vectors.

@@ -4,7 +4,8 @@ package org.horovod4j.collectives.kernel;
 ///
 /// @param left the weight of the left vector
 /// @param right the weight of the right vector
-/// @param leftFactor a power of two that brings the left vector into the middle of what a `double` holds
+/// @param leftFactor a power of two that brings the left vector into the middle of what a `double`
+///     holds
 /// @param rightFactor the same for the right vector
 /// @param unit a power of two that brings the result back
 public record Weights(

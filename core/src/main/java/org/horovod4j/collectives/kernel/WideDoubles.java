@@ -5,11 +5,12 @@ import org.horovod4j.DataType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// The way between the floats of a tensor and the `double`s that Adasum calculates in, block by block.
+/// The way between the floats of a tensor and the `double`s that Adasum calculates in, block by
+/// block.
 ///
 /// Widening is exact and keeps the order of the elements; narrowing rounds to the nearest, for the
-/// types of two bytes by way of `float`. The loops over heap arrays are such that the compiler turns
-/// them into vector instructions by itself, so that one copy of them serves both twins.
+/// types of two bytes by way of `float`. The loops over heap arrays are such that the compiler
+/// turns them into vector instructions by itself, so that one copy of them serves both twins.
 final class WideDoubles {
     private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
     private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE_UNALIGNED;

@@ -62,8 +62,8 @@ final class DeskLine implements AutoCloseable {
         void ended(String how);
     }
 
-    /// Begins to read and write. Platform threads, since a program that keeps all carriers of virtual
-    /// threads busy must not be taken for dead.
+    /// Begins to read and write. Platform threads, since a program that keeps all carriers of
+    /// virtual threads busy must not be taken for dead.
     void start(String name, Receiver receiver) {
         Thread.Builder threads = Thread.ofPlatform().daemon().name(name);
         threads.start(this::write);

@@ -13,8 +13,8 @@ import java.util.Locale;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
-/// A CSV file with a row for each sample and a last one for the result. Each row is in the file as soon
-/// as it is known, for people who look on.
+/// A CSV file with a row for each sample and a last one for the result. Each row is in the file as
+/// soon as it is known, for people who look on.
 final class AutotuneLog {
     private final Consumer<String> progress;
 

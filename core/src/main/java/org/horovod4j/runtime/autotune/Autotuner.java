@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
-/// Turns the knobs of a running job until it has found out which tuning is fastest, or that the defaults
-/// are fast enough. Runs on the coordinator alone, which tells the other ranks.
+/// Turns the knobs of a running job until it has found out which tuning is fastest, or that the
+/// defaults are fast enough. Runs on the coordinator alone, which tells the other ranks.
 ///
 /// | phase   | tunings                                    | samples                                 |
 /// |---------|--------------------------------------------|-----------------------------------------|
@@ -21,14 +21,14 @@ import java.util.stream.Collectors;
 /// | search  | the defaults, then what looks promising    | [AutotuneSettings#maxSamples] at most   |
 /// | compare | the defaults and the best found, by turns  | 12 to 46, or none if the defaults lead  |
 ///
-/// A tuning is taken only when the comparison shows that it surely beats the defaults, so that nobody
-/// is slower for having searched. Not safe for use by several threads.
+/// A tuning is taken only when the comparison shows that it surely beats the defaults, so that
+/// nobody is slower for having searched. Not safe for use by several threads.
 public final class Autotuner {
     /// Any number would do; the same scores shall lead to the same tunings.
     private static final long SEED = 4_14;
 
-    /// Steps that do not count after a change: the ranks negotiate anew, and lock their plan after two
-    /// equal steps.
+    /// Steps that do not count after a change: the ranks negotiate anew, and lock their plan after
+    /// two equal steps.
     private static final int SETTLING_STEPS = 3;
 
     private final AutotuneSettings settings;

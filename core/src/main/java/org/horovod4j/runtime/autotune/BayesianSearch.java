@@ -26,8 +26,8 @@ final class BayesianSearch {
     /// Spread tunings per knob, before the model is asked.
     private static final int SPREAD = 1;
 
-    /// A gain too small to look for, in standard deviations of the scores: else the search would polish
-    /// what it has instead of looking elsewhere.
+    /// A gain too small to look for, in standard deviations of the scores: else the search would
+    /// polish what it has instead of looking elsewhere.
     private static final double MARGIN = 0.01;
 
     private final Grid grid;
@@ -86,8 +86,8 @@ final class BayesianSearch {
         return highest(candidates, tuning -> predict(tuning).expectedImprovement(toBeat));
     }
 
-    /// The tried tuning that the model thinks best. A single lucky score does not make a winner: its
-    /// neighbours' scores count too.
+    /// The tried tuning that the model thinks best. A single lucky score does not make a winner:
+    /// its neighbours' scores count too.
     Tuning best() {
         return highest(tried, tuning -> predict(tuning).mean());
     }

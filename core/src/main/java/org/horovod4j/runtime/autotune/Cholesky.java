@@ -1,8 +1,10 @@
 package org.horovod4j.runtime.autotune;
 
-/// The lower triangle `L` of a symmetric positive definite matrix `A = L Lᵀ`, and what it is good for.
+/// The lower triangle `L` of a symmetric positive definite matrix `A = L Lᵀ`, and what it is good
+/// for.
 ///
-/// `n³ / 3` operations to make, `n²` to solve. The matrices here have a row for each sample, some thirty.
+/// `n³ / 3` operations to make, `n²` to solve. The matrices here have a row for each sample, some
+/// thirty.
 final class Cholesky {
     private final double[][] lower;
 

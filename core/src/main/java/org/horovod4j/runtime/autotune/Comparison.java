@@ -3,18 +3,19 @@ package org.horovod4j.runtime.autotune;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Measures the best candidate against the defaults by turns, and takes it only if it is surely faster.
+/// Measures the best candidate against the defaults by turns, and takes it only if it is surely
+/// faster.
 ///
-/// The search cannot answer this itself: the highest of many noisy scores is high by luck as well. Here
-/// samples come in pairs, close in time; the one of the defaults is first and second by turns, so that a
-/// machine that slowly gets faster favours neither. The candidate wins a pair by more than the least
-/// gain, and a sign test over the pairs decides: how far apart the two are does not count, so a pair
-/// that a burst of other load has spoilt is one pair, whatever it shows.
+/// The search cannot answer this itself: the highest of many noisy scores is high by luck as well.
+/// Here samples come in pairs, close in time; the one of the defaults is first and second by turns,
+/// so that a machine that slowly gets faster favours neither. The candidate wins a pair by more
+/// than the least gain, and a sign test over the pairs decides: how far apart the two are does not
+/// count, so a pair that a burst of other load has spoilt is one pair, whatever it shows.
 ///
-/// Eight wins suffice, and two more for each pair lost; the sixth loss is the last. One that is no better
-/// than the defaults passes this less than once in fifty times, one that is worse hardly ever. Scores are
-/// medians, and blind to what less than half of the steps suffer; so the candidate must also have spent
-/// less time on all its steps together, the slow ones included.
+/// Eight wins suffice, and two more for each pair lost; the sixth loss is the last. One that is no
+/// better than the defaults passes this less than once in fifty times, one that is worse hardly
+/// ever. Scores are medians, and blind to what less than half of the steps suffer; so the candidate
+/// must also have spent less time on all its steps together, the slow ones included.
 final class Comparison {
     /// A gain below two per cent is not worth being different from the defaults.
     private static final double LEAST_GAIN = Math.log(1.02);

@@ -7,7 +7,8 @@ import java.util.List;
 /// The formulas are those of Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
 /// algorithm 2.1, for a function whose values are around 0.
 final class GaussianProcess {
-    /// Added to the diagonal, or twice the same position without noise would be no matrix to invert.
+    /// Added to the diagonal, or twice the same position without noise would be no matrix to
+    /// invert.
     private static final double JITTER = 1e-9;
 
     private final List<double[]> positions;

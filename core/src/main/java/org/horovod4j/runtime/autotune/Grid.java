@@ -9,8 +9,8 @@ import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
-/// All tunings that may be tried: every combination of the values of the free knobs. The defaults are
-/// always one of them, also where they stand between or beyond the rungs of a ladder.
+/// All tunings that may be tried: every combination of the values of the free knobs. The defaults
+/// are always one of them, also where they stand between or beyond the rungs of a ladder.
 ///
 /// A tuning's position has a coordinate from 0 to 1 for each free knob, by order of magnitude.
 final class Grid {

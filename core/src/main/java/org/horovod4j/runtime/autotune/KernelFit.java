@@ -9,15 +9,16 @@ import java.util.stream.Stream;
 /// the other over a few values each, until none gets better.
 ///
 /// With a dozen measurements and half a dozen numbers, the likelihood alone would often believe in
-/// freaks, such as lengths so short that nothing is learnt from neighbours. So a kernel loses points
-/// with its distance from the usual lengths.
+/// freaks, such as lengths so short that nothing is learnt from neighbours. So a kernel loses
+/// points with its distance from the usual lengths.
 final class KernelFit {
     private static final List<Double> LENGTHS = List.of(0.1, 0.2, 0.4, 0.8, 1.6, 3.2);
     private static final List<Double> AMPLITUDES = List.of(0.5, 1.0, 2.0, 4.0);
     private static final List<Double> NOISES = List.of(0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0);
     private static final double USUAL_LENGTH = 0.4;
 
-    /// The logarithm of a length is believed to be within this much of the usual two times in three.
+    /// The logarithm of a length is believed to be within this much of the usual two times in
+    /// three.
     private static final double LENGTH_SPREAD = 0.7;
 
     private static final int MAX_ROUNDS = 4;

@@ -11,8 +11,8 @@ import java.util.stream.LongStream;
 /// One number of a [Tuning], and the values of it that are worth a try.
 ///
 /// The values are a ladder, each twice the one before: what a knob does depends on its order of
-/// magnitude, and people like round numbers. For most knobs 0 is special ("at once", "choose for me");
-/// it stands on the ladder where the value stands that it acts like.
+/// magnitude, and people like round numbers. For most knobs 0 is special ("at once", "choose for
+/// me"); it stands on the ladder where the value stands that it acts like.
 public enum Knob {
     FUSION_THRESHOLD(KnobOption.FUSION_THRESHOLD, 64 * Knob.KIB, 256 * Knob.MIB, 32 * Knob.KIB) {
         @Override

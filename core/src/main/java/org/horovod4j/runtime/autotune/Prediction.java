@@ -9,8 +9,8 @@ record Prediction(double mean, double deviation) {
 
     private static final double TAIL_SCALE = 0.2316419;
 
-    /// By how much the value is expected to exceed `best`, counting nothing where it does not: large
-    /// where the mean is high, and where little is known.
+    /// By how much the value is expected to exceed `best`, counting nothing where it does not:
+    /// large where the mean is high, and where little is known.
     double expectedImprovement(double best) {
         double gain = mean - best;
         if (deviation == 0) {

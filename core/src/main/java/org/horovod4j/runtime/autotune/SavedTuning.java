@@ -20,8 +20,8 @@ import java.util.stream.Collectors;
 
 /// The result of a search, as a file keeps it for the next run.
 ///
-/// The file has lines `name=value`. The knobs are named by their options, in the options' own words, so
-/// that people can copy them.
+/// The file has lines `name=value`. The knobs are named by their options, in the options' own
+/// words, so that people can copy them.
 ///
 /// @param space what was searched: the result holds for that alone
 /// @param score what the tuning reached, in bytes per microsecond

@@ -5,12 +5,12 @@ import java.util.stream.DoubleStream;
 
 /// What measured scores say of the score at any position.
 ///
-/// Works on the logarithms of the scores, since what changes speed and what disturbs a measurement both
-/// act by factors, and on these in standard deviations from their mean, since a Gaussian process expects
-/// values around 0.
+/// Works on the logarithms of the scores, since what changes speed and what disturbs a measurement
+/// both act by factors, and on these in standard deviations from their mean, since a Gaussian
+/// process expects values around 0.
 final class ScoreModel {
-    /// What is slower than the best by more than this factor counts as slower by this factor. How bad a
-    /// bad tuning is does not matter, and would drown the differences between good ones.
+    /// What is slower than the best by more than this factor counts as slower by this factor. How
+    /// bad a bad tuning is does not matter, and would drown the differences between good ones.
     private static final double SLOW_ENOUGH = 1.5;
 
     private final double mean;

@@ -4,7 +4,8 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
 
-/// Where the autotuner may look: the shape of the world, which a result holds for, and the free knobs.
+/// Where the autotuner may look: the shape of the world, which a result holds for, and the free
+/// knobs.
 ///
 /// @param ranks how many there are
 /// @param hosts how many they run on

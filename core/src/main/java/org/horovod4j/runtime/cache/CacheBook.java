@@ -13,8 +13,8 @@ import java.util.Map;
 
 /// The coordinator's book of cached requests; the least recently used one makes room.
 ///
-/// A rank may still ask for a slot whose eviction it has not heard of. So an evicted request is kept
-/// until every rank has said that it has.
+/// A rank may still ask for a slot whose eviction it has not heard of. So an evicted request is
+/// kept until every rank has said that it has.
 public final class CacheBook {
     private final int capacity;
     private final long[] seen;

@@ -24,9 +24,9 @@ import java.util.function.LongSupplier;
 
 /// Agrees with all ranks of a process set what runs next: rank 0 has one beside its own [Follower].
 ///
-/// It is told who asks for what, and says in one order for all what is to be run, what failed, and when a
-/// plan is locked and unlocked. Nothing here waits or sends: messages go in by [#hear] and come out
-/// by [#decisions].
+/// It is told who asks for what, and says in one order for all what is to be run, what failed, and
+/// when a plan is locked and unlocked. Nothing here waits or sends: messages go in by [#hear] and
+/// come out by [#decisions].
 public final class Coordinator {
     private final List<Integer> worldRanks;
     private final int size;
@@ -46,8 +46,8 @@ public final class Coordinator {
     private long epoch;
     private long said;
 
-    /// How many operations have been decided on, well or not, joins too, and how many when the plan was
-    /// locked.
+    /// How many operations have been decided on, well or not, joins too, and how many when the plan
+    /// was locked.
     private long operations;
 
     private long lockedAt;
@@ -70,7 +70,8 @@ public final class Coordinator {
     /// @param cacheCapacity how many requests are cached
     /// @param groupFusion whether groups may be joined with other tensors
     /// @param planLocking whether steps that repeat become plans
-    /// @param averageOverLive whether an average counts the ranks that have not joined, rather than all
+    /// @param averageOverLive whether an average counts the ranks that have not joined, rather than
+    ///     all
     /// @param fusesFreely bytes that may be fused as chance has it, without a trace in the results
     public record Rules(
             int cacheCapacity,
@@ -135,8 +136,8 @@ public final class Coordinator {
         return due;
     }
 
-    /// Wants another tuning: at once, or, while a plan is locked, as soon as nobody follows it, for which
-    /// the caller sees that its own rank deviates.
+    /// Wants another tuning: at once, or, while a plan is locked, as soon as nobody follows it, for
+    /// which the caller sees that its own rank deviates.
     public void retune(Tuning other) {
         wanted = other;
         if (state == State.NEGOTIATING) {

@@ -7,11 +7,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// The operations that the coordinator's own program has submitted, in order, and whether they repeat.
+/// The operations that the coordinator's own program has submitted, in order, and whether they
+/// repeat.
 ///
-/// The order of one program's submissions is the same in every run, while the order in which operations
-/// become ready on all ranks is not: so what is learnt here, and what is fused by it, is the same in
-/// every run too.
+/// The order of one program's submissions is the same in every run, while the order in which
+/// operations become ready on all ranks is not: so what is learnt here, and what is fused by it, is
+/// the same in every run too.
 final class History {
     /// The longest step that is recognised.
     private static final int MAX_PERIOD = 1 << 16;

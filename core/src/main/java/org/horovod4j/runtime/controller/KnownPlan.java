@@ -13,7 +13,8 @@ final class KnownPlan {
 
     private static final int MAX_FAULTS = 16;
 
-    /// How far short locks alone can take it: to lock and to leave costs no more than a few operations.
+    /// How far short locks alone can take it: to lock and to leave costs no more than a few
+    /// operations.
     private static final int MAX_HASTE = 2;
 
     private final List<Fusion.Item> items;

@@ -51,10 +51,11 @@ final class Planner {
         lastSegment = -1;
     }
 
-    /// The plan that begins with what the program asks for now, if there is one and all else that is asked
-    /// for has a place in it.
+    /// The plan that begins with what the program asks for now, if there is one and all else that
+    /// is asked for has a place in it.
     ///
-    /// @param asks what the coordinator's program asks for, beginning with the operation in question
+    /// @param asks what the coordinator's program asks for, beginning with the operation in
+    ///     question
     /// @param segment the program's segment; see [org.horovod4j.runtime.message.FromRank.Submit]
     /// @param outstanding what ranks have asked for and not got
     @Nullable Start start(List<Request> asks, long segment, Collection<Tally> outstanding) {

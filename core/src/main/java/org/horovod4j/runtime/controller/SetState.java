@@ -12,8 +12,8 @@ public final class SetState implements Liveness {
     private final int processSet;
     private final List<Integer> ranks;
 
-    /// The last operation that is over, written by whoever runs them. The start, when ranks measure their
-    /// links, is operation 0.
+    /// The last operation that is over, written by whoever runs them. The start, when ranks measure
+    /// their links, is operation 0.
     private volatile long completed = -1;
 
     /// When that was, by [System#nanoTime]; published by the field above.

@@ -120,8 +120,8 @@ final class Tally {
         return new Fusion.Item(request, bytes, segment, count);
     }
 
-    /// Equal for operations that were in the same segment on every rank, and only for these as far as
-    /// chance allows.
+    /// Equal for operations that were in the same segment on every rank, and only for these as far
+    /// as chance allows.
     long segments() {
         return segments;
     }

@@ -21,11 +21,11 @@ import java.util.stream.Collectors;
 
 /// What this rank has heard of its world: who is gone.
 ///
-/// Everyone who waits asks, by way of a [SetState] or, at the start, by [#check], and so learns within
-/// moments why waiting is in vain.
+/// Everyone who waits asks, by way of a [SetState] or, at the start, by [#check], and so learns
+/// within moments why waiting is in vain.
 public final class WorldState implements Liveness, ControlPlane.Listener {
-    /// How long to wait for the story behind a failure. Heartbeats may need longer, but most losses are
-    /// known within milliseconds.
+    /// How long to wait for the story behind a failure. Heartbeats may need longer, but most losses
+    /// are known within milliseconds.
     private static final Duration NEWS_PATIENCE = Duration.ofSeconds(3);
 
     private final CountDownLatch lossKnown = new CountDownLatch(1);
@@ -110,9 +110,9 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         }
     }
 
-    /// Who is missed by an operation. After a departure others may well fail for want of the one that
-    /// left, so it is named first; but operations that it had completed may still be running here, and a
-    /// failure ends these too, as it ends operation 0, the start.
+    /// Who is missed by an operation. After a departure others may well fail for want of the one
+    /// that left, so it is named first; but operations that it had completed may still be running
+    /// here, and a failure ends these too, as it ends operation 0, the start.
     private @Nullable Loss missed(int processSet, List<Integer> ranks, long operation) {
         for (Loss left : departures) {
             if (ranks.contains(left.rank()) && operation > left.completed(processSet)) {

@@ -1,13 +1,15 @@
 /// Agrees with all ranks on what runs next, and knows when they no longer can.
 ///
-/// Start with [Coordinator], which is told who asks for what and decides; [History] finds the steps that
-/// repeat, [KnownPlan] is what becomes of them. [WorldState] is what this rank has heard of the others.
+/// Start with [Coordinator], which is told who asks for what and decides; [History] finds the steps
+/// that repeat, [KnownPlan] is what becomes of them. [WorldState] is what this rank has heard of
+/// the others.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.transport`,
-///   `org.horovod4j.runtime.message`, `org.horovod4j.runtime.cache`, `org.horovod4j.runtime.fusion`.
+///   `org.horovod4j.runtime.message`, `org.horovod4j.runtime.cache`,
+///   `org.horovod4j.runtime.fusion`.
 /// - Used by: `org.horovod4j.runtime`, `org.horovod4j.runtime.cycle`.
-/// - Invariant: an operation ends the same way on every rank: well, with one [org.horovod4j.MismatchException],
-///   or with the loss of a rank.
+/// - Invariant: an operation ends the same way on every rank: well, with one
+///   [org.horovod4j.MismatchException], or with the loss of a rank.
 @NullMarked
 package org.horovod4j.runtime.controller;
 

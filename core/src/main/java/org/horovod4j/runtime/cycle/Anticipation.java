@@ -4,12 +4,13 @@ import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.transport.Clock;
 import org.jspecify.annotations.Nullable;
 
-/// Guesses whether the program is about to wait for a batch that it has just completed, from what it did the
-/// last time.
+/// Guesses whether the program is about to wait for a batch that it has just completed, from what
+/// it did the last time.
 ///
-/// If it is, its own thread is the best to run the batch: the tensors are in that core's cache, and waking
-/// another thread takes longer than a small operation. If not, thread `hvd-cycle` should start at once, while
-/// the program goes on. A wrong guess costs one step the time until that thread looks by itself.
+/// If it is, its own thread is the best to run the batch: the tensors are in that core's cache, and
+/// waking another thread takes longer than a small operation. If not, thread `hvd-cycle` should
+/// start at once, while the program goes on. A wrong guess costs one step the time until that
+/// thread looks by itself.
 ///
 /// Threads may race here; what they spoil is a guess.
 final class Anticipation {

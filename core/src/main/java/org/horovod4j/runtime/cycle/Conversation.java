@@ -14,12 +14,13 @@ import org.jspecify.annotations.Nullable;
 import java.util.List;
 import java.util.function.Consumer;
 
-/// What a rank and its coordinator say to each other. On rank 0 both are here, and others on the lines.
+/// What a rank and its coordinator say to each other. On rank 0 both are here, and others on the
+/// lines.
 ///
 /// Used by the thread that drives the cycle.
 final class Conversation {
-    /// What is told at once. It must fit into what lies between two ranks, for one that has begun to do as
-    /// it was told does not listen meanwhile, and nobody could wait for it to.
+    /// What is told at once. It must fit into what lies between two ranks, for one that has begun
+    /// to do as it was told does not listen meanwhile, and nobody could wait for it to.
     private static final int CHUNK_BYTES = 16 * 1024;
 
     /// How often an operation that waits may listen: often enough for people, seldom enough for a
@@ -85,8 +86,8 @@ final class Conversation {
         }
     }
 
-    /// Throws if a line is broken. A rank that has completed an operation may leave while others are still
-    /// in it, so this is asked between operations, when there is nothing more to hear.
+    /// Throws if a line is broken. A rank that has completed an operation may leave while others
+    /// are still in it, so this is asked between operations, when there is nothing more to hear.
     void check() {
         LinkBrokenException broken = star.broken();
         if (broken != null) {
@@ -114,7 +115,8 @@ final class Conversation {
         return !decisions.isEmpty();
     }
 
-    /// Returns when all is under way: nobody may wait in an operation that another has not heard of.
+    /// Returns when all is under way: nobody may wait in an operation that another has not heard
+    /// of.
     private void flush() {
         patience.reset();
         while (!star.flush()) {

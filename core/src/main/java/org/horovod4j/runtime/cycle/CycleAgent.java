@@ -21,21 +21,22 @@ import java.util.function.Function;
 
 /// Makes the submitted operations of one process set happen.
 ///
-/// Whoever waits for an operation drives the cycle itself while it waits: handing it to another thread and
-/// back would cost more than a small operation takes. While the program does something else, thread
-/// `hvd-cycle` drives, and as long as anything is in flight it looks every few milliseconds whether other
-/// ranks have something to say. One thread drives at a time; it owns the [Follower] and the
-/// [Conversation], and gives them up between two steps.
+/// Whoever waits for an operation drives the cycle itself while it waits: handing it to another
+/// thread and back would cost more than a small operation takes. While the program does something
+/// else, thread `hvd-cycle` drives, and as long as anything is in flight it looks every few
+/// milliseconds whether other ranks have something to say. One thread drives at a time; it owns the
+/// [Follower] and the [Conversation], and gives them up between two steps.
 public final class CycleAgent implements Entry.Owner {
-    /// How long the program may wait for an operation that a plan keeps back for want of others, before the
-    /// plan is left.
+    /// How long the program may wait for an operation that a plan keeps back for want of others,
+    /// before the plan is left.
     private static final long GRACE_NANOS = 10_000_000;
 
     /// How long to wait for whoever drives before looking again.
     private static final long HELPLESS_NANOS = 1_000_000;
 
-    /// How often thread `hvd-cycle` looks after operations that wait for others of this rank, and how
-    /// long it goes on looking when there are none: it is cheaper than to be woken up for each step.
+    /// How often thread `hvd-cycle` looks after operations that wait for others of this rank, and
+    /// how long it goes on looking when there are none: it is cheaper than to be woken up for each
+    /// step.
     private static final long LOOK_NANOS = 3_000_000;
 
     private static final int IDLE_LOOKS = 300;
@@ -54,8 +55,9 @@ public final class CycleAgent implements Entry.Owner {
     private final Thread thread;
     private volatile @Nullable HorovodException closed;
 
-    /// A thread of the program that waits while another drives. It gets the cycle at the next chance: with
-    /// several batches to come, it would otherwise be woken for each, only to wait for the next.
+    /// A thread of the program that waits while another drives. It gets the cycle at the next
+    /// chance: with several batches to come, it would otherwise be woken for each, only to wait for
+    /// the next.
     private volatile @Nullable Thread waiter;
 
     /// Whether thread `hvd-cycle` looks by itself; otherwise it must be woken.
@@ -300,7 +302,8 @@ public final class CycleAgent implements Entry.Owner {
         }
     }
 
-    /// Takes at least one step, to hear what others say, and goes on while there is something to do.
+    /// Takes at least one step, to hear what others say, and goes on while there is something to
+    /// do.
     private void driveWhileUseful() {
         patience.reset();
         try {
@@ -329,8 +332,8 @@ public final class CycleAgent implements Entry.Owner {
         }
     }
 
-    /// Takes a step, or lets some time pass. Whatever others have said before they left is heard before they
-    /// are missed.
+    /// Takes a step, or lets some time pass. Whatever others have said before they left is heard
+    /// before they are missed.
     ///
     /// @return whether there was a step to take
     private boolean drive() {
@@ -381,9 +384,9 @@ public final class CycleAgent implements Entry.Owner {
         }
     }
 
-    /// Gives the cycle up, to a thread that waits, or to thread `hvd-cycle` if there is more to do and the
-    /// program is not about to wait for that. Whoever submits after this sees that nobody drives; whoever
-    /// submitted before is seen here.
+    /// Gives the cycle up, to a thread that waits, or to thread `hvd-cycle` if there is more to do
+    /// and the program is not about to wait for that. Whoever submits after this sees that nobody
+    /// drives; whoever submitted before is seen here.
     private void release() {
         driver.set(null);
         Thread waiting = waiter;

@@ -163,9 +163,9 @@ final class Follower {
         coordinator.accept(new FromRank.Submit(asking, seen, segment, asks));
     }
 
-    /// Runs the plan's next batch, or leaves the plan when the program wants something else. What is
-    /// complete by then runs first, up to a step of it, so that the plan is left where the program has
-    /// left it rather than where chance has it.
+    /// Runs the plan's next batch, or leaves the plan when the program wants something else. What
+    /// is complete by then runs first, up to a step of it, so that the plan is left where the
+    /// program has left it rather than where chance has it.
     private boolean follow() {
         if (state.completed() >= stopAfter) {
             stop(new FromRank.Stopped(false));
@@ -330,8 +330,9 @@ final class Follower {
         queue.joined(lastRank);
     }
 
-    /// What all ranks hear is an operation too, though nothing runs: a rank that leaves upon it says that it
-    /// has completed it, so that others, who may hear of the departure first, still wait for the message.
+    /// What all ranks hear is an operation too, though nothing runs: a rank that leaves upon it
+    /// says that it has completed it, so that others, who may hear of the departure first, still
+    /// wait for the message.
     private void countDecision() {
         state.complete(state.next());
     }

@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /// The control lines of a process set: every rank has one to rank 0, which has one to each.
 ///
-/// A line is made when it is first used. Rank 0 then waits for the other's call, and may: nothing can
-/// happen without that rank anyway. A line that breaks is passed over, because what others have said is
-/// to be heard first; [#broken] tells of it.
+/// A line is made when it is first used. Rank 0 then waits for the other's call, and may: nothing
+/// can happen without that rank anyway. A line that breaks is passed over, because what others have
+/// said is to be heard first; [#broken] tells of it.
 final class Star {
     private final Links links;
     private final int rank;

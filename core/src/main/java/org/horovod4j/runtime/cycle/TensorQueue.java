@@ -22,7 +22,8 @@ final class TensorQueue {
     private final Slots slots = new Slots();
     private final Clock clock;
 
-    /// The time, as of late: to read a clock for each of many small tensors would cost a tenth of a step.
+    /// The time, as of late: to read a clock for each of many small tensors would cost a tenth of a
+    /// step.
     private long lateNanos;
 
     private List<Entry<?>> arrivals = new ArrayList<>();
@@ -203,8 +204,8 @@ final class TensorQueue {
         }
     }
 
-    /// Frees the names of a batch that has run, so that the program can use them again as soon as it
-    /// hears of the end.
+    /// Frees the names of a batch that has run, so that the program can use them again as soon as
+    /// it hears of the end.
     ///
     /// @param completion takes the entries and their results
     public void release(Batch batch, Completion completion) {
@@ -304,8 +305,8 @@ final class TensorQueue {
         }
     }
 
-    /// Whether the plan keeps `entry` back for want of something that the program has not submitted. An
-    /// entry that has run, and is about to hear of it, is not kept back.
+    /// Whether the plan keeps `entry` back for want of something that the program has not
+    /// submitted. An entry that has run, and is about to hear of it, is not kept back.
     public boolean isStuck(Entry<?> entry) {
         lock.lock();
         try {

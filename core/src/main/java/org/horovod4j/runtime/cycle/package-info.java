@@ -1,15 +1,16 @@
 /// Makes submitted operations happen: on the thread that waits for one, or on `hvd-cycle`.
 ///
-/// Start with [CycleAgent], then [TensorQueue], what was submitted, and [Follower], which runs what the
-/// ranks have agreed on. [Star] carries what they say to each other.
+/// Start with [CycleAgent], then [TensorQueue], what was submitted, and [Follower], which runs what
+/// the ranks have agreed on. [Star] carries what they say to each other.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`, `org.horovod4j.transport`,
-///   `org.horovod4j.runtime.message`, `org.horovod4j.runtime.queue`, `org.horovod4j.runtime.cache`,
-///   `org.horovod4j.runtime.fusion`, `org.horovod4j.runtime.dispatch`,
-///   `org.horovod4j.runtime.controller`, `org.horovod4j.runtime.timeline`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`,
+///   `org.horovod4j.transport`, `org.horovod4j.runtime.message`, `org.horovod4j.runtime.queue`,
+///   `org.horovod4j.runtime.cache`, `org.horovod4j.runtime.fusion`,
+///   `org.horovod4j.runtime.dispatch`, `org.horovod4j.runtime.controller`,
+///   `org.horovod4j.runtime.timeline`.
 /// - Used by: `org.horovod4j.runtime`.
-/// - Invariant: one thread at a time drives the cycle of a process set, and operations run one at a time,
-///   in the order that all ranks have agreed on.
+/// - Invariant: one thread at a time drives the cycle of a process set, and operations run one at a
+///   time, in the order that all ranks have agreed on.
 @NullMarked
 package org.horovod4j.runtime.cycle;
 

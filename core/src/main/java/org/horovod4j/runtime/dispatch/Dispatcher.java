@@ -16,8 +16,8 @@ import java.util.List;
 
 /// Runs a batch on the backend.
 ///
-/// A rank that has joined has no entries: it brings tensors that change nothing, and forgets what it
-/// gets.
+/// A rank that has joined has no entries: it brings tensors that change nothing, and forgets what
+/// it gets.
 public final class Dispatcher {
     private final Backend backend;
     private final int rank;

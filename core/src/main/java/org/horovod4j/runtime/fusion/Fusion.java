@@ -14,9 +14,9 @@ import java.util.Map;
 /// Forms batches of operations that can run as one.
 ///
 /// A batch takes the first operation that is left, and later ones like it while they fit under the
-/// threshold. One of another kind may be passed over, so that a float16 tensor between float32 ones does
-/// not break their batch; but only while batch and passed-over ones together stay under the threshold,
-/// or what is ready early would wait for long behind what is ready late.
+/// threshold. One of another kind may be passed over, so that a float16 tensor between float32 ones
+/// does not break their batch; but only while batch and passed-over ones together stay under the
+/// threshold, or what is ready early would wait for long behind what is ready late.
 ///
 /// @param threshold bytes of a batch; a larger tensor travels alone, and 0 lets all travel alone
 /// @param groups whether groups may be joined with other tensors; if not, only members of one group

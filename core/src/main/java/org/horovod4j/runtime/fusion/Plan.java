@@ -12,8 +12,8 @@ import java.util.Map;
 
 /// The batches of a step that repeats, in the order in which all ranks run them, for ever.
 ///
-/// Entries come in any order and find their place by name. A name that occurs more than once in a step
-/// takes its places in turn.
+/// Entries come in any order and find their place by name. A name that occurs more than once in a
+/// step takes its places in turn.
 public final class Plan {
     private final long number;
     private final List<Batch> batches;

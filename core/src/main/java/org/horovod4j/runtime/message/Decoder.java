@@ -37,8 +37,9 @@ import java.util.function.Supplier;
 
 /// Reads control messages; [Encoder] writes them.
 ///
-/// They come from ranks that know the job's secret, but perhaps from another version of this program: what
-/// makes no sense is refused, and nothing is allocated that the message has no bytes for.
+/// They come from ranks that know the job's secret, but perhaps from another version of this
+/// program: what makes no sense is refused, and nothing is allocated that the message has no bytes
+/// for.
 public final class Decoder {
     private static final DataType[] TYPES = DataType.values();
     private static final ReduceOp[] OPS = ReduceOp.values();

@@ -29,8 +29,9 @@ import java.util.List;
 
 /// Writes control messages; [Decoder] reads them.
 ///
-/// What a rank asks for from the cache is a vector of bits that starts at the lowest slot it names: in the
-/// steady state a thousand tensors take 125 bytes. Where few slots lie far apart they are listed instead.
+/// What a rank asks for from the cache is a vector of bits that starts at the lowest slot it names:
+/// in the steady state a thousand tensors take 125 bytes. Where few slots lie far apart they are
+/// listed instead.
 public final class Encoder {
     private static final int FIRST_BYTES = 256;
     private static final int MAX_BYTES_PER_SLOT = 4;

@@ -6,11 +6,11 @@ import java.util.List;
 public sealed interface FromRank {
     /// The rank has submitted these operations.
     ///
-    /// @param epoch how often the rank has seen a plan locked or unlocked: what it said before that is
-    ///     moot
+    /// @param epoch how often the rank has seen a plan locked or unlocked: what it said before that
+    ///     is moot
     /// @param seen how many responses it has seen, and so which cache slots it knows of
-    /// @param segment counts up whenever the program has seen an operation complete: operations of one
-    ///     segment do not wait for each other in the program, so they may travel together
+    /// @param segment counts up whenever the program has seen an operation complete: operations of
+    ///     one segment do not wait for each other in the program, so they may travel together
     /// @param asks in the order of submission, which is lost on the wire
     record Submit(long epoch, long seen, long segment, List<Ask> asks) implements FromRank {
         public Submit {
@@ -30,10 +30,11 @@ public sealed interface FromRank {
     /// @param epoch as in [Submit]
     record Join(long epoch) implements FromRank {}
 
-    /// The rank has been asked for something that is not in the locked plan, or lacks something that is.
+    /// The rank has been asked for something that is not in the locked plan, or lacks something
+    /// that is.
     ///
-    /// @param completed how many operations of the process set it has completed: all that it will do
-    ///     of the plan
+    /// @param completed how many operations of the process set it has completed: all that it will
+    ///     do of the plan
     /// @param fault whether the plan itself is to blame, so that it should not be locked again soon
     record Deviate(long completed, boolean fault) implements FromRank {}
 

@@ -6,8 +6,8 @@ import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 
-/// One operation as a rank asks for it: everything on which the ranks have to agree, and two things that
-/// only decide what travels together.
+/// One operation as a rank asks for it: everything on which the ranks have to agree, and two things
+/// that only decide what travels together.
 ///
 /// @param kind which collective
 /// @param name the tensor's name
@@ -100,8 +100,8 @@ public record Request(
         return new Request(kind, name, dataType, shape, op, scale, rootRank, group, other);
     }
 
-    /// Whether two ranks that ask for this and for `other` mean the same operation. The names are known
-    /// to be equal.
+    /// Whether two ranks that ask for this and for `other` mean the same operation. The names are
+    /// known to be equal.
     public boolean fits(Request other) {
         return kind == other.kind
                 && dataType == other.dataType

@@ -44,7 +44,8 @@ public sealed interface ToRanks {
     /// From now on follow the plan.
     ///
     /// @param plan the plan's number
-    /// @param buckets what runs together, in order, again and again; empty when the ranks know the plan
+    /// @param buckets what runs together, in order, again and again; empty when the ranks know the
+    ///     plan
     /// @param start the first bucket to run
     record Lock(long plan, List<List<Request>> buckets, int start) implements ToRanks {
         public Lock {

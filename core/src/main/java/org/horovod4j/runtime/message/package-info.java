@@ -1,5 +1,5 @@
-/// What ranks and their coordinator say to each other, and what is said when ranks ask for different
-/// things.
+/// What ranks and their coordinator say to each other, and what is said when ranks ask for
+/// different things.
 ///
 /// Start with [Request], then [FromRank] and [ToRanks].
 ///

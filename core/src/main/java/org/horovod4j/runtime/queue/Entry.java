@@ -10,8 +10,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /// An operation in flight: what was asked for, and the handle that the program waits with.
 ///
-/// Many thousands of these come and go in a second, so an entry is one object without a lock: the field
-/// `state` publishes the rest.
+/// Many thousands of these come and go in a second, so an entry is one object without a lock: the
+/// field `state` publishes the rest.
 ///
 /// @param <T> what the operation returns
 public final class Entry<T> implements Handle<T> {
@@ -48,7 +48,8 @@ public final class Entry<T> implements Handle<T> {
         /// The program looks whether `entry` is done, and it is not.
         void polled(Entry<?> entry);
 
-        /// The program knows now that an operation is done, so what it submits next may depend on it.
+        /// The program knows now that an operation is done, so what it submits next may depend on
+        /// it.
         void observed();
     }
 
@@ -120,8 +121,9 @@ public final class Entry<T> implements Handle<T> {
         return state != State.RUNNING;
     }
 
-    /// Waits for the end, but no longer than so much, and perhaps less. An interrupt does not end the wait, for the tensors
-    /// belong to the operation until it is done; it is kept for the caller to see afterwards.
+    /// Waits for the end, but no longer than so much, and perhaps less. An interrupt does not end
+    /// the wait, for the tensors belong to the operation until it is done; it is kept for the
+    /// caller to see afterwards.
     public void awaitEnd(long nanos) {
         boolean interrupted = Thread.interrupted();
         boolean first = WAITER.compareAndSet(this, null, Thread.currentThread());

@@ -14,11 +14,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/// Warns of operations, joins and changes of process sets that have waited for long because some ranks have
-/// not come to them, and ends the job when they wait for too long, if asked to.
+/// Warns of operations, joins and changes of process sets that have waited for long because some
+/// ranks have not come to them, and ends the job when they wait for too long, if asked to.
 ///
-/// The lowest rank that waits does the talking. It asks all ranks for their state over the control plane,
-/// which works on every transport and while programs hang.
+/// The lowest rank that waits does the talking. It asks all ranks for their state over the control
+/// plane, which works on every transport and while programs hang.
 public final class StallInspector implements AutoCloseable {
     private final int rank;
     private final StallSettings settings;
@@ -93,8 +93,8 @@ public final class StallInspector implements AutoCloseable {
         return Math.max(next, 1);
     }
 
-    /// When a wait is next to be looked at: at the warning time, and, once warned of, at the time of the
-    /// shutdown.
+    /// When a wait is next to be looked at: at the warning time, and, once warned of, at the time
+    /// of the shutdown.
     private long nextDue(Wait wait) {
         boolean told = warned.contains(wait.key());
         long limit = told ? shutdownMillis() : settings.warning().toMillis();

@@ -37,7 +37,8 @@ public record StateReport(List<@Nullable RankReport> reports) {
         }
     }
 
-    /// How things stand with an operation of a process set. A rank that has joined cannot be missed.
+    /// How things stand with an operation of a process set. A rank that has joined cannot be
+    /// missed.
     public Stall stall(OfSet set, String name) {
         List<Integer> having = new ArrayList<>();
         List<Integer> lacking = new ArrayList<>();
@@ -52,8 +53,9 @@ public record StateReport(List<@Nullable RankReport> reports) {
         return new Stall(having, lacking);
     }
 
-    /// How things stand with a join. Ranks that have not joined are missed only when all of them have been
-    /// idle for so long: one with an operation in flight gets on, or has a story of its own to tell.
+    /// How things stand with a join. Ranks that have not joined are missed only when all of them
+    /// have been idle for so long: one with an operation in flight gets on, or has a story of its
+    /// own to tell.
     Stall joinStall(OfSet set, long idleMillis) {
         List<Integer> having = new ArrayList<>();
         List<Integer> lacking = new ArrayList<>();

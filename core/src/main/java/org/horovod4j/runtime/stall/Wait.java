@@ -88,9 +88,9 @@ sealed interface Wait {
         }
     }
 
-    /// A join that some ranks have not called. They may train on for hours, in which this rank takes part:
-    /// so it counts from the last operation on, and is no stall while one is in flight, or while any of
-    /// those ranks gets on in another process set.
+    /// A join that some ranks have not called. They may train on for hours, in which this rank
+    /// takes part: so it counts from the last operation on, and is no stall while one is in flight,
+    /// or while any of those ranks gets on in another process set.
     record ForJoin(OfSet set, Pending join) implements Wait {
         /// Ranks end an operation, and say so, not quite at the same time.
         private static final long SLACK_MILLIS = 500;

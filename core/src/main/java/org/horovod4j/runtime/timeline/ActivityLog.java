@@ -4,12 +4,13 @@ import org.horovod4j.spi.Activities;
 import org.horovod4j.spi.Activity;
 import org.jspecify.annotations.Nullable;
 
-/// Passes on what the backend of a process set tells of the operation that runs there, while one is recorded.
+/// Passes on what the backend of a process set tells of the operation that runs there, while one is
+/// recorded.
 ///
 /// Used by the thread that runs operations.
 public final class ActivityLog implements Activities {
-    /// A large operation goes round and round in the same way: the first rounds tell all there is to see,
-    /// and thousands of them would make a file that nobody can open.
+    /// A large operation goes round and round in the same way: the first rounds tell all there is
+    /// to see, and thousands of them would make a file that nobody can open.
     static final int MOST = 200;
 
     private final Recorder recorder;

@@ -3,8 +3,8 @@ package org.horovod4j.runtime.timeline;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 
-/// Bytes of text that grow: what is written many thousand times a second is put together here, without a
-/// string or a copy for each piece.
+/// Bytes of text that grow: what is written many thousand times a second is put together here,
+/// without a string or a copy for each piece.
 final class ByteText {
     private static final int MOST_DIGITS = 20;
 

@@ -3,16 +3,18 @@ package org.horovod4j.runtime.timeline;
 import java.util.Comparator;
 import java.util.List;
 
-/// How far the clock of a rank is from that of rank 0, measured by questions and answers between the two.
+/// How far the clock of a rank is from that of rank 0, measured by questions and answers between
+/// the two.
 ///
-/// An answer is taken to have been given midway between question and return. It was given somewhere in
-/// between, so the error is at most half the round trip, and the shortest of many tells most.
+/// An answer is taken to have been given midway between question and return. It was given somewhere
+/// in between, so the error is at most half the round trip, and the shortest of many tells most.
 ///
 /// @param nanos to be added to this rank's [System#nanoTime] to get that of rank 0
 /// @param roundTripNanos of the sample that was believed
 public record ClockOffset(long nanos, long roundTripNanos) {
 
-    /// One question: when it left and its answer came, by this rank's clock, and what rank 0's clock said.
+    /// One question: when it left and its answer came, by this rank's clock, and what rank 0's
+    /// clock said.
     public record Sample(long sentNanos, long rankZeroNanos, long receivedNanos) {
         public Sample {
             if (receivedNanos - sentNanos < 0) {

@@ -5,15 +5,15 @@ import org.jspecify.annotations.Nullable;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
-/// A ring that carries events from the threads that work to the one that writes, and never lets the former
-/// wait. To offer an event costs one atomic step and one store.
+/// A ring that carries events from the threads that work to the one that writes, and never lets the
+/// former wait. To offer an event costs one atomic step and one store.
 ///
-/// When it is full it shuts, and opens again once the writer has emptied it. So what is lost is lost in one
-/// stretch: if each free place were taken at once, nearly every operation would lack some event, and none
-/// could be shown whole.
+/// When it is full it shuts, and opens again once the writer has emptied it. So what is lost is
+/// lost in one stretch: if each free place were taken at once, nearly every operation would lack
+/// some event, and none could be shown whole.
 final class EventQueue {
-    /// How many events the writer takes before it tells that their places are free: each time it does, the
-    /// others have to fetch the number anew.
+    /// How many events the writer takes before it tells that their places are free: each time it
+    /// does, the others have to fetch the number anew.
     private static final int FREED_AT_ONCE = 256;
 
     private final AtomicReferenceArray<@Nullable Event> places;

@@ -7,10 +7,11 @@ import org.jspecify.annotations.Nullable;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// Records as events of Java Flight Recorder. Got from [Recorder#jfr], which asks first whether there is one.
+/// Records as events of Java Flight Recorder. Got from [Recorder#jfr], which asks first whether
+/// there is one.
 ///
-/// Activities and the reports of single ranks are left to the [Timeline]: the former lie in the past when
-/// they are told, and the flight recorder takes no times but its own.
+/// Activities and the reports of single ranks are left to the [Timeline]: the former lie in the
+/// past when they are told, and the flight recorder takes no times but its own.
 final class JfrRecorder implements Recorder {
     private final int rank;
 

@@ -5,8 +5,8 @@ import java.util.Map;
 
 /// Reads one JSON object, and leaves its values as the text they are.
 ///
-/// To move an event into another trace, few of its values need to be understood; the others are checked,
-/// so that a merged trace is valid whatever its parts were, and copied.
+/// To move an event into another trace, few of its values need to be understood; the others are
+/// checked, so that a merged trace is valid whatever its parts were, and copied.
 final class JsonScanner {
     /// Traces of ours need three levels. Without a limit, hostile text could exhaust the stack.
     private static final int DEEPEST = 32;

@@ -79,7 +79,8 @@ final class JsonText {
         }
     }
 
-    /// Whether a surrogate lacks its partner: it is no character then, and UTF-8 has no bytes for it.
+    /// Whether a surrogate lacks its partner: it is no character then, and UTF-8 has no bytes for
+    /// it.
     private static boolean isHalf(String value, int i) {
         char c = value.charAt(i);
         if (Character.isHighSurrogate(c)) {

@@ -6,7 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 
-/// The trace of many ranks: each rank is a process, and what was a row of its file is a thread there.
+/// The trace of many ranks: each rank is a process, and what was a row of its file is a thread
+/// there.
 final class MergedTrace {
     private final OutputStream out;
     private final long firstNanos;

@@ -5,9 +5,9 @@ import java.nio.charset.StandardCharsets;
 
 /// Times as traces write them, in microseconds, kept as a whole number of eighths.
 ///
-/// Viewers read the text as a `double` and count nanoseconds from it. Eighths survive that exactly, while
-/// with plain decimals a slice may end up longer by a nanosecond than the slice around it, and is then
-/// shown in the wrong place or not at all.
+/// Viewers read the text as a `double` and count nanoseconds from it. Eighths survive that exactly,
+/// while with plain decimals a slice may end up longer by a nanosecond than the slice around it,
+/// and is then shown in the wrong place or not at all.
 final class Micros {
     private static final long NANOS_PER_EIGHTH = 125;
     private static final String[] FRACTIONS = {

@@ -4,8 +4,8 @@ import java.util.List;
 
 /// Is told what the runtime does, from any thread, in the order in which it happens.
 ///
-/// Callers ask [#isOn] before they make a [Collective] or call anything else, so that recording costs one
-/// read of memory while nobody records. No method waits or throws.
+/// Callers ask [#isOn] before they make a [Collective] or call anything else, so that recording
+/// costs one read of memory while nobody records. No method waits or throws.
 public interface Recorder {
     /// Records nothing, ever.
     Recorder NONE = new Silence();
@@ -46,7 +46,8 @@ public interface Recorder {
 
     /// Something that was done inside `collective`, between two readings of [System#nanoTime].
     ///
-    /// Activities of one collective lie inside each other or beside each other; they do not overlap halfway.
+    /// Activities of one collective lie inside each other or beside each other; they do not overlap
+    /// halfway.
     void activity(Collective collective, String name, long beginNanos, long endNanos);
 
     /// The operation is over, even if it failed. To be said before its handles are done.

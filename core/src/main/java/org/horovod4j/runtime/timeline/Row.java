@@ -8,9 +8,10 @@ import java.util.List;
 
 /// One row of a trace, and what goes on there now.
 ///
-/// A slice is written when it ends: only then is it known whether a tensor waited for a negotiation or for a
-/// locked plan. One that lasts long is begun in the file before, so that a job that hangs shows where.
-/// Slices of a row never overlap, whatever the clocks of the threads say that report them.
+/// A slice is written when it ends: only then is it known whether a tensor waited for a negotiation
+/// or for a locked plan. One that lasts long is begun in the file before, so that a job that hangs
+/// shows where. Slices of a row never overlap, whatever the clocks of the threads say that report
+/// them.
 final class Row {
     enum Phase {
         IDLE,
@@ -51,7 +52,8 @@ final class Row {
         return phase;
     }
 
-    /// Begins to wait, now or as soon as the running operation is over. A known name replaces a vague one.
+    /// Begins to wait, now or as soon as the running operation is over. A known name replaces a
+    /// vague one.
     ///
     /// @param vague whether the operation is not known by name yet
     void await(String wait, boolean vague, long nanos) {
@@ -87,8 +89,8 @@ final class Row {
         }
     }
 
-    /// Keeps an activity until the slice around it is written: with equal times, viewers take the first
-    /// for the outer one.
+    /// Keeps an activity until the slice around it is written: with equal times, viewers take the
+    /// first for the outer one.
     void add(Event.Activity activity) {
         activities.add(activity);
     }

@@ -11,9 +11,10 @@ import java.util.Map;
 
 /// Shows events on the rows of their tensors and process sets.
 ///
-/// A tensor's row tells what became of the tensor; that of a process set tells what its backend did, each
-/// bundle of tensors once, with the activities inside. Events may be missing at any place (recording began in
-/// the middle, or the queue was full): then less is shown, but nothing that was not so.
+/// A tensor's row tells what became of the tensor; that of a process set tells what its backend
+/// did, each bundle of tensors once, with the activities inside. Events may be missing at any place
+/// (recording began in the middle, or the queue was full): then less is shown, but nothing that was
+/// not so.
 final class Rows {
     /// A program that invents new names in each step would make rows without end.
     static final int MOST_TENSORS = 10_000;
@@ -40,8 +41,8 @@ final class Rows {
     /// A process set: a name in another one is another tensor.
     private record OfSet(Row row, Map<String, Row> tensors) {}
 
-    /// The rows of a bundle, and what is said there when it ends; null for tensors without a row. A locked plan
-    /// runs the same bundles again and again.
+    /// The rows of a bundle, and what is said there when it ends; null for tensors without a row. A
+    /// locked plan runs the same bundles again and again.
     private static final class Bundle {
         private final Row set;
         private final byte[] summary;

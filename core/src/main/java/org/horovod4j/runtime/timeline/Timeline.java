@@ -10,9 +10,9 @@ import java.util.function.Supplier;
 
 /// Records into a trace file that Perfetto and `chrome://tracing` show, while it is started.
 ///
-/// The file can be opened at any moment. Whoever records is never held up: a thread of its own writes,
-/// and when that cannot keep up, operations are left out and the number of lost events is told in the
-/// file.
+/// The file can be opened at any moment. Whoever records is never held up: a thread of its own
+/// writes, and when that cannot keep up, operations are left out and the number of lost events is
+/// told in the file.
 public final class Timeline implements Recorder, AutoCloseable {
     /// No limit on the bytes of a file.
     public static final long UNLIMITED = Long.MAX_VALUE;
@@ -28,7 +28,8 @@ public final class Timeline implements Recorder, AutoCloseable {
         this(() -> owner, maxBytes);
     }
 
-    /// Like [#Timeline(TraceOwner, long)], with an owner that is asked for with each file: clocks drift.
+    /// Like [#Timeline(TraceOwner, long)], with an owner that is asked for with each file: clocks
+    /// drift.
     public Timeline(Supplier<TraceOwner> owner, long maxBytes) {
         if (maxBytes < TraceFile.LEAST_LIMIT) {
             throw new IllegalArgumentException(
@@ -52,9 +53,11 @@ public final class Timeline implements Recorder, AutoCloseable {
         return TraceFile.isBeingWritten(file);
     }
 
-    /// Records into `file` from now on, and ends the file written so far. Returns when that is done.
+    /// Records into `file` from now on, and ends the file written so far. Returns when that is
+    /// done.
     ///
-    /// @throws ConfigurationException when the file cannot be written; what was recorded before goes on
+    /// @throws ConfigurationException when the file cannot be written; what was recorded before
+    ///     goes on
     public synchronized void start(Path file, boolean markCycles) {
         TraceFile next = TraceFile.open(file, maxBytes);
         // Before the new header: it may be the same file.

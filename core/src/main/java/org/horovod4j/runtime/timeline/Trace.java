@@ -7,10 +7,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Writes a [TraceFile] in the words of the trace event format: slices, ticks and marks on numbered rows.
+/// Writes a [TraceFile] in the words of the trace event format: slices, ticks and marks on numbered
+/// rows.
 ///
-/// A row is a process of the format with one thread, because viewers let processes have names and an order.
-/// Numbers start at 1, since Perfetto takes process 0 for the idle one.
+/// A row is a process of the format with one thread, because viewers let processes have names and
+/// an order. Numbers start at 1, since Perfetto takes process 0 for the idle one.
 final class Trace {
     /// The row of the file itself: what it holds, cycles, and what could not be recorded.
     static final int OWN_ROW = 1;
@@ -55,8 +56,8 @@ final class Trace {
 
     /// A slice of which both ends are known.
     ///
-    /// Nearly all events are slices, so this one takes no way but the shortest: words that were seen before
-    /// are bytes already.
+    /// Nearly all events are slices, so this one takes no way but the shortest: words that were
+    /// seen before are bytes already.
     void slice(int row, String name, long beginNanos, long endNanos, byte[] arguments)
             throws IOException {
         long begin = eighths(beginNanos);

@@ -19,9 +19,9 @@ import java.nio.file.StandardOpenOption;
 
 /// A JSON array on disk that grows, and is complete after every write.
 ///
-/// Each write starts with the comma that takes the place of the closing bracket, and ends with a new
-/// bracket. Whatever becomes of the program, the file can be opened; only a program that is killed within a
-/// write may leave a torn event behind, which [TraceReader] leaves out.
+/// Each write starts with the comma that takes the place of the closing bracket, and ends with a
+/// new bracket. Whatever becomes of the program, the file can be opened; only a program that is
+/// killed within a write may leave a torn event behind, which [TraceReader] leaves out.
 ///
 /// While it is written it is locked, so that others can tell: the system removes the lock with the
 /// process, however that ends.
@@ -95,8 +95,8 @@ final class TraceFile implements Closeable {
         return path;
     }
 
-    /// Whether somebody, in this process or another of this host, is still writing to the file. Where a
-    /// file system has no locks, nobody seems to be.
+    /// Whether somebody, in this process or another of this host, is still writing to the file.
+    /// Where a file system has no locks, nobody seems to be.
     static boolean isBeingWritten(Path path) {
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ);
                 FileLock free = channel.tryLock(0, Long.MAX_VALUE, true)) {
@@ -116,7 +116,8 @@ final class TraceFile implements Closeable {
         flush();
     }
 
-    /// Best effort: whoever finds no lock merges a file too early, and the one that ends last once more.
+    /// Best effort: whoever finds no lock merges a file too early, and the one that ends last once
+    /// more.
     private void lock() {
         try {
             @Nullable FileLock _ = channel.tryLock();

@@ -34,11 +34,11 @@ public final class TraceMerger {
         }
     }
 
-    /// Merges `files`, in any order, into `merged`, which appears when it is complete. Several ranks may
-    /// do so at a time.
+    /// Merges `files`, in any order, into `merged`, which appears when it is complete. Several
+    /// ranks may do so at a time.
     ///
-    /// @throws IOException when a file cannot be read or written, is no timeline, or is of a rank that
-    ///     another file is of, too
+    /// @throws IOException when a file cannot be read or written, is no timeline, or is of a rank
+    ///     that another file is of, too
     public static Summary merge(List<Path> files, Path merged) throws IOException {
         Map<Integer, Path> byRank = new TreeMap<>();
         long firstNanos = Long.MAX_VALUE;

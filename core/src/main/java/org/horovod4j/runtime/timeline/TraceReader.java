@@ -15,8 +15,8 @@ import java.util.Map;
 
 /// Reads the events of a trace file one by one.
 ///
-/// A process may have been killed while it wrote, or its machine may have stopped: the file then ends in the
-/// middle of an event or in rubbish. Reading ends before that, and [#isCut] tells.
+/// A process may have been killed while it wrote, or its machine may have stopped: the file then
+/// ends in the middle of an event or in rubbish. Reading ends before that, and [#isCut] tells.
 final class TraceReader implements Closeable {
     /// Longer than any event of ours; a file without an end to its first object is none of ours.
     private static final int LONGEST_EVENT = 1 << 20;
@@ -109,7 +109,8 @@ final class TraceReader implements Closeable {
         }
     }
 
-    /// The text from an opening brace, already read, to the one that closes it; null if there is none.
+    /// The text from an opening brace, already read, to the one that closes it; null if there is
+    /// none.
     private @Nullable String object() throws IOException {
         StringBuilder text = new StringBuilder("{");
         int depth = 1;

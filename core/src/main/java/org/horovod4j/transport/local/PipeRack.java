@@ -4,16 +4,16 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 
-/// The pipes of one channel, each until both its ends have gone on: one end may have written all, and
-/// closed, before the other asks for the pipe.
+/// The pipes of one channel, each until both its ends have gone on: one end may have written all,
+/// and closed, before the other asks for the pipe.
 final class PipeRack {
     private final Map<Direction, Pipe> pipes = new HashMap<>();
     private final Map<Integer, Integer> epochs = new HashMap<>();
 
     private record Direction(int source, int target, int epoch) {}
 
-    /// The pipe between two ranks in an epoch that one of them is in; closed when the other has left it
-    /// without having asked.
+    /// The pipe between two ranks in an epoch that one of them is in; closed when the other has
+    /// left it without having asked.
     synchronized Pipe pipe(int source, int target, int epoch) {
         Direction direction = new Direction(source, target, epoch);
         Pipe pipe = pipes.get(direction);

@@ -8,9 +8,9 @@ import java.nio.file.Path;
 
 /// The open files of this process by number, as Linux lists them.
 ///
-/// A new file gets the lowest number that is free, which mostly is the one after the last file's. So
-/// that is where to look first: to go through all of them for each of thousands of files would take
-/// minutes.
+/// A new file gets the lowest number that is free, which mostly is the one after the last file's.
+/// So that is where to look first: to go through all of them for each of thousands of files would
+/// take minutes.
 final class Descriptors {
     /// How many other files may have been opened since, before the whole list is looked through.
     private static final int NEARBY = 32;

@@ -22,8 +22,8 @@ import java.util.concurrent.ConcurrentSkipListMap;
 
 /// The memory that the processes of one host share.
 ///
-/// A rank opens its own before it joins, so that its [Member] card can say where it is, and meets the
-/// others' when it knows them.
+/// A rank opens its own before it joins, so that its [Member] card can say where it is, and meets
+/// the others' when it knows them.
 public final class HostMemory implements SharedMemory {
     private static final Logger LOG = Log.of(HostMemory.class);
 
@@ -52,8 +52,8 @@ public final class HostMemory implements SharedMemory {
         this.own = own;
     }
 
-    /// Makes this rank's region in `folder`, or in the folder for temporary files when that cannot be
-    /// used.
+    /// Makes this rank's region in `folder`, or in the folder for temporary files when that cannot
+    /// be used.
     public static HostMemory open(Path folder) {
         Path fallback = Path.of(System.getProperty("java.io.tmpdir"));
         try {

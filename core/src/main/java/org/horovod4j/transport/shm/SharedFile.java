@@ -21,8 +21,8 @@ import java.util.concurrent.ThreadLocalRandom;
 /// A file whose pages several processes share.
 ///
 /// On Linux the name is removed as soon as the file exists, and the other processes open it through
-/// the descriptor of its maker, `/proc/<pid>/fd/<n>`: when the last process ends, in whatever way, the
-/// memory is gone. Elsewhere the name stays until [#unlink].
+/// the descriptor of its maker, `/proc/<pid>/fd/<n>`: when the last process ends, in whatever way,
+/// the memory is gone. Elsewhere the name stays until [#unlink].
 final class SharedFile implements AutoCloseable {
     private static final FileAttribute<?> OWNER_ONLY =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
@@ -31,8 +31,8 @@ final class SharedFile implements AutoCloseable {
 
     private static final Set<OpenOption> NAMED = Set.of(CREATE_NEW, READ, WRITE);
 
-    /// On Linux the JDK deletes a file with `DELETE_ON_CLOSE` as soon as it has opened it, so that hardly
-    /// a moment is left in which a process that is killed would leave the file behind.
+    /// On Linux the JDK deletes a file with `DELETE_ON_CLOSE` as soon as it has opened it, so that
+    /// hardly a moment is left in which a process that is killed would leave the file behind.
     private static final Set<OpenOption> NAMELESS =
             Set.of(CREATE_NEW, READ, WRITE, DELETE_ON_CLOSE);
 
@@ -51,8 +51,8 @@ final class SharedFile implements AutoCloseable {
     /// Makes a file of `byteSize` zeros in `folder`, mapped for the life of `arena`.
     ///
     /// @param descriptors where to find its number; the same for all files of one maker saves time
-    /// @throws IOException when the folder cannot be written or has no room: pages are taken now, so
-    ///     that no later access to them can fail
+    /// @throws IOException when the folder cannot be written or has no room: pages are taken now,
+    ///     so that no later access to them can fail
     static SharedFile create(Path folder, long byteSize, Arena arena, Descriptors descriptors)
             throws IOException {
         long number = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);

@@ -2,10 +2,11 @@
 ///
 /// Start with [SharedFile], which says how a file without a name is found, then [HostMemory].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`, `org.horovod4j.transport`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`,
+///   `org.horovod4j.transport`.
 /// - Used by: `org.horovod4j.runtime`, `org.horovod4j.testing`.
-/// - Invariant: files are 0600 and have no name once [SharedFile#create] returns (where the system has
-///   `/proc`), so that nothing is left behind however a process ends.
+/// - Invariant: files are 0600 and have no name once [SharedFile#create] returns (where the system
+///   has `/proc`), so that nothing is left behind however a process ends.
 @NullMarked
 package org.horovod4j.transport.shm;
 

@@ -15,9 +15,9 @@ import java.util.Set;
 
 /// The calls of higher ranks that were answered but not yet asked for.
 ///
-/// Ranks do not open channels, reset, or even learn of each other, at the same moment. So a call from
-/// ahead is kept until this rank has caught up, while one from behind is turned away. A caller that
-/// calls anew has given up the call before, so that one of each caller is kept per channel.
+/// Ranks do not open channels, reset, or even learn of each other, at the same moment. So a call
+/// from ahead is kept until this rank has caught up, while one from behind is turned away. A caller
+/// that calls anew has given up the call before, so that one of each caller is kept per channel.
 final class Calls {
     /// How many calls may wait for channels that this rank has not opened: far more than ranks that
     /// are a little ahead ever make, and few enough to store.

@@ -103,9 +103,9 @@ final class Operator {
         }
     }
 
-    /// Loopback leads to the caller's own host, so it is of use there only, and there the first to try:
-    /// all other ways lead through it. Where a host has
-    /// nothing else, it must be the only host, whatever names its ranks give it.
+    /// Loopback leads to the caller's own host, so it is of use there only, and there the first to
+    /// try: all other ways lead through it. Where a host has nothing else, it must be the only
+    /// host, whatever names its ranks give it.
     private static List<InetSocketAddress> candidates(Member other, boolean local) {
         List<InetSocketAddress> loopback = new ArrayList<>();
         List<InetSocketAddress> others = new ArrayList<>();

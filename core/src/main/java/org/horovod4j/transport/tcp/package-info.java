@@ -1,9 +1,9 @@
 /// Links between ranks of any hosts: bytes over TCP.
 ///
-/// Start with [TcpChannels], which listens, and [TcpLinks], which opens the links of one channel, then
-/// [TcpLink], which moves the bytes. [Operator] puts the calls through: between it and the other rank's
-/// stand [Hello], by which a caller says what it wants, and [Calls], where an answered call waits until
-/// this rank asks for the link.
+/// Start with [TcpChannels], which listens, and [TcpLinks], which opens the links of one channel,
+/// then [TcpLink], which moves the bytes. [Operator] puts the calls through: between it and the
+/// other rank's stand [Hello], by which a caller says what it wants, and [Calls], where an answered
+/// call waits until this rank asks for the link.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.network`,
 ///   `org.horovod4j.spi`, `org.horovod4j.transport`, `org.horovod4j.trust`.

@@ -84,8 +84,8 @@ class AdasumKernelTest {
         return sum.doubleValue();
     }
 
-    /// With every pair of magnitudes that a double has, one vector being a multiple of the other: the
-    /// combination is their average.
+    /// With every pair of magnitudes that a double has, one vector being a multiple of the other:
+    /// the combination is their average.
     @Test
     void vectorsInOneDirectionAreAveragedAtAllMagnitudes() {
         for (int left = -1074; left < 1023; left += 9) {

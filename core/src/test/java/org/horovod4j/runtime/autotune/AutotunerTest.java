@@ -50,14 +50,15 @@ class AutotunerTest {
         assertNearlyBest(0.9, seed -> hill(TWO_HOSTS, seed));
     }
 
-    /// A neighbouring size of rounds, 7 % slower, is hard to tell from the best: less is asked here.
+    /// A neighbouring size of rounds, 7 % slower, is hard to tell from the best: less is asked
+    /// here.
     @Test
     void aJobIsTunedDespiteSteepSlopes() {
         assertNearlyBest(0.9, seed -> Surface.job(ONE_HOST, new SplittableRandom(seed)));
     }
 
-    /// Nearly all seeds end with at least the share `least` of what is possible, and none is slower than
-    /// the defaults.
+    /// Nearly all seeds end with at least the share `least` of what is possible, and none is slower
+    /// than the defaults.
     private static void assertNearlyBest(double least, LongFunction<Surface> surfaces) {
         List<String> misses =
                 LongStream.range(0, SEEDS)
@@ -139,7 +140,8 @@ class AutotunerTest {
         return surface.at(tuned(surface, seed).best()) / surface.at(DEFAULTS);
     }
 
-    /// Most steps are a tenth faster with any other tuning, but three in ten take thrice their time.
+    /// Most steps are a tenth faster with any other tuning, but three in ten take thrice their
+    /// time.
     @Test
     void aTuningThatIsFasterAsARuleButSlowerAltogetherIsNotTaken() {
         assertDefaultsStay(

@@ -14,8 +14,8 @@ interface Delays {
                 Math.exp(0.05 * random.nextGaussian()) * (random.nextInt(10) == 0 ? 3 : 1);
     }
 
-    /// A machine that others use too: steps vary by a tenth, and every now and then some forty in a row
-    /// take a third longer.
+    /// A machine that others use too: steps vary by a tenth, and every now and then some forty in a
+    /// row take a third longer.
     static Delays busy() {
         return new Delays() {
             private int left;

@@ -44,7 +44,8 @@ class GaussianProcessTest {
                         within(1e-8));
     }
 
-    /// Measurements 1 and -1 at 0 and 1: the inverse of `[1 k; k 1]` applied to them is `(1, -1) / (1 - k)`.
+    /// Measurements 1 and -1 at 0 and 1: the inverse of `[1 k; k 1]` applied to them is `(1, -1) /
+    /// (1 - k)`.
     @Test
     void twoMeasurementsGiveTheValuesWorkedOutByHand() {
         GaussianProcess process = process(PLAIN, x -> 1 - 2 * x, 0, 1);
@@ -119,8 +120,8 @@ class GaussianProcessTest {
         assertThat(new KernelFit(positions, jagged, 0.1).best().noise()).isLessThanOrEqualTo(0.1);
     }
 
-    /// With mean at the best, half of the deviation's density at 0: `1 / sqrt(2 pi)`; one deviation above
-    /// `0.8413447 + 0.2419707`, one below `0.2419707 - 0.1586553`.
+    /// With mean at the best, half of the deviation's density at 0: `1 / sqrt(2 pi)`; one deviation
+    /// above `0.8413447 + 0.2419707`, one below `0.2419707 - 0.1586553`.
     @Test
     void expectedImprovementHasTheValuesOfTheTables() {
         assertThat(new Prediction(3, 2).expectedImprovement(3))

@@ -6,7 +6,8 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
 
-/// A made-up machine: how fast it is with each tuning, and steps on it that are as uneven as real ones.
+/// A made-up machine: how fast it is with each tuning, and steps on it that are as uneven as real
+/// ones.
 ///
 /// @param delays what makes steps uneven
 record Surface(Space space, ToDoubleFunction<Tuning> rate, Delays delays) {
@@ -32,8 +33,8 @@ record Surface(Space space, ToDoubleFunction<Tuning> rate, Delays delays) {
         return new Surface(space, tuning -> 1000);
     }
 
-    /// Fastest at one position, and slower with the square of the distance from it; some knobs hardly
-    /// matter.
+    /// Fastest at one position, and slower with the square of the distance from it; some knobs
+    /// hardly matter.
     static Surface hill(Space space, double[] top, SplittableRandom random) {
         Grid grid = new Grid(space, Tuning.DEFAULT);
         double[] weights =
@@ -51,8 +52,8 @@ record Surface(Space space, ToDoubleFunction<Tuning> rate, Delays delays) {
                 });
     }
 
-    /// A plain model of a job: each bundle costs its latency and the cycle time, the last bundle overlaps
-    /// with nothing, and one size of rounds suits the caches. Much of it is steep.
+    /// A plain model of a job: each bundle costs its latency and the cycle time, the last bundle
+    /// overlaps with nothing, and one size of rounds suits the caches. Much of it is steep.
     static Surface job(Space space, SplittableRandom random) {
         double latencyMicros = random.nextDouble(20, 200);
         double bytesPerMicro = random.nextDouble(2_000, 10_000);

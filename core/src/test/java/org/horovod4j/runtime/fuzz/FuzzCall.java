@@ -165,8 +165,8 @@ final class FuzzCall {
         return known;
     }
 
-    /// One tensor of each rank that counts: those that have joined count for sums and averages, with
-    /// zeros, and for moves, with no rows.
+    /// One tensor of each rank that counts: those that have joined count for sums and averages,
+    /// with zeros, and for moves, with no rows.
     private List<Tensor> of(int index) {
         boolean counted =
                 !Set.of(ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT).contains(operation.op());
@@ -240,7 +240,8 @@ final class FuzzCall {
         return communicator.processSet().ranks().get(root());
     }
 
-    /// One that has not joined. The name alone decides, so that steps with the same ranks are equal.
+    /// One that has not joined. The name alone decides, so that steps with the same ranks are
+    /// equal.
     private int root() {
         int root = Math.floorMod(operation.name().hashCode(), size);
         while (joined.contains(root)) {

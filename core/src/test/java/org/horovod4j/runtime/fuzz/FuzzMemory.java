@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// Where a rank's tensors lie: in native memory, in an array, or in memory that ranks share, of which each
-/// name has a piece that it uses again.
+/// Where a rank's tensors lie: in native memory, in an array, or in memory that ranks share, of
+/// which each name has a piece that it uses again.
 final class FuzzMemory {
     private static final int KINDS = 3;
 

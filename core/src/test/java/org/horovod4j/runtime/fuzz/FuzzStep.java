@@ -8,8 +8,8 @@ import java.util.Set;
 /// @param number of the step
 /// @param what makes it differ from the other steps of its program
 /// @param calls the operations that are submitted asynchronously
-/// @param tail the operations that run one after the other, in this order on all ranks, when the others are
-///     submitted
+/// @param tail the operations that run one after the other, in this order on all ranks, when the
+///     others are submitted
 /// @param parts by rank
 /// @param joined the ranks that join at once; the others do when they are done
 /// @param late the rank that begins when the others have looked for their results in vain, or -1
@@ -26,7 +26,8 @@ record FuzzStep(
     /// What one rank does.
     ///
     /// @param threads the calls that each thread submits, in order
-    /// @param waitAfter after so many of its calls the first thread waits for the first of them; 0 never
+    /// @param waitAfter after so many of its calls the first thread waits for the first of them; 0
+    ///     never
     /// @param polls whether it waits by looking again and again
     record Part(List<List<Integer>> threads, int waitAfter, boolean polls) {}
 

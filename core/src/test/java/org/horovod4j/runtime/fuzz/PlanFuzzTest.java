@@ -18,9 +18,9 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// Programs that repeat, change, stumble and go on, in random order from several threads: every result is
-/// what the definition says. Run again with `-Dhorovod4j.seed=` and the seed in the name of a failure to
-/// begin with that world.
+/// Programs that repeat, change, stumble and go on, in random order from several threads: every
+/// result is what the definition says. Run again with `-Dhorovod4j.seed=` and the seed in the name
+/// of a failure to begin with that world.
 class PlanFuzzTest {
     private static final long SEED =
             Long.getLong("horovod4j.seed", System.nanoTime() & Integer.MAX_VALUE);

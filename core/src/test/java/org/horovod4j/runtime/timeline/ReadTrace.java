@@ -29,7 +29,8 @@ public record ReadTrace(List<Map<String, Object>> events) {
         return new ReadTrace((List<Map<String, Object>>) StrictJson.parse(text));
     }
 
-    /// The names of all events of these kinds on the row or thread of that name, in the order of time.
+    /// The names of all events of these kinds on the row or thread of that name, in the order of
+    /// time.
     public List<String> on(String row, String kinds) {
         return eventsOn(row, kinds).map(event -> String.valueOf(event.get("name"))).toList();
     }
@@ -55,7 +56,8 @@ public record ReadTrace(List<Map<String, Object>> events) {
         return events.stream().filter(event -> name.equals(event.get("name"))).toList();
     }
 
-    /// Names by thread: in the file of one rank those of the processes, in a merged one of the threads.
+    /// Names by thread: in the file of one rank those of the processes, in a merged one of the
+    /// threads.
     private Map<Object, Object> rowNames() {
         Map<Object, Object> names = new HashMap<>();
         for (String kind : List.of("thread_name", "process_name")) {

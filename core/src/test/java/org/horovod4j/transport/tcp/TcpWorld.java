@@ -18,7 +18,8 @@ import java.util.concurrent.Future;
 import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
 
-/// The channels of several ranks in one JVM, of which each opens channel 0 when it meets the others.
+/// The channels of several ranks in one JVM, of which each opens channel 0 when it meets the
+/// others.
 final class TcpWorld implements AutoCloseable {
     static final Duration TIMEOUT = Duration.ofSeconds(30);
 

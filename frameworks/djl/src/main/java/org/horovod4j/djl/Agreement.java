@@ -6,8 +6,8 @@ import org.horovod4j.MismatchException;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/// Lets all ranks fail together where one has reason to: a rank that threw alone would leave the others
-/// waiting for it.
+/// Lets all ranks fail together where one has reason to: a rank that threw alone would leave the
+/// others waiting for it.
 final class Agreement {
     private static final int SHOWN = 8;
 

@@ -12,8 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/// Overwrites arrays with those of one rank. All are submitted before the first is waited for, so that small
-/// ones travel together.
+/// Overwrites arrays with those of one rank. All are submitted before the first is waited for, so
+/// that small ones travel together.
 final class ArrayBroadcast {
     private ArrayBroadcast() {}
 
@@ -33,8 +33,8 @@ final class ArrayBroadcast {
         lent.forEach(LentArray::giveBack);
     }
 
-    /// Waits for all, even after a failure: their memory is the engine's, and must not be in use when
-    /// the program goes on.
+    /// Waits for all, even after a failure: their memory is the engine's, and must not be in use
+    /// when the program goes on.
     private static void joinAll(List<Handle<Tensor>> handles) {
         @Nullable HorovodException failure = null;
         for (Handle<Tensor> handle : handles) {

@@ -22,8 +22,9 @@ import java.util.Objects;
 
 /// Lends what the wrapped optimizer changes of each parameter, which is what Adasum combines.
 ///
-/// A parameter is updated with the rank's own gradient, lent as the difference to what it was, and ends as
-/// what it was plus the combined difference: momentum and adaptive rates see the rank's own gradients.
+/// A parameter is updated with the rank's own gradient, lent as the difference to what it was, and
+/// ends as what it was plus the combined difference: momentum and adaptive rates see the rank's own
+/// gradients.
 final class BlockDeltas implements Gradients {
     private static final Logger LOG = Log.of(BlockDeltas.class);
 

@@ -11,8 +11,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// The parameters of a block, by position: their names, which all ranks share, and DJL's ids, which they
-/// do not.
+/// The parameters of a block, by position: their names, which all ranks share, and DJL's ids, which
+/// they do not.
 ///
 /// A parameter that several blocks share has several names; its first one counts.
 final class BlockParameters {

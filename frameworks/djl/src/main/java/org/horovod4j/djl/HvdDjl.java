@@ -22,12 +22,13 @@ import org.horovod4j.Hvd;
 /// EasyTrain.fit(trainer, epochs, train, test);
 /// ```
 ///
-/// Code that is handed a [Communicator] uses [DistributedOptimizer], [Parameters], [OptimizerState] and
-/// [ShardedSampler] themselves.
+/// Code that is handed a [Communicator] uses [DistributedOptimizer], [Parameters], [OptimizerState]
+/// and [ShardedSampler] themselves.
 public final class HvdDjl {
     private HvdDjl() {}
 
-    /// The device of this rank: the GPU whose number is the local rank, or the CPU if the engine sees no GPU.
+    /// The device of this rank: the GPU whose number is the local rank, or the CPU if the engine
+    /// sees no GPU.
     ///
     /// @throws ConfigurationException when this host has more ranks than GPUs
     public static Device device() {
@@ -65,8 +66,8 @@ public final class HvdDjl {
         return DistributedOptimizer.wrap(optimizer, model.getBlock());
     }
 
-    /// Overwrites the model's parameters with those of `rootRank`: once, after `trainer.initialize`. See
-    /// [Parameters#broadcast].
+    /// Overwrites the model's parameters with those of `rootRank`: once, after
+    /// `trainer.initialize`. See [Parameters#broadcast].
     public static void broadcastParameters(Model model, int rootRank) {
         Parameters.broadcast(Hvd.communicator(), model.getBlock(), rootRank);
     }
@@ -77,8 +78,8 @@ public final class HvdDjl {
         OptimizerState.of(optimizer, model.getBlock()).broadcast(Hvd.communicator(), rootRank);
     }
 
-    /// This rank's share of a data set, shuffled anew in each epoch. [ShardedSampler#batches] has more to
-    /// choose.
+    /// This rank's share of a data set, shuffled anew in each epoch. [ShardedSampler#batches] has
+    /// more to choose.
     ///
     /// @param batchSize samples of a batch on each rank
     public static ShardedSampler sampler(int batchSize) {

@@ -9,8 +9,8 @@ import org.horovod4j.djl.engine.EngineAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// An array's elements as a tensor: its own memory where the engine lends it, else a copy that [#giveBack]
-/// writes into the array.
+/// An array's elements as a tensor: its own memory where the engine lends it, else a copy that
+/// [#giveBack] writes into the array.
 public final class LentArray {
     private final EngineAccess engine;
     private final NDArray array;

@@ -16,8 +16,8 @@ import java.lang.reflect.Type;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/// Where DJL's optimizers keep what they know: private fields, for which there are no accessors. All
-/// reflection on optimizers is here.
+/// Where DJL's optimizers keep what they know: private fields, for which there are no accessors.
+/// All reflection on optimizers is here.
 ///
 /// | field                                      | is                                                  |
 /// |--------------------------------------------|-----------------------------------------------------|
@@ -26,9 +26,9 @@ import java.util.Map;
 /// | a primitive number or boolean              | a setting: momentum, beta1, weight decay            |
 /// | a `ParameterTracker`                       | settings too, if it is a class with such fields     |
 ///
-/// This is the form of all optimizers of DJL, and any other optimizer may follow it. A field of any other
-/// type is refused: state that stayed behind would make ranks differ without anybody noticing. `transient`
-/// fields are left alone.
+/// This is the form of all optimizers of DJL, and any other optimizer may follow it. A field of any
+/// other type is refused: state that stayed behind would make ranks differ without anybody
+/// noticing. `transient` fields are left alone.
 final class OptimizerFields {
     private static final Type SLOT = genericType(SlotForm.class, "slot");
 
@@ -86,8 +86,8 @@ final class OptimizerFields {
         return (Map<String, Map<Device, NDArray>>) map;
     }
 
-    /// Trackers are settings as far as they are plain objects with numbers. Lambdas and records say what
-    /// they do by their code, which is the same on all ranks, and their fields cannot be set.
+    /// Trackers are settings as far as they are plain objects with numbers. Lambdas and records say
+    /// what they do by their code, which is the same on all ranks, and their fields cannot be set.
     private void addTracker(String path, @Nullable Object tracker) {
         if (tracker == null || tracker.getClass().isHidden() || tracker.getClass().isRecord()) {
             return;

@@ -11,14 +11,15 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
 
-/// The parameters of a network by the names that all ranks know them by: weights and biases, frozen or not,
-/// and the running statistics of batch norms.
+/// The parameters of a network by the names that all ranks know them by: weights and biases, frozen
+/// or not, and the running statistics of batch norms.
 public final class Parameters {
     private static final String ACTION = "broadcastParameters";
 
     private Parameters() {}
 
-    /// The arrays of a block whose parameters are initialised, by the keys of `block.getParameters()`.
+    /// The arrays of a block whose parameters are initialised, by the keys of
+    /// `block.getParameters()`.
     ///
     /// @throws IllegalStateException when they are not
     public static Map<String, NDArray> arrays(Block block) {
@@ -36,13 +37,14 @@ public final class Parameters {
     /// Overwrites all parameters with those of `rootRank`, in place. All ranks call this, after
     /// `trainer.initialize`.
     ///
-    /// @throws org.horovod4j.MismatchException on all ranks, when a rank has other parameters or has not
-    ///     initialised them
+    /// @throws org.horovod4j.MismatchException on all ranks, when a rank has other parameters or
+    ///     has not initialised them
     public static void broadcast(Communicator communicator, Block block, int rootRank) {
         broadcast(communicator, block, rootRank, name -> true);
     }
 
-    /// Overwrites some parameters with those of `rootRank`; see [#broadcast(Communicator, Block, int)].
+    /// Overwrites some parameters with those of `rootRank`; see [#broadcast(Communicator, Block,
+    /// int)].
     ///
     /// @param which by name; parameters that each rank keeps for itself are left out
     public static void broadcast(

@@ -1,13 +1,14 @@
 package org.horovod4j.djl;
 
-/// One rank's share of the samples of an epoch: every `size`-th of the shuffled samples, beginning with
-/// number `rank`.
+/// One rank's share of the samples of an epoch: every `size`-th of the shuffled samples, beginning
+/// with number `rank`.
 ///
-/// So the batches that all ranks train on in one step are, together, the batch that one process with `size`
-/// times the batch size would have taken, and a shuffle trains alike on any number of ranks.
+/// So the batches that all ranks train on in one step are, together, the batch that one process
+/// with `size` times the batch size would have taken, and a shuffle trains alike on any number of
+/// ranks.
 ///
-/// What makes one rank's share impossible makes that of all: a rank that throws alone would leave the
-/// others waiting. So with [Tail#UNEVEN], where shares differ, one may be empty.
+/// What makes one rank's share impossible makes that of all: a rank that throws alone would leave
+/// the others waiting. So with [Tail#UNEVEN], where shares differ, one may be empty.
 record Shard(long samples, int rank, int size, int batchSize, Tail tail) {
     Shard {
         if (samples < 1) {

@@ -18,8 +18,8 @@ import java.util.Objects;
 
 /// Memory for gradients that the ranks of a host can reach.
 ///
-/// Neighbours in a backward pass are neighbours in memory: slices of one block, in the reverse order of
-/// the parameters, which collectives go through faster than through blocks of their own.
+/// Neighbours in a backward pass are neighbours in memory: slices of one block, in the reverse
+/// order of the parameters, which collectives go through faster than through blocks of their own.
 final class Slots {
     /// What vectors and cache lines like.
     private static final long ALIGNMENT = 64;
@@ -55,8 +55,8 @@ final class Slots {
         return Math.ceilDiv(array.size(), aligned) * aligned;
     }
 
-    /// Holds the slot for as long as the array's manager lives, or until its gradient has moved to another
-    /// one: the engine keeps the gradient there, whether or not anybody still trains.
+    /// Holds the slot for as long as the array's manager lives, or until its gradient has moved to
+    /// another one: the engine keeps the gradient there, whether or not anybody still trains.
     static void keep(NDArray array, Tensor slot) {
         String key = "horovod4j-gradient-" + array.getUid();
         NDManager manager = array.getManager();

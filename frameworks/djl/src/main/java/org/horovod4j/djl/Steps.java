@@ -2,11 +2,12 @@ package org.horovod4j.djl;
 
 import java.util.BitSet;
 
-/// Tells where steps begin, of which DJL says nothing: it calls an optimizer for one parameter after
-/// the other, in an order of its own, and leaves out those that were never used or are frozen.
+/// Tells where steps begin, of which DJL says nothing: it calls an optimizer for one parameter
+/// after the other, in an order of its own, and leaves out those that were never used or are
+/// frozen.
 ///
-/// A step begins with a parameter that the one before does not wait for: because it had its turn, or
-/// because it was frozen then.
+/// A step begins with a parameter that the one before does not wait for: because it had its turn,
+/// or because it was frozen then.
 final class Steps {
     private BitSet awaited = new BitSet();
 

@@ -1,20 +1,22 @@
 package org.horovod4j.djl;
 
-/// What a [ShardedSampler] does with the samples at the end of an epoch that do not fill a batch on every
-/// rank.
+/// What a [ShardedSampler] does with the samples at the end of an epoch that do not fill a batch on
+/// every rank.
 public enum Tail {
-    /// The last batch is as large as what is left, and all ranks have the same number of batches. Every
-    /// sample comes once, with one exception: when fewer samples are left than there are ranks and they
-    /// would be a batch of their own on some ranks alone, they are left out.
+    /// The last batch is as large as what is left, and all ranks have the same number of batches.
+    /// Every sample comes once, with one exception: when fewer samples are left than there are
+    /// ranks and they would be a batch of their own on some ranks alone, they are left out.
     KEEP,
 
     /// Full batches only. Up to one batch of each rank is left out, another one in each shuffle.
     DROP,
 
-    /// Some samples come twice, fewer than there are ranks, so that all ranks have batches of the same size.
+    /// Some samples come twice, fewer than there are ranks, so that all ranks have batches of the
+    /// same size.
     PAD,
 
-    /// Every sample comes once, and some ranks may have one batch more than others. A rank that trains in
-    /// this way says `join()` when it has no more batches, or the others wait for it for ever.
+    /// Every sample comes once, and some ranks may have one batch more than others. A rank that
+    /// trains in this way says `join()` when it has no more batches, or the others wait for it for
+    /// ever.
     UNEVEN
 }

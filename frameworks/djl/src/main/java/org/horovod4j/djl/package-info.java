@@ -1,11 +1,11 @@
-/// Distributed training for DJL programs: the optimizer that averages gradients over all ranks, and what
-/// goes around it.
+/// Distributed training for DJL programs: the optimizer that averages gradients over all ranks, and
+/// what goes around it.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.optim`, `org.horovod4j.djl.engine`,
-///   `ai.djl..`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.optim`,
+///   `org.horovod4j.djl.engine`, `ai.djl..`.
 /// - Used by: training programs.
-/// - Invariant: ranks find each other's gradients by the keys of `block.getParameters()`, never by DJL's
-///   parameter ids, which differ between processes.
+/// - Invariant: ranks find each other's gradients by the keys of `block.getParameters()`, never by
+///   DJL's parameter ids, which differ between processes.
 @NullMarked
 package org.horovod4j.djl;
 

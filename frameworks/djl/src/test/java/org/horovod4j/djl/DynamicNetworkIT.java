@@ -18,8 +18,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.junit.jupiter.api.Test;
 
-/// Networks of which a step trains a part: other branches on other ranks, frozen layers, layers that each
-/// rank keeps for itself.
+/// Networks of which a step trains a part: other branches on other ranks, frozen layers, layers
+/// that each rank keeps for itself.
 class DynamicNetworkIT {
     private static final Offset<Float> TOLERANCE = Offset.offset(1e-4f);
     private static final int BATCH = 4;

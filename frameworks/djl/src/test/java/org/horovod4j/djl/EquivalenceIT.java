@@ -18,7 +18,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/// Two ranks on half batches learn what one process learns on whole ones, and the same bits on both.
+/// Two ranks on half batches learn what one process learns on whole ones, and the same bits on
+/// both.
 class EquivalenceIT {
     private static final int STEPS = 100;
     private static final int BATCH = 8;
@@ -63,8 +64,8 @@ class EquivalenceIT {
             };
         }
 
-        /// Sums in another order differ in their last bits, which Adam divides by, and half floats have
-        /// few bits.
+        /// Sums in another order differ in their last bits, which Adam divides by, and half floats
+        /// have few bits.
         Offset<Float> tolerance() {
             return Offset.offset(
                     switch (this) {

@@ -30,7 +30,8 @@ class OverlapIT {
                         });
     }
 
-    /// @param firstLayerIsDone whether backward had computed the gradient of the first layer by then
+    /// @param firstLayerIsDone whether backward had computed the gradient of the first layer by
+    ///     then
     /// @param insideBackward whether backward was running
     private record Launch(String name, boolean firstLayerIsDone, boolean insideBackward) {}
 
@@ -102,7 +103,8 @@ class OverlapIT {
         }
     }
 
-    /// After the first step gradients live in the ranks' common memory, in the reverse order of layers.
+    /// After the first step gradients live in the ranks' common memory, in the reverse order of
+    /// layers.
     private static void nothingIsCopied(Communicator comm) {
         try (Watched watched = new Watched(comm, true)) {
             watched.step(comm, 0);

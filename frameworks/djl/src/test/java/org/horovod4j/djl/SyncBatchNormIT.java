@@ -39,7 +39,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/// Processes with batches of different sizes, against one process with all of them and DJL's own block.
+/// Processes with batches of different sizes, against one process with all of them and DJL's own
+/// block.
 class SyncBatchNormIT {
     private static final int STEPS = 3;
     private static final int CHANNELS = 4;
@@ -146,8 +147,8 @@ class SyncBatchNormIT {
                 .add(Activation::tanh);
     }
 
-    /// Forward and backward over samples `from` to `to`, with a loss in which every element counts another
-    /// way, and a step of gradient descent.
+    /// Forward and backward over samples `from` to `to`, with a loss in which every element counts
+    /// another way, and a step of gradient descent.
     private static Outcome train(
             SequentialBlock block, int from, int to, Function<float[], float[]> sumOverRanks) {
         try (NDManager manager = NDManager.newBaseManager(Device.cpu(), "PyTorch")) {

@@ -4,7 +4,8 @@
 ///
 /// - May depend on: `org.horovod4j.option`, `org.horovod4j.launcher.process`.
 /// - Used by: `org.horovod4j.launcher`.
-/// - Invariant: looks and asks, but changes nothing; a tool that does not answer is reported as such.
+/// - Invariant: looks and asks, but changes nothing; a tool that does not answer is reported as
+///   such.
 @NullMarked
 package org.horovod4j.launcher.check;
 

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// A flag of Horovod that has no meaning here. Job scripts bring it along, so it is accepted, and the
-/// user is told why it does nothing: in the words for the variable that Horovod would set.
+/// A flag of Horovod that has no meaning here. Job scripts bring it along, so it is accepted, and
+/// the user is told why it does nothing: in the words for the variable that Horovod would set.
 ///
 /// @param name without dashes in front
 /// @param isValued whether a value follows

@@ -25,8 +25,8 @@ public sealed interface Invocation {
     /// @param processes how many ranks
     /// @param hosts where they may run
     /// @param options the variables that flags and files set, for the job and its processes
-    /// @param commands the words of each program, at least one of each; all ranks end one before any
-    ///     starts the next
+    /// @param commands the words of each program, at least one of each; all ranks end one before
+    ///     any starts the next
     /// @param elasticity how its processes may come and go, if they may
     record Launch(
             int processes,

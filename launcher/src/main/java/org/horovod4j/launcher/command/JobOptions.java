@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// The variables that flags and files set. One that nobody sets stays out, so that what the environment
-/// says of it, and autotune, keep their say.
+/// The variables that flags and files set. One that nobody sets stays out, so that what the
+/// environment says of it, and autotune, keep their say.
 final class JobOptions {
     private JobOptions() {}
 

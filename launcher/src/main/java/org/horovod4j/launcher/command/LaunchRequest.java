@@ -25,8 +25,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// A launch as flags, configuration file and job file ask for it together. A flag counts most, the job
-/// file least.
+/// A launch as flags, configuration file and job file ask for it together. A flag counts most, the
+/// job file least.
 ///
 /// @param job empty without `--job`
 record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) {

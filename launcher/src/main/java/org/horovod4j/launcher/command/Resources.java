@@ -28,7 +28,8 @@ record Resources(int gpus) {
         }
     }
 
-    /// How many processes a worker runs if nothing else is said: one for each GPU, and at least one.
+    /// How many processes a worker runs if nothing else is said: one for each GPU, and at least
+    /// one.
     int processes() {
         return Math.max(1, gpus);
     }

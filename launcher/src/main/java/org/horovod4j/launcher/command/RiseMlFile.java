@@ -9,7 +9,8 @@ import java.util.Optional;
 
 /// A `riseml.yml`, as it was written for RiseML: the same training runs without its cluster.
 ///
-/// What RiseML built before a run (image and installation) is the user's to provide; a notice says so.
+/// What RiseML built before a run (image and installation) is the user's to provide; a notice says
+/// so.
 final class RiseMlFile {
     static final String TRAIN = "train";
 

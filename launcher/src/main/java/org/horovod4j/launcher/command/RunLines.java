@@ -7,8 +7,8 @@ import java.util.regex.Pattern;
 
 /// The key `run` of a job file: what each process runs, line by line.
 ///
-/// A line goes to `sh -c`, and so may use variables, pipes and `&&`. But a plain `java …` is run as it
-/// would be from the command line, where it gets the right Java and the options it needs.
+/// A line goes to `sh -c`, and so may use variables, pipes and `&&`. But a plain `java …` is run as
+/// it would be from the command line, where it gets the right Java and the options it needs.
 final class RunLines {
     /// Nothing in it means anything to a shell but the space between words.
     private static final Pattern PLAIN_JAVA = Pattern.compile("(\\S*/)?java [\\w@%+=:,./ -]+");

@@ -14,8 +14,8 @@ import java.util.function.Consumer;
 
 /// The thread that looks for hosts while a job runs.
 ///
-/// After an error the hosts known last stay. It is told at most once a minute, so that a script which
-/// flaps does not bury what the ranks print.
+/// After an error the hosts known last stay. It is told at most once a minute, so that a script
+/// which flaps does not bury what the ranks print.
 public final class DiscoveryWatch implements AutoCloseable {
     private static final Duration QUIET = Duration.ofMinutes(1);
 
@@ -65,8 +65,8 @@ public final class DiscoveryWatch implements AutoCloseable {
     /// Looks once while the caller waits, and from then on by itself.
     ///
     /// @param givenUp when complete, the caller waits no longer, and may have heard of no hosts
-    /// @throws DiscoveryException when the first look fails, and with it the job: whoever has mistyped
-    ///     the name of a script wants to know now
+    /// @throws DiscoveryException when the first look fails, and with it the job: whoever has
+    ///     mistyped the name of a script wants to know now
     public void start(CompletionStage<?> givenUp) throws DiscoveryException, InterruptedException {
         var _ = givenUp.thenRun(() -> first.complete(null));
         thread.start();

@@ -4,8 +4,8 @@
 /// [RankMain] (the process that runs it) and [FunctionDesk] (where it is fetched and results are
 /// handed in).
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.frame`, `org.horovod4j.log`,
-///   `org.horovod4j.network`, `org.horovod4j.option`, `org.horovod4j.trust`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.frame`,
+///   `org.horovod4j.log`, `org.horovod4j.network`, `org.horovod4j.option`, `org.horovod4j.trust`.
 /// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: no code travels, only the names of classes and methods that a rank has itself, and
 ///   values that `org.horovod4j.codec` carries.

@@ -11,8 +11,8 @@ import java.util.List;
 ///
 /// @param processes how many ranks
 /// @param hosts those that get any, with as many slots as they get ranks
-/// @param programs the words of each program, as they are run; all ranks end one before any starts the
-///     next
+/// @param programs the words of each program, as they are run; all ranks end one before any starts
+///     the next
 /// @param arguments for `mpirun`, as the user gave them
 /// @param bindingArguments how it binds processes to cores; empty for not at all
 /// @param tcpOnly whether MPI, where the program itself uses it, is told to use TCP alone

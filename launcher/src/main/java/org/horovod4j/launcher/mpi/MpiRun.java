@@ -30,12 +30,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/// A job that `mpirun` starts: it places and starts the processes, marks their lines of output and ends
-/// them all when one fails. The launcher serves their rendezvous, and ends `mpirun` and what it has left
-/// on this machine, also when the launcher itself is killed.
+/// A job that `mpirun` starts: it places and starts the processes, marks their lines of output and
+/// ends them all when one fails. The launcher serves their rendezvous, and ends `mpirun` and what
+/// it has left on this machine, also when the launcher itself is killed.
 ///
-/// The ranks take their numbers from the variables that `mpirun` sets. What they send each other goes
-/// over Horovod4J's own transports.
+/// The ranks take their numbers from the variables that `mpirun` sets. What they send each other
+/// goes over Horovod4J's own transports.
 public final class MpiRun {
     /// How long `mpirun` gets to end its processes before it is killed.
     private static final Duration GRACE = Duration.ofSeconds(5);
@@ -87,8 +87,8 @@ public final class MpiRun {
         return came == null ? code : 128 + came.number();
     }
 
-    /// Passes a signal of the launcher's own on to `mpirun`, which is killed when it does not end within
-    /// the grace, or at once when the signal comes again. May be called from any thread.
+    /// Passes a signal of the launcher's own on to `mpirun`, which is killed when it does not end
+    /// within the grace, or at once when the signal comes again. May be called from any thread.
     public void interrupt(Signal signal) {
         boolean again = interruption != null;
         interruption = signal;

@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 /// @param path where it is
 /// @param kind whose it is
 record Mpirun(Path path, MpiKind kind) {
-    /// What it is called by, with no folder in front: Open MPI would put that folder first on the ranks'
-    /// path, and theirs might begin with an old `java`.
+    /// What it is called by, with no folder in front: Open MPI would put that folder first on the
+    /// ranks' path, and theirs might begin with an old `java`.
     static final String COMMAND = "mpirun";
 
     /// Far longer than it takes to print a line, and soon enough to tell that it hangs.

@@ -71,8 +71,8 @@ public final class Console {
         return isTerminal;
     }
 
-    /// Shows a line that the next one replaces. Only on a terminal, and only until a rank has printed
-    /// something: it may have a progress bar of its own on this line.
+    /// Shows a line that the next one replaces. Only on a terminal, and only until a rank has
+    /// printed something: it may have a progress bar of its own on this line.
     public void status(String line) {
         synchronized (lock) {
             if (isTerminal && !hasOutput) {

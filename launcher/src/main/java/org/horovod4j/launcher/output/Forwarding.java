@@ -43,8 +43,8 @@ public record Forwarding(Console console, @Nullable OutputFiles files, Stamp sta
         }
     }
 
-    /// Closes the files of a worker that prints nothing more. If a later command of the job has a worker of
-    /// that number, its lines come after these.
+    /// Closes the files of a worker that prints nothing more. If a later command of the job has a
+    /// worker of that number, its lines come after these.
     public void close(int worker) {
         if (files != null) {
             files.close(worker);

@@ -8,9 +8,9 @@ import org.horovod4j.launcher.process.OutputReader;
 import java.io.ByteArrayOutputStream;
 import java.util.function.Predicate;
 
-/// Cuts one stream of one rank into lines and puts `[rank]<stream>:` before each, with the rank that
-/// its process has at that moment. A file of the stream
-/// gets the same lines without that mark, as its name says it.
+/// Cuts one stream of one rank into lines and puts `[rank]<stream>:` before each, with the rank
+/// that its process has at that moment. A file of the stream gets the same lines without that mark,
+/// as its name says it.
 ///
 /// A line ends with a line feed or, for progress bars, a carriage return; it is passed on as soon
 /// as it has ended and not before, so that lines of different ranks cannot mix. Only these two

@@ -1,7 +1,7 @@
 package org.horovod4j.launcher.output;
 
-/// A file that takes what one stream of one rank prints. It never throws: a job does not end because
-/// its log cannot be written.
+/// A file that takes what one stream of one rank prints. It never throws: a job does not end
+/// because its log cannot be written.
 interface OutputFile extends AutoCloseable {
     /// Takes nothing.
     OutputFile NONE =

@@ -18,12 +18,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/// The files `rank.<number>/stdout` and `rank.<number>/stderr` of a folder, one pair for each rank; in
-/// an elastic job `worker.<number>/…`, as ranks change there.
+/// The files `rank.<number>/stdout` and `rank.<number>/stderr` of a folder, one pair for each rank;
+/// in an elastic job `worker.<number>/…`, as ranks change there.
 ///
-/// The folder, and what belongs to ranks, is made before the job starts, so that one which cannot be
-/// written to is found then. When writing fails later, mostly because the disk is full, the job goes on:
-/// one message says so, for all files, and the file takes no more.
+/// The folder, and what belongs to ranks, is made before the job starts, so that one which cannot
+/// be written to is found then. When writing fails later, mostly because the disk is full, the job
+/// goes on: one message says so, for all files, and the file takes no more.
 final class OutputFiles {
     private final Path folder;
     private final Console console;

@@ -10,9 +10,9 @@ import java.util.Map;
 /// Shows, on a terminal, how many ranks have joined while a job starts, and the host that keeps the
 /// others waiting.
 ///
-/// Who announces a rank holds locks that the job needs, and a terminal can be stopped by its user: so
-/// a thread of its own draws, always the latest state. It ends when all are there, when a rank prints
-/// something, or with [#close].
+/// Who announces a rank holds locks that the job needs, and a terminal can be stopped by its user:
+/// so a thread of its own draws, always the latest state. It ends when all are there, when a rank
+/// prints something, or with [#close].
 public final class Progress implements AutoCloseable {
     private final Console console;
     private final List<String> hosts;

@@ -1,7 +1,7 @@
 package org.horovod4j.launcher.output;
 
-/// A process whose output is forwarded: its lines carry its rank, which in an elastic job changes while
-/// it runs.
+/// A process whose output is forwarded: its lines carry its rank, which in an elastic job changes
+/// while it runs.
 public final class Speaker {
     private final int number;
     private volatile String label;

@@ -6,8 +6,8 @@ import java.nio.file.Path;
 
 /// Asks whether somebody is watching.
 ///
-/// `System.console()` tells of standard input and output together, and loads a line editor to do so;
-/// Linux tells of each stream what it leads to.
+/// `System.console()` tells of standard input and output together, and loads a line editor to do
+/// so; Linux tells of each stream what it leads to.
 final class Terminal {
     private Terminal() {}
 

@@ -96,8 +96,8 @@ public final class ClassArchive {
         }
     }
 
-    /// All that decides which classes are loaded and how: the JDK, its options, and the jars with their
-    /// sizes and times.
+    /// All that decides which classes are loaded and how: the JDK, its options, and the jars with
+    /// their sizes and times.
     private static @Nullable String name(Path java, JavaWords words, String classPath)
             throws IOException {
         StringBuilder key = new StringBuilder();

@@ -10,9 +10,9 @@ import java.time.Duration;
 /// A platform thread: reads of a pipe block the thread below a virtual one too, and a job has two
 /// of these for each process.
 public final class OutputReader {
-    /// How long a pipe may stay silent, once the processes that wrote to it have ended, before it is
-    /// given up: something that left the job unseen may hold it open for ever. Whatever the others
-    /// had to say is in the pipe by then, and reading that takes no time.
+    /// How long a pipe may stay silent, once the processes that wrote to it have ended, before it
+    /// is given up: something that left the job unseen may hold it open for ever. Whatever the
+    /// others had to say is in the pipe by then, and reading that takes no time.
     public static final Duration SILENCE = Duration.ofSeconds(1);
 
     private static final Duration LOOK_AGAIN = Duration.ofMillis(20);

@@ -67,8 +67,8 @@ record Copies(List<Path> paths, String folder) {
         return part;
     }
 
-    /// Under a root that contains the working folder lies every relative word there is, so the file must
-    /// exist too.
+    /// Under a root that contains the working folder lies every relative word there is, so the file
+    /// must exist too.
     private static boolean means(String part, Path path, Path root) {
         return path.startsWith(root)
                 && (!Path.of("").toAbsolutePath().startsWith(root)

@@ -24,8 +24,8 @@ final class Deadline {
         this.end = end;
     }
 
-    /// @param end called once if [#meet] is not, in time, or if it is given up before; must make whatever
-    ///     blocks return
+    /// @param end called once if [#meet] is not, in time, or if it is given up before; must make
+    ///     whatever blocks return
     static Deadline start(Duration limit, Runnable end) {
         Deadline deadline = new Deadline(limit, end);
         CompletableFuture.delayedExecutor(limit.toNanos(), TimeUnit.NANOSECONDS)
@@ -43,7 +43,8 @@ final class Deadline {
         }
     }
 
-    /// Ends it, for nobody waits any more. A host that is ready by now stays as it is: its job ends it.
+    /// Ends it, for nobody waits any more. A host that is ready by now stays as it is: its job ends
+    /// it.
     void giveUp() {
         pass(State.GIVEN_UP);
     }

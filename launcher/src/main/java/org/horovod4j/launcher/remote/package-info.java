@@ -5,7 +5,8 @@
 ///
 /// The agent runs its processes through the same `LocalHost` as the launcher does, so groups,
 /// signals and sweeping are one code here and there. Its jar holds this package, those of processes
-/// and frames and the exceptions ([AgentJar]): whatever else this package came to depend on would be missing.
+/// and frames and the exceptions ([AgentJar]): whatever else this package came to depend on would
+/// be missing.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.launcher.plan`,
 ///   `org.horovod4j.launcher.process`.

@@ -23,7 +23,8 @@ import java.util.SequencedMap;
 
 /// Reads a file whose outermost level is keys with values.
 ///
-/// Only the library's first step is used, which makes a tree with line numbers and builds no objects.
+/// Only the library's first step is used, which makes a tree with line numbers and builds no
+/// objects.
 public final class YamlFile {
     /// More than any file of settings has. An alias stands for a copy here, so that a few lines of
     /// aliases of aliases could mean billions.

@@ -42,7 +42,8 @@ class CompletionTest {
         assertThat(bash("-n", script.toString())).isEmpty();
     }
 
-    /// Asks as bash does when the user presses the tab key: through the function that is registered.
+    /// Asks as bash does when the user presses the tab key: through the function that is
+    /// registered.
     private List<String> completions(String line) throws IOException, InterruptedException {
         return bash(
                         "--norc",

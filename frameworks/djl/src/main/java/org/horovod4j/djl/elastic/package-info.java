@@ -4,8 +4,8 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.elastic`, `org.horovod4j.djl`, `ai.djl..`.
 /// - Used by: training programs.
-/// - Invariant: a commit is written to the arrays that there are when it is restored, never to memory that an
-///   array had once.
+/// - Invariant: a commit is written to the arrays that there are when it is restored, never to
+///   memory that an array had once.
 @NullMarked
 package org.horovod4j.djl.elastic;
 

@@ -4,7 +4,8 @@ import ai.djl.ndarray.NDArray;
 
 import java.lang.foreign.MemorySegment;
 
-/// Checks memory against the array that it is for, where a mistake would otherwise overrun one of them.
+/// Checks memory against the array that it is for, where a mistake would otherwise overrun one of
+/// them.
 final class Lengths {
     private Lengths() {}
 

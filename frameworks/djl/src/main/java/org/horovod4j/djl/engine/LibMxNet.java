@@ -11,8 +11,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
-/// The functions of MXNet's C interface that we call. Each returns 0, or the reason is to be had from
-/// `MXGetLastError`.
+/// The functions of MXNet's C interface that we call. Each returns 0, or the reason is to be had
+/// from `MXGetLastError`.
 @SuppressWarnings("restricted") // that is what this file is for
 final class LibMxNet {
     private static final String LIBRARY = "libmxnet.so";
@@ -60,8 +60,8 @@ final class LibMxNet {
         check("MXNDArrayWaitToRead", () -> (int) waitToRead.invokeExact(at(array)));
     }
 
-    /// The bytes of a dense array in the memory of the host, when nothing that was asked for before reads or
-    /// writes them any more.
+    /// The bytes of a dense array in the memory of the host, when nothing that was asked for before
+    /// reads or writes them any more.
     MemorySegment memory(long array, long byteSize) {
         check("MXNDArrayWaitToWrite", () -> (int) waitToWrite.invokeExact(at(array)));
         try (Arena arena = Arena.ofConfined()) {

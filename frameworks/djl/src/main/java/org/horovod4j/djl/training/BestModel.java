@@ -32,7 +32,8 @@ final class BestModel {
         best = value;
     }
 
-    /// Whether this figure is better than any before, which it then becomes. One that is no number is not.
+    /// Whether this figure is better than any before, which it then becomes. One that is no number
+    /// is not.
     boolean improves(Map<String, Float> figures) {
         Float figure = figures.get(monitor);
         if (figure == null) {

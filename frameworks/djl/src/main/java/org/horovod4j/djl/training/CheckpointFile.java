@@ -21,8 +21,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.zip.CRC32C;
 
-/// A checkpoint as a file: facts as text, arrays as bytes, and a checksum that tells a whole file from a torn
-/// one.
+/// A checkpoint as a file: facts as text, arrays as bytes, and a checksum that tells a whole file
+/// from a torn one.
 ///
 /// | part     | bytes                                                                             |
 /// |----------|-----------------------------------------------------------------------------------|
@@ -33,7 +33,8 @@ import java.util.zip.CRC32C;
 /// |          | int: how many dimensions, a long for each, a long: how many bytes, the bytes      |
 /// | checksum | long: CRC-32C of everything before                                                |
 ///
-/// A string is an int, its length in bytes, and UTF-8. All numbers are little-endian, elements included.
+/// A string is an int, its length in bytes, and UTF-8. All numbers are little-endian, elements
+/// included.
 ///
 /// @param facts in the order of writing
 /// @param arrays by name; their bytes are the file's, mapped, and live as long as its arena

@@ -17,8 +17,8 @@ import java.util.stream.Stream;
 
 /// The checkpoints of one training in one folder, by epoch: `epoch-0003.checkpoint`.
 ///
-/// A file gets its name when all of it is on the disk, so whatever has such a name is whole unless somebody
-/// else has touched it.
+/// A file gets its name when all of it is on the disk, so whatever has such a name is whole unless
+/// somebody else has touched it.
 record CheckpointFolder(Path folder, int kept) {
     private static final System.Logger LOG = Log.of(CheckpointFolder.class);
     private static final Pattern NAME = Pattern.compile("epoch-(\\d+)\\.checkpoint");
@@ -28,15 +28,16 @@ record CheckpointFolder(Path folder, int kept) {
         void to(Path file) throws IOException;
     }
 
-    /// Makes the folder, and finds out whether checkpoints can be written: better now than after an epoch.
+    /// Makes the folder, and finds out whether checkpoints can be written: better now than after an
+    /// epoch.
     void prepare() throws IOException {
         Files.createDirectories(folder);
         Path trial = Files.createTempFile(folder, ".trial", ".partial");
         Files.delete(trial);
     }
 
-    /// Writes the checkpoint of an epoch, in place of one that may be there, and removes those that are
-    /// too old; never the one just written, even if another training has left later ones.
+    /// Writes the checkpoint of an epoch, in place of one that may be there, and removes those that
+    /// are too old; never the one just written, even if another training has left later ones.
     void write(int epoch, Writing writing) throws IOException {
         Files.createDirectories(folder);
         Path partial = folder.resolve(".epoch-%04d.partial".formatted(epoch));
@@ -56,8 +57,8 @@ record CheckpointFolder(Path folder, int kept) {
         }
     }
 
-    /// A training writes its epochs in order, and resumes from the newest: a later one is not its own, or
-    /// is damaged.
+    /// A training writes its epochs in order, and resumes from the newest: a later one is not its
+    /// own, or is damaged.
     private static void warnOfLaterThan(Path written, Path newest) {
         if (epoch(newest) > epoch(written)) {
             LOG.log(
@@ -74,8 +75,8 @@ record CheckpointFolder(Path folder, int kept) {
         return folder.resolve(String.format(Locale.ROOT, "epoch-%04d.checkpoint", epoch));
     }
 
-    /// The newest checkpoint that is whole, or none if there is no checkpoint at all. Damaged ones are left
-    /// where they are, with a line in the log.
+    /// The newest checkpoint that is whole, or none if there is no checkpoint at all. Damaged ones
+    /// are left where they are, with a line in the log.
     ///
     /// @throws DamagedFileException when there are checkpoints, and all are damaged
     Optional<Found> newest(Arena arena) throws IOException {

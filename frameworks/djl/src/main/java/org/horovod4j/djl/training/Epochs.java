@@ -1,16 +1,18 @@
 package org.horovod4j.djl.training;
 
-/// Tells from the number of an update which epoch it belongs to, for everything that goes by epochs.
+/// Tells from the number of an update which epoch it belongs to, for everything that goes by
+/// epochs.
 ///
-/// DJL's trackers are asked for a value by the number of an update, from 1. How many updates make an epoch
-/// depends on the number of ranks, which may change when a job resumes: [#continueAt] says where the count
-/// stood then.
+/// DJL's trackers are asked for a value by the number of an update, from 1. How many updates make
+/// an epoch depends on the number of ranks, which may change when a job resumes: [#continueAt] says
+/// where the count stood then.
 public final class Epochs {
     private final int stepsPerEpoch;
     private volatile Start start = new Start(0, 0);
 
-    /// @param stepsPerEpoch updates of an epoch; `ShardedSampler.stepsPerEpoch` knows it, to be divided by
-    ///     `backwardPassesPerStep` where an optimizer has that, as it updates once in so many batches
+    /// @param stepsPerEpoch updates of an epoch; `ShardedSampler.stepsPerEpoch` knows it, to be
+    ///     divided by `backwardPassesPerStep` where an optimizer has that, as it updates once in so
+    ///     many batches
     public Epochs(int stepsPerEpoch) {
         if (stepsPerEpoch < 1) {
             throw new IllegalArgumentException(

@@ -15,10 +15,10 @@ import java.util.function.DoubleUnaryOperator;
 ///         .multiplyFrom(60, 0.01);
 /// ```
 ///
-/// The rate at an update is `rate · multiplier(e)`. In a staircase `e` is the number of the epoch; in a
-/// smooth stretch it is the epoch with the part of it that lies before the update (Horovod's
-/// `LearningRateScheduleCallback`). Before the first stretch the multiplier is 1; after one that ends, the rate
-/// stays as it was at its last update.
+/// The rate at an update is `rate · multiplier(e)`. In a staircase `e` is the number of the epoch;
+/// in a smooth stretch it is the epoch with the part of it that lies before the update (Horovod's
+/// `LearningRateScheduleCallback`). Before the first stretch the multiplier is 1; after one that
+/// ends, the rate stays as it was at its last update.
 ///
 /// Immutable: each method returns a longer schedule.
 public final class LearningRateSchedule implements Tracker {
@@ -48,7 +48,8 @@ public final class LearningRateSchedule implements Tracker {
         return multiply(start, FOREVER, multiplier);
     }
 
-    /// Multiplies the rate by `factor` once more in each epoch after `start`: `factor^(epoch - start)`.
+    /// Multiplies the rate by `factor` once more in each epoch after `start`: `factor^(epoch -
+    /// start)`.
     public LearningRateSchedule decay(int start, int end, double factor) {
         return with(new Stretch(start, end, true, epoch -> Math.pow(factor, epoch - start)));
     }
@@ -58,7 +59,8 @@ public final class LearningRateSchedule implements Tracker {
         return with(new Stretch(start, end, true, multiplier));
     }
 
-    /// Multiplies the rate by what `multiplier` says of a moment, counted in epochs, at every update.
+    /// Multiplies the rate by what `multiplier` says of a moment, counted in epochs, at every
+    /// update.
     public LearningRateSchedule smooth(int start, int end, DoubleUnaryOperator multiplier) {
         return with(new Stretch(start, end, false, multiplier));
     }

@@ -6,12 +6,12 @@ import org.horovod4j.Hvd;
 
 /// Begins with the learning rate of one process and raises it, update by update, to that of all.
 ///
-/// The larger batch of `n` ranks bears a learning rate `n` times as large, but not in the first epochs. From
-/// `rate / n` it grows to `rate` in a straight line over the epochs of the warm-up:
+/// The larger batch of `n` ranks bears a learning rate `n` times as large, but not in the first
+/// epochs. From `rate / n` it grows to `rate` in a straight line over the epochs of the warm-up:
 ///
-/// `rate · (e · (n - 1) / warmupEpochs + 1) / n`, where `e` is the epoch and the part of it that is done
-/// after this update (Goyal et al., 2017; Horovod's `LearningRateWarmupCallback`). What follows, follows from
-/// another tracker, which is asked by the same update numbers.
+/// `rate · (e · (n - 1) / warmupEpochs + 1) / n`, where `e` is the epoch and the part of it that is
+/// done after this update (Goyal et al., 2017; Horovod's `LearningRateWarmupCallback`). What
+/// follows, follows from another tracker, which is asked by the same update numbers.
 ///
 /// @param rate after the warm-up: the rate of one process, times the number of ranks
 /// @param ranks among which the rate starts divided

@@ -9,8 +9,8 @@ import org.horovod4j.ConfigurationException;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Checks where a listener stands beside DJL's `EvaluatorTrainingListener`, which at the end of an epoch
-/// turns what evaluators have summed up into figures, and resets the sums.
+/// Checks where a listener stands beside DJL's `EvaluatorTrainingListener`, which at the end of an
+/// epoch turns what evaluators have summed up into figures, and resets the sums.
 final class ListenerOrder {
     private ListenerOrder() {}
 

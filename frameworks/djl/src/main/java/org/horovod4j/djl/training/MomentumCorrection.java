@@ -11,11 +11,11 @@ import org.horovod4j.djl.OptimizerState;
 
 /// Keeps the momentum of SGD in proportion while the learning rate changes.
 ///
-/// DJL's `Sgd` and `Nag` have the learning rate inside the momentum: `v = m·v + rate·gradient`, `weight -= v`. When
-/// the rate changes, `v` still holds the old one, so the step after a rise is too short and the one after a
-/// fall too long. For that one update this listener makes `m` into `m · new rate / old rate` (Goyal et al.,
-/// 2017, remark 2; Horovod's `momentum_correction`). It matters most in a [LearningRateWarmup], where
-/// the rate changes with every update.
+/// DJL's `Sgd` and `Nag` have the learning rate inside the momentum: `v = m·v + rate·gradient`,
+/// `weight -= v`. When the rate changes, `v` still holds the old one, so the step after a rise is
+/// too short and the one after a fall too long. For that one update this listener makes `m` into `m
+/// · new rate / old rate` (Goyal et al., 2017, remark 2; Horovod's `momentum_correction`). It
+/// matters most in a [LearningRateWarmup], where the rate changes with every update.
 ///
 /// DJL calls listeners between backward and step, in `EasyTrain`. In a loop of your own, call
 /// [#correct] before `trainer.step()`.

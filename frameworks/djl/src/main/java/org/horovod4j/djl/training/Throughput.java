@@ -2,8 +2,8 @@ package org.horovod4j.djl.training;
 
 /// How many samples this rank has trained on in an epoch, and in how much time.
 ///
-/// The clock stops with the last batch, so validation does not count. In the first epoch it starts with the
-/// end of the first batch, which is then left out: that one loads, compiles and warms up.
+/// The clock stops with the last batch, so validation does not count. In the first epoch it starts
+/// with the end of the first batch, which is then left out: that one loads, compiles and warms up.
 final class Throughput {
     private long since;
     private long last;

@@ -15,12 +15,13 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 
-/// The sums that evaluators keep: how many were right, how many there were. All reflection on evaluators is
-/// here.
+/// The sums that evaluators keep: how many were right, how many there were. All reflection on
+/// evaluators is here.
 ///
-/// An evaluator of DJL reports the quotient of two totals, each in a map from the name of an accumulator to a
-/// number. With the totals of all ranks added up, the quotient is that of all samples together, however
-/// they were shared out; averages of averages would not be. Evaluators inside of evaluators are found too.
+/// An evaluator of DJL reports the quotient of two totals, each in a map from the name of an
+/// accumulator to a number. With the totals of all ranks added up, the quotient is that of all
+/// samples together, however they were shared out; averages of averages would not be. Evaluators
+/// inside of evaluators are found too.
 final class Totals {
     private final List<Map<String, Number>> maps;
 
@@ -107,8 +108,8 @@ final class Totals {
         }
     }
 
-    /// The totals of these accumulators, in an order that is the same on all ranks; 0 for those that an
-    /// evaluator does not have.
+    /// The totals of these accumulators, in an order that is the same on all ranks; 0 for those
+    /// that an evaluator does not have.
     double[] read(List<String> accumulators) {
         double[] values = new double[maps.size() * accumulators.size()];
         int next = 0;

@@ -1,7 +1,8 @@
 /// What goes around distributed training, as listeners and trackers of DJL.
 ///
-/// Start with [MetricAverage] and [BroadcastAtStart], then [LearningRateWarmup] and [LearningRateSchedule], which
-/// go by [Epochs]; [Checkpoints] with their file, [CheckpointFile]; [Progress].
+/// Start with [MetricAverage] and [BroadcastAtStart], then [LearningRateWarmup] and
+/// [LearningRateSchedule], which go by [Epochs]; [Checkpoints] with their file, [CheckpointFile];
+/// [Progress].
 ///
 /// Listeners hear of an event in the order in which they were added, and that order matters:
 ///
@@ -13,8 +14,8 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.djl`, `org.horovod4j.log`, `ai.djl..`.
 /// - Used by: training programs.
-/// - Invariant: what a listener asks of other ranks, it asks on all ranks, at the same event, in the same
-///   order.
+/// - Invariant: what a listener asks of other ranks, it asks on all ranks, at the same event, in
+///   the same order.
 @NullMarked
 package org.horovod4j.djl.training;
 

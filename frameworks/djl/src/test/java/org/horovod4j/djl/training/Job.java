@@ -38,7 +38,8 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 
-/// A training with every listener there is, as a user would write it, on a network and data that take no time.
+/// A training with every listener there is, as a user would write it, on a network and data that
+/// take no time.
 ///
 /// @param folder for checkpoints
 /// @param epochs in all, those of a former job included
@@ -67,7 +68,8 @@ public record Job(String folder, int epochs) {
     /// @param end parameters and optimizer state at the end
     /// @param updates of the optimizer
     /// @param figures as the trainer reports them
-    /// @param correct how many samples of its share of the validation set the rank has right at the end
+    /// @param correct how many samples of its share of the validation set the rank has right at the
+    ///     end
     /// @param scores of one input
     /// @param output what was printed
     public record Result(
