@@ -117,6 +117,18 @@ public final class Neighbourhood {
         }
     }
 
+    /// Takes the next share of a member's work, counted from 0: every share goes to one rank alone.
+    /// Whoever is done with its own helps others, so that all are done at once.
+    public long claim(int member) {
+        return (long) LONG.getAndAdd(regions[member], Region.CLAIMED, 1L);
+    }
+
+    /// Begins anew to hand out shares of this rank's work. No member may be left that still claims
+    /// of the last; those of the next must have met this rank first.
+    public void unclaim() {
+        LONG.setRelease(regions[index], Region.CLAIMED, 0L);
+    }
+
     /// Where the stage of a round lies in each region; rounds count up for ever.
     public long stage(long round) {
         return Region.stage(round);
@@ -128,6 +140,7 @@ public final class Neighbourhood {
         for (Counter counter : Counter.values()) {
             countTo(counter, 0);
         }
+        unclaim();
         LONG.setRelease(regions[index], Region.notice(0), 0L);
         LONG.setRelease(regions[index], Region.notice(1), 0L);
     }

@@ -11,7 +11,8 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.StructLayout;
 
-/// How a rank's shared region is laid out. A region has one writer, its rank, and many readers.
+/// How a rank's shared region is laid out. A region has one writer, its rank, and many readers;
+/// only what is claimed of it is counted by all.
 ///
 /// Notices and counters that different ranks poll lie two cache lines apart, because processors
 /// fetch lines in pairs.
@@ -41,6 +42,7 @@ public final class Region {
             structLayout(
                     sequenceLayout(2, NOTICE).withName("notices"),
                     sequenceLayout(Counter.values().length, COUNTER).withName("counters"),
+                    COUNTER.withName("claimed"),
                     sequenceLayout(STAGES, sequenceLayout(STAGE_BYTES, JAVA_BYTE))
                             .withName("stages"));
 
@@ -52,6 +54,9 @@ public final class Region {
     private static final long NOTICES = offset("notices");
     private static final long COUNTERS = offset("counters");
     private static final long STAGES_START = offset("stages");
+
+    /// How many shares of this rank's work have been taken, by itself or by others.
+    static final long CLAIMED = LAYOUT.byteOffset(groupElement("claimed"));
 
     private Region() {}
 

@@ -15,12 +15,19 @@ import java.util.Arrays;
 /// |----------|-------------------------|----------------------------|
 /// | 1        | all tensors' worth      | all tensors' worth         |
 ///
-/// The tensors, seen side by side, are cut into as many parts as ranks, wherever one ends and the next
-/// begins. Each rank reduces its part over everybody's tensors and writes the result into all of them, a
-/// piece at a time: the lines it writes are those it has just read, so they are still in its cache.
-/// Nobody else touches that part.
+/// The tensors, seen side by side, are cut into as many parts as ranks, wherever one ends and the
+/// next begins, and parts into shares. Each rank reduces its part over everybody's tensors and
+/// writes the result into all of them, a piece at a time: the lines it writes are those it has just
+/// read, so they are still in its cache. Nobody else touches a share that a rank has claimed.
+///
+/// A rank that is done with its part claims shares of the others': a rank whose core does something
+/// else for a while would otherwise keep all waiting, once for each operation of a step. Who
+/// reduces a share cannot be seen in the result, since ranks are always added in the same order.
 public final class InPlaceAllreduce {
     private static final long PIECE_BYTES = 16 * 1024;
+
+    /// Some ten microseconds of work, beside which it costs nothing to claim it.
+    private static final long SHARE_BYTES = 128 * 1024;
 
     private final Neighbourhood near;
     private final Activities activities;
@@ -32,8 +39,8 @@ public final class InPlaceAllreduce {
         this.offsets = new long[near.size()];
     }
 
-    /// Reduces the tensors of `bundle`. The caller has met the others, so all are ready; on return all
-    /// are reduced.
+    /// Reduces the tensors of `bundle`. The caller has met the others, so all are ready; on return
+    /// all are reduced.
     ///
     /// @param tensors where each tensor lies, tensor by tensor and then by member
     public void run(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
@@ -44,12 +51,13 @@ public final class InPlaceAllreduce {
             near.awaitAll(Counter.PACKED, base + 1);
         }
         long since = activities.begin();
-        reducePart(reduction, bundle, tensors);
+        reduceParts(reduction, bundle, tensors);
         since = activities.end(Activity.SHM_ALLREDUCE, since);
         near.countTo(Counter.PACKED, base + 1);
         near.countTo(Counter.UNPACKED, base + 1);
         near.countTo(Counter.REDUCED, base + 1);
         near.awaitAll(Counter.REDUCED, base + 1);
+        near.unclaim();
         activities.end(Activity.WAIT_FOR_DATA, since);
     }
 
@@ -60,9 +68,39 @@ public final class InPlaceAllreduce {
         }
     }
 
-    private void reducePart(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
-        long first = Parts.start(bundle.elementCount(), near.index(), near.size());
-        long end = Parts.start(bundle.elementCount(), near.index() + 1, near.size());
+    /// Reduces this rank's part, and what is left of others' where they are worth sharing.
+    private void reduceParts(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
+        int size = near.size();
+        long count = bundle.elementCount();
+        if (count / size * reduction.byteSize() <= SHARE_BYTES) {
+            long first = Parts.start(count, near.index(), size);
+            long end = Parts.start(count, near.index() + 1, size);
+            reduceShare(first, end, reduction, bundle, tensors);
+            return;
+        }
+        for (int turn = 0; turn < size; turn++) {
+            reducePart((near.index() + turn) % size, reduction, bundle, tensors);
+        }
+    }
+
+    /// Reduces what nobody has claimed yet of a member's part.
+    private void reducePart(
+            int member, Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
+        long first = Parts.start(bundle.elementCount(), member, near.size());
+        long end = Parts.start(bundle.elementCount(), member + 1, near.size());
+        long shareElements = SHARE_BYTES / reduction.byteSize();
+        while (true) {
+            long share = first + near.claim(member) * shareElements;
+            if (share >= end) {
+                return;
+            }
+            reduceShare(share, Math.min(end, share + shareElements), reduction, bundle, tensors);
+        }
+    }
+
+    private void reduceShare(
+            long share, long end, Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
+        long first = share;
         long pieceElements = PIECE_BYTES / reduction.byteSize();
         for (int i = bundle.tensorAt(first); first < end; i++) {
             long tensorEnd = Math.min(end, bundle.start(i + 1));
