@@ -26,13 +26,14 @@ public record Assignment(
     /// What the environment of a process says. Launchers come before schedulers: `mpirun` inside an
     /// allocation leaves the scheduler's variables of its own daemons to the processes it starts.
     ///
-    /// @param self where the process stands in the tree of processes, which tells what variables do not
+    /// @param self where the process stands in the tree of processes, which tells what variables do
+    ///     not
     /// @throws org.horovod4j.ConfigurationException when the variables contradict each other
     public static Optional<Assignment> from(Map<String, String> environment, ProcessHandle self) {
         Variables variables = new Variables(environment);
         return OpenMpi.find(variables)
                 .or(() -> Pmi.find(variables, self))
-                .or(() -> Slurm.find(variables))
+                .or(() -> Slurm.find(variables, self))
                 .or(() -> Pmix.find(variables));
     }
 

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// The process manager interface of MPICH: its launcher Hydra, and those of the MPIs made from it, such
-/// as Intel's.
+/// The process manager interface of MPICH: its launcher Hydra, and those of the MPIs made from it,
+/// such as Intel's.
 final class Pmi {
     static final String RANK = "PMI_RANK";
     private static final String SIZE = "PMI_SIZE";
@@ -18,12 +18,12 @@ final class Pmi {
     /// With `-pmi-port` Hydra tells the rank in here, and the size not at all.
     private static final String PORT_RANK = "PMI_ID";
 
-    /// On each host, Hydra starts a proxy that starts the processes and reports to `mpirun` here. No
-    /// variable names the run, but this address is the same on all hosts and no other run's.
+    /// On each host, Hydra starts a proxy that starts the processes and reports to `mpirun` here.
+    /// No variable names the run, but this address is the same on all hosts and no other run's.
     private static final String CONTROL_PORT = "--control-port";
 
-    /// The same with Intel's, from 2019 on. Its proxies form a tree if there are many hosts, and only
-    /// those of the first level report to `mpirun` itself.
+    /// The same with Intel's, from 2019 on. Its proxies form a tree if there are many hosts, and
+    /// only those of the first level report to `mpirun` itself.
     private static final String UPSTREAM_HOST = "--upstream-host";
 
     private static final String UPSTREAM_PORT = "--upstream-port";
@@ -37,11 +37,10 @@ final class Pmi {
         if (world.isEmpty()) {
             return Optional.empty();
         }
-        Optional<Assignment> step = Slurm.find(variables);
+        Optional<Assignment> step = Slurm.find(variables, self);
         if (step.isPresent() && variables.find(LOCAL_RANK).isEmpty()) {
             // srun --mpi=pmi2, which knows more of its hosts; or a step started from inside such a
-            // one,
-            // whose variables tell of the outer step.
+            // one, whose variables tell of the outer step.
             return step;
         }
         return Optional.of(

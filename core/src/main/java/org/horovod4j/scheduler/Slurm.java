@@ -13,17 +13,19 @@ import java.util.Optional;
 final class Slurm {
     static final String RANK = "SLURM_PROCID";
     private static final String SIZE = "SLURM_STEP_NUM_TASKS";
+    private static final String JOB = "SLURM_JOB_ID";
     private static final String STEP = "SLURM_STEP_ID";
     private static final String NODES = "SLURM_STEP_NODELIST";
 
-    /// Steps that are no run of a program: batch script, prologue, shell. Slurm numbers them downwards
-    /// from the largest number of 32 bits.
+    /// Steps that are no run of a program: batch script, prologue, shell. Slurm numbers them
+    /// downwards from the largest number of 32 bits.
     private static final long FIRST_SPECIAL_STEP = 0xFFFF_FFF0L;
 
     private Slurm() {}
 
-    static Optional<Assignment> find(Variables variables) {
-        if (!isInStep(variables)) {
+    /// @param self a process of the task
+    static Optional<Assignment> find(Variables variables, ProcessHandle self) {
+        if (!isInStep(variables, self)) {
             return Optional.empty();
         }
         return variables
@@ -39,8 +41,8 @@ final class Slurm {
                                         firstHost(variables).orElse(null)));
     }
 
-    /// In the shell of such a step sits one task, and the shells of the others have found their input at
-    /// its end: a program that is started there waits for ranks that do not come.
+    /// In the shell of such a step sits one task, and the shells of the others have found their
+    /// input at its end: a program that is started there waits for ranks that do not come.
     private static String terminal(Variables variables, Numbers world) {
         return world.size() > 1 && variables.find("SLURM_PTY_PORT").isPresent()
                 ? ", in a step with a terminal, where a shell is one task of several: leave it and"
@@ -48,8 +50,9 @@ final class Slurm {
                 : "";
     }
 
-    private static boolean isInStep(Variables variables) {
-        return variables.find(STEP).filter(Slurm::isOrdinary).isPresent() && isOwn(variables);
+    private static boolean isInStep(Variables variables, ProcessHandle self) {
+        return variables.find(STEP).filter(Slurm::isOrdinary).isPresent()
+                && isOwn(variables, StepDaemon.above(self));
     }
 
     private static boolean isOrdinary(String step) {
@@ -57,8 +60,25 @@ final class Slurm {
     }
 
     /// Whether the step's variables are this process's own. A batch script that was submitted from
-    /// inside a step inherits them, but not what is said of its tasks.
-    private static boolean isOwn(Variables variables) {
+    /// inside a step inherits them.
+    ///
+    /// @param daemon who has started this process, which settles it; nothing when that is not seen
+    static boolean isOwn(Variables variables, Optional<StepDaemon> daemon) {
+        if (daemon.filter(StepDaemon::isOfNoStep).isPresent()) {
+            return false;
+        }
+        Optional<StepDaemon> named =
+                variables
+                        .find(JOB)
+                        .flatMap(
+                                job -> variables.find(STEP).map(step -> new StepDaemon(job, step)));
+        boolean isNamed = daemon.isPresent() && daemon.equals(named);
+        return isNamed || looksOwn(variables);
+    }
+
+    /// What is said of a batch script's tasks is its own, and differs from the step's that it inherits,
+    /// unless both are of one task on this host.
+    private static boolean looksOwn(Variables variables) {
         List<String> here =
                 variables.find("SLURM_GTIDS").map(ids -> List.of(ids.split(","))).orElse(List.of());
         if (!here.isEmpty()
@@ -71,8 +91,8 @@ final class Slurm {
         return here.size() > 1 || countsAgree(variables);
     }
 
-    /// Not after `srun --preserve-env`, which leaves the allocation's number to its tasks. A batch script
-    /// is a single task, so one that has others beside it is believed all the same.
+    /// Not after `srun --preserve-env`, which leaves the allocation's number to its tasks. A batch
+    /// script is a single task, so one that has others beside it is believed all the same.
     private static boolean countsAgree(Variables variables) {
         Optional<String> tasks = variables.find("SLURM_NTASKS");
         return tasks.isEmpty() || tasks.equals(variables.find(SIZE));
@@ -103,7 +123,7 @@ final class Slurm {
     /// A job that is requeued keeps its number, and its steps start again from 0.
     private static @Nullable String job(Variables variables) {
         return variables
-                .find("SLURM_JOB_ID")
+                .find(JOB)
                 .map(
                         job ->
                                 "slurm-%s.%s.%s"

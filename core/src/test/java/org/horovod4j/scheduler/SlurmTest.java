@@ -1,0 +1,63 @@
+package org.horovod4j.scheduler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/// Whose the variables of a step are: one task on each of two nodes, the same in a step and in a batch
+/// script that was submitted from inside it.
+class SlurmTest {
+    private static final Map<String, String> ONE_TASK_PER_NODE =
+            Map.of(
+                    "SLURM_JOB_ID", "7",
+                    "SLURM_STEP_ID", "1",
+                    "SLURM_STEP_NUM_TASKS", "2",
+                    "SLURM_STEP_TASKS_PER_NODE", "1(x2)",
+                    "SLURM_PROCID", "0",
+                    "SLURM_NODEID", "0",
+                    "SLURM_GTIDS", "0");
+
+    @ParameterizedTest
+    @CsvSource({
+        "slurmstepd: [7.1], 2, true",
+        "slurmstepd: [7.1], 4, true", // srun -E: the number of tasks is the allocation's
+        "slurmstepd: [7.batch], 2, false", // sbatch from inside a step, as large as that
+        "slurmstepd: [7.batch], 4, false",
+        "slurmstepd: [7.interactive], 2, false",
+        "slurmstepd: [3.1], 4, false", // salloc from inside a step of job 3
+        "/usr/bin/containerd-shim, 2, true", // no daemon is seen: the counts must do
+        "/usr/bin/containerd-shim, 4, false"
+    })
+    void theDaemonAboveTellsAStepFromWhatInheritsItsVariables(
+            String title, String tasks, boolean isOwn) {
+        Map<String, String> variables = new HashMap<>(ONE_TASK_PER_NODE);
+        variables.put("SLURM_NTASKS", tasks);
+        assertThat(Slurm.isOwn(new Variables(variables), StepDaemon.titled(title)))
+                .isEqualTo(isOwn);
+    }
+
+    @Test
+    void aDaemonIsKnownByItsTitle() {
+        assertThat(StepDaemon.titled("slurmstepd: [7.0]   ")).contains(new StepDaemon("7", "0"));
+        assertThat(StepDaemon.titled("slurmstepd: [7.batch]"))
+                .hasValueSatisfying(daemon -> assertThat(daemon.isOfNoStep()).isTrue());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "slurmstepd", "sh -c slurmstepd: [7.0]", "slurmstepd: [7.0] more"})
+    void othersAreNoDaemons(String title) {
+        assertThat(StepDaemon.titled(title)).isEmpty();
+    }
+
+    @Test
+    void aProcessOutsideOfSlurmHasNoneAbove() {
+        assertThat(StepDaemon.above(ProcessHandle.current())).isEqualTo(Optional.empty());
+    }
+}
