@@ -7,12 +7,13 @@ import java.util.List;
 
 /// One rank's view of the job, and its collectives.
 ///
-/// Operations are submitted in any order, from any thread, and find each other by `name`: an operation runs
-/// when all ranks have submitted it, and what was submitted together travels together. A name may not be
-/// in flight twice. The asynchronous forms return at once; the tensors belong to the operation until
-/// its handle is done.
+/// Operations are submitted in any order, from any thread, and find each other by `name`: an
+/// operation runs when all ranks have submitted it, and what was submitted together travels
+/// together. A name may not be in flight twice. The asynchronous forms return at once; the tensors
+/// belong to the operation until its handle is done.
 ///
-/// A communicator serves one [ProcessSet]. Ranks in arguments, such as a root rank, are those of the job.
+/// A communicator serves one [ProcessSet]. Ranks in arguments, such as a root rank, are those of
+/// the job.
 public interface Communicator extends AutoCloseable {
     /// This process among those of the process set, from 0.
     int rank();
@@ -85,11 +86,12 @@ public interface Communicator extends AutoCloseable {
         return allreduceAsync(name, tensor, op, compressor).join();
     }
 
-    /// Sums or averages some rows of a larger tensor over all ranks, which may bring different rows.
-    /// `op` is AVERAGE or SUM. The rows belong to Horovod4J until the handle is done.
+    /// Sums or averages some rows of a larger tensor over all ranks, which may bring different
+    /// rows. `op` is AVERAGE or SUM. The rows belong to Horovod4J until the handle is done.
     Handle<SparseResult> sparseAllreduceAsync(String name, SparseTensor tensor, ReduceOp op);
 
-    /// Sums or averages some rows of a larger tensor over all ranks, which may bring different rows.
+    /// Sums or averages some rows of a larger tensor over all ranks, which may bring different
+    /// rows.
     default SparseResult sparseAllreduce(String name, SparseTensor tensor, ReduceOp op) {
         return sparseAllreduceAsync(name, tensor, op).join();
     }
@@ -160,14 +162,14 @@ public interface Communicator extends AutoCloseable {
     void barrier();
 
     /// Says that this rank has no more data, and returns when all ranks have said so. Until then it
-    /// takes part with nothing of its own in whatever the others do, so that ranks may have different
-    /// numbers of batches:
+    /// takes part with nothing of its own in whatever the others do, so that ranks may have
+    /// different numbers of batches:
     ///
     /// - a sum or an Adasum gets zeros from it, a product ones, a minimum or maximum nothing;
-    /// - an average divides by the number of all ranks, as in Horovod, or by those that have not joined,
-    ///   as `HOROVOD_JOIN_AVERAGE` says;
-    /// - an allgather gets no rows from it, an alltoall neither, and the rows meant for it fall away, as
-    ///   do its rows of a reducescatter;
+    /// - an average divides by the number of all ranks, as in Horovod, or by those that have not
+    ///   joined, as `HOROVOD_JOIN_AVERAGE` says;
+    /// - an allgather gets no rows from it, an alltoall neither, and the rows meant for it fall
+    ///   away, as do its rows of a reducescatter;
     /// - it cannot be the root of a broadcast.
     ///
     /// @return the last rank to join, as a rank of the job: the same for all
@@ -179,11 +181,12 @@ public interface Communicator extends AutoCloseable {
     /// All process sets there are, that of all ranks first.
     List<ProcessSet> processSets();
 
-    /// Makes a process set. All ranks of the job call this with the same ranks, members or not, and it
-    /// returns when all have.
+    /// Makes a process set. All ranks of the job call this with the same ranks, members or not, and
+    /// it returns when all have.
     ///
     /// @param ranks of the job, in any order
-    /// @throws IllegalArgumentException when a rank does not exist, comes twice, or there is such a set
+    /// @throws IllegalArgumentException when a rank does not exist, comes twice, or there is such a
+    ///     set
     /// @throws MismatchException when the ranks want different sets
     ProcessSet addProcessSet(int... ranks);
 
@@ -201,16 +204,22 @@ public interface Communicator extends AutoCloseable {
     /// Ends the trace, if one is being written.
     void stopTimeline();
 
-    /// What every rank is doing, for people: which operations are in flight, for how long, and which
-    /// ranks lack them. Asks the other ranks, but not their programs, so it works while these hang.
+    /// What every rank is doing, for people: which operations are in flight, for how long, and
+    /// which ranks lack them. Asks the other ranks, but not their programs, so it works while these
+    /// hang.
     String describeState();
 
-    /// The object of `rootRank`, on every rank: strings, numbers, booleans, byte arrays, enums, null,
-    /// and lists, maps and records of these. What the other ranks pass is ignored.
+    /// The object of `rootRank`, on every rank: strings, numbers, booleans, byte arrays, enums,
+    /// null, and lists, maps and records of these. What the other ranks pass is ignored.
     <T extends @Nullable Object> T broadcastObject(String name, T object, int rootRank);
 
     /// The objects of all ranks, in rank order. See [#broadcastObject] for what they may be.
     <T extends @Nullable Object> List<T> allgatherObject(String name, T object);
+
+    /// Whether this rank has not left: its numbers mean something, and operations may be asked for.
+    default boolean isOpen() {
+        return true;
+    }
 
     /// Leaves the job; what other ranks still want of this one fails with [ShutDownException].
     @Override

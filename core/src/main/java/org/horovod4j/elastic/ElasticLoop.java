@@ -46,12 +46,17 @@ final class ElasticLoop<S extends State, X extends Exception> {
     }
 
     private Generation enter() {
-        Generation generation = generations.enter();
-        state.enter(generation);
-        if (generation.isReset()) {
-            state.reset();
+        try {
+            Generation generation = generations.enter();
+            state.enter(generation);
+            if (generation.isReset()) {
+                state.reset();
+            }
+            return generation;
+        } catch (RuntimeException | Error e) {
+            endCommit(e);
+            throw e;
         }
-        return generation;
     }
 
     /// Lives through one generation.
@@ -69,13 +74,40 @@ final class ElasticLoop<S extends State, X extends Exception> {
                 // last step, and they would end with other parameters.
                 generation.communicator().barrier();
             }
+            state.awaitCommit(); // what it reads may be freed as soon as this returns
             return true;
         } catch (Throwable e) { // whatever it is, the other ranks must not wait for this one
             if (!survives(e, generation.membership())) {
                 generations.abandon("its program failed: " + e);
+                endCommit(e);
                 throw e;
             }
+            settle(e);
             return false;
+        }
+    }
+
+    /// Lets go of what the world that ends may own, and be it because the last commit is taken back.
+    private void settle(Throwable end) {
+        try {
+            if (causeOf(end, HostsUpdatedInterrupt.class) != null) {
+                state.awaitCommit();
+            } else {
+                state.restore();
+            }
+        } catch (RuntimeException | Error e) {
+            generations.abandon("it has lost its last commit: " + e);
+            e.addSuppressed(end);
+            throw e;
+        }
+    }
+
+    /// Waits for a commit in the background, whose memory the program is about to free.
+    private void endCommit(Throwable end) {
+        try {
+            state.awaitCommit();
+        } catch (RuntimeException | Error e) {
+            end.addSuppressed(e);
         }
     }
 
@@ -86,7 +118,9 @@ final class ElasticLoop<S extends State, X extends Exception> {
         int size = communicator.size();
         long[] first = {isSettled ? communicator.rank() : size};
         communicator.allreduce("elastic: who has the state", Tensor.of(first), ReduceOp.MIN);
-        if (first[0] == size && generation.membership().generation() > 0) {
+        boolean isRestart =
+                generation.membership().isElastic() && generation.membership().generation() > 0;
+        if (first[0] == size && isRestart) {
             LOG.log(
                     Level.WARNING,
                     "no worker has trained in this job yet: training starts from the beginning");
@@ -97,6 +131,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
         isSettled = true;
     }
 
+    /// Whether it ends the generation and not this worker, and says so.
     private boolean survives(Throwable failure, Membership membership) {
         int generation = membership.generation();
         if (causeOf(failure, HostsUpdatedInterrupt.class) != null) {
@@ -111,7 +146,6 @@ final class ElasticLoop<S extends State, X extends Exception> {
                 Level.WARNING,
                 "generation %d is over, back to the last commit: %s"
                         .formatted(generation, loss.getMessage()));
-        state.restore();
         return true;
     }
 

@@ -7,10 +7,10 @@ import java.util.Random;
 
 /// Shares the samples of an epoch out to the ranks, whichever ranks there are at a time.
 ///
-/// All ranks go through one order of the samples together: each step takes the next ones, and every rank
-/// its part of them. So how far the epoch has come is one number, the same on all ranks, which survives a
-/// change of their count: within an epoch no sample is lost and none comes twice, as far as steps count that
-/// were not undone by going back to a commit.
+/// All ranks go through one order of the samples together: each step takes the next ones, and every
+/// rank its part of them. So how far the epoch has come is one number, the same on all ranks, which
+/// survives a change of their count: within an epoch no sample is lost and none comes twice, as far
+/// as steps count that were not undone by going back to a commit.
 ///
 /// As part of a state it is committed, restored and sent like the rest of it.
 public final class ElasticSampler extends State {
@@ -27,7 +27,9 @@ public final class ElasticSampler extends State {
 
     private ElasticSampler(int count, boolean isShuffled, long seed) {
         if (count < 0) {
-            throw new IllegalArgumentException("there are no %d samples".formatted(count));
+            throw new IllegalArgumentException(
+                    "an ElasticSampler of %d samples: give how many the data set has, 0 or more"
+                            .formatted(count));
         }
         this.count = count;
         this.isShuffled = isShuffled;
@@ -35,7 +37,8 @@ public final class ElasticSampler extends State {
         this.order = orderOf(0);
     }
 
-    /// What the ranks get in the last step of an epoch, when there is less left than all of them want.
+    /// What the ranks get in the last step of an epoch, when there is less left than all of them
+    /// want.
     public enum LastBatch {
         /// What there is, in parts that differ by one at most: some batches may be empty.
         UNEVEN,
@@ -48,8 +51,8 @@ public final class ElasticSampler extends State {
     /// @param processed samples of the epoch that all ranks together have taken
     record Progress(int epoch, int processed) {}
 
-    /// Samples 0 to `count - 1`, in an order that is random and in each epoch another, but the same in every
-    /// run with this seed.
+    /// Samples 0 to `count - 1`, in an order that is random and in each epoch another, but the same
+    /// in every run with this seed.
     public static ElasticSampler shuffled(int count, long seed) {
         return new ElasticSampler(count, true, seed);
     }
@@ -85,7 +88,9 @@ public final class ElasticSampler extends State {
     /// @throws IllegalStateException when the epoch has no more, or outside of [Elastic#run]
     public int[] nextBatch(int batchSize) {
         if (batchSize < 1) {
-            throw new IllegalArgumentException("a batch of " + batchSize + " samples");
+            throw new IllegalArgumentException(
+                    "nextBatch(%d): give the size of this rank's batch, 1 or more"
+                            .formatted(batchSize));
         }
         if (size == 0) {
             throw new IllegalStateException(

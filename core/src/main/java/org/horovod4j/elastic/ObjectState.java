@@ -124,6 +124,7 @@ public class ObjectState extends State {
 
     @Override
     public void restore() {
+        awaitCommit(); // or a part that fails would leave some of the last commit and some of today
         handled.values().forEach(State::restore);
         values = new TreeMap<>(committed);
     }
@@ -134,8 +135,23 @@ public class ObjectState extends State {
         values = new TreeMap<>(communicator.broadcastObject(SYNC, values, rootRank));
     }
 
+    /// Waits for all parts, even if one has failed: what the others read must not be freed meanwhile.
     @Override
     public void awaitCommit() {
-        handled.values().forEach(State::awaitCommit);
+        RuntimeException failure = null;
+        for (State part : handled.values()) {
+            try {
+                part.awaitCommit();
+            } catch (RuntimeException e) {
+                if (failure == null) {
+                    failure = e;
+                } else {
+                    failure.addSuppressed(e);
+                }
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
     }
 }

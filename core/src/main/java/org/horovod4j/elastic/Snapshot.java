@@ -40,7 +40,7 @@ public final class Snapshot {
     }
 
     /// The same on the calling thread alone: the other cores have better things to do meanwhile.
-    void takeAside(List<MemorySegment> sources) {
+    public void takeAside(List<MemorySegment> sources) {
         pieces(sources, copies).forEach(Piece::copy);
     }
 

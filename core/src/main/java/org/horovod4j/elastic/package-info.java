@@ -2,7 +2,7 @@
 ///
 /// Start with [Elastic], then [State] and the two kinds that most programs need: [ObjectState] for
 /// counters, with whatever else its [Handlers] know, and [TensorState] for parameters. [ElasticSampler]
-/// shares out the data.
+/// shares out the data. How states keep copies: [Commits], [Snapshot].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.log`.
 /// - Used by: programs and the adapters of frameworks.

@@ -12,16 +12,16 @@ import java.util.Optional;
 /// @param world this process among all
 /// @param local this process among those of its host; null when the hosts' names are to decide
 /// @param cross this host among those that have this local rank; null when the names are to decide
-/// @param host the name that a scheduler gives this host, unless an option names it; null when nobody
-///     does
+/// @param host the name that a scheduler gives this host, unless an option names it; null when
+///     nobody does
 /// @param job what the processes of this job alone call it; null when nobody has named it
 /// @param firstHost the host of rank 0, where a scheduler says which that is
-/// @param origin where the numbers are from, as in "by HOROVOD_RANK and HOROVOD_SIZE"; empty when there
-///     are none
+/// @param origin where the numbers are from, as in "by HOROVOD_RANK and HOROVOD_SIZE"; empty when
+///     there are none
 public record Identity(
-        Place world,
-        @Nullable Place local,
-        @Nullable Place cross,
+        Position world,
+        @Nullable Position local,
+        @Nullable Position cross,
         @Nullable String host,
         @Nullable String job,
         @Nullable String firstHost,
@@ -35,26 +35,27 @@ public record Identity(
         if (ElasticWorker.from(environment).isPresent()) {
             return nobodyYet(environment);
         }
-        Optional<Place> told = Place.from(environment, Options.RANK, Options.SIZE);
+        Optional<Position> told = Position.from(environment, Options.RANK, Options.SIZE);
         Optional<Assignment> assigned =
                 told.isPresent() ? Optional.empty() : environment.assignment();
         if (told.isEmpty() && assigned.isEmpty()) {
             checkMeansToBeAlone(environment);
         }
-        Place world =
-                told.or(() -> assigned.map(Assignment::world).map(Identity::place))
-                        .orElse(Place.ALONE);
-        Optional<Place> local =
-                Place.from(environment, Options.LOCAL_RANK, Options.LOCAL_SIZE)
-                        .or(() -> assigned.map(Assignment::local).map(Identity::place));
-        Optional<Place> cross = Place.from(environment, Options.CROSS_RANK, Options.CROSS_SIZE);
+        Position world =
+                told.or(() -> assigned.map(Assignment::world).map(Identity::position))
+                        .orElse(Position.ALONE);
+        Optional<Position> local =
+                Position.from(environment, Options.LOCAL_RANK, Options.LOCAL_SIZE)
+                        .or(() -> assigned.map(Assignment::local).map(Identity::position));
+        Optional<Position> cross =
+                Position.from(environment, Options.CROSS_RANK, Options.CROSS_SIZE);
         checkFits(world, local, Options.LOCAL_SIZE);
         checkFits(world, cross, Options.CROSS_SIZE);
         boolean alone = world.size() == 1;
         return new Identity(
                 world,
-                alone ? Place.ALONE : local.orElse(null),
-                alone ? Place.ALONE : cross.orElse(null),
+                alone ? Position.ALONE : local.orElse(null),
+                alone ? Position.ALONE : cross.orElse(null),
                 environment
                         .find(Options.HOSTNAME)
                         .or(() -> assigned.map(Assignment::host))
@@ -67,12 +68,13 @@ public record Identity(
                 told.map(_ -> OWN_ORIGIN).or(() -> assigned.map(Assignment::origin)).orElse(""));
     }
 
-    /// A worker of an elastic job, whose launcher says later who it is: schedulers count other processes.
+    /// A worker of an elastic job, whose launcher says later who it is: schedulers count other
+    /// processes.
     private static Identity nobodyYet(Environment environment) {
         return new Identity(
-                Place.ALONE,
-                Place.ALONE,
-                Place.ALONE,
+                Position.ALONE,
+                Position.ALONE,
+                Position.ALONE,
                 environment.find(Options.HOSTNAME).orElse(null),
                 environment.find(Options.JOB_ID).orElse(null),
                 null,
@@ -80,7 +82,7 @@ public record Identity(
     }
 
     /// The same process, now that it is known who it is.
-    Identity at(Place newWorld, Place newLocal, Place newCross, String newOrigin) {
+    Identity at(Position newWorld, Position newLocal, Position newCross, String newOrigin) {
         return new Identity(newWorld, newLocal, newCross, host, job, firstHost, newOrigin);
     }
 
@@ -96,11 +98,12 @@ public record Identity(
         }
     }
 
-    private static Place place(Assignment.Numbers numbers) {
-        return new Place(numbers.rank(), numbers.size());
+    private static Position position(Assignment.Numbers numbers) {
+        return new Position(numbers.rank(), numbers.size());
     }
 
-    private static void checkFits(Place world, Optional<Place> part, Option<Integer> partSize) {
+    private static void checkFits(
+            Position world, Optional<Position> part, Option<Integer> partSize) {
         if (part.isPresent() && part.get().size() > world.size()) {
             throw new ConfigurationException(
                     "%s is %d, but there are only %d processes (%s)"

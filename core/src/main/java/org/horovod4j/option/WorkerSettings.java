@@ -40,7 +40,8 @@ public record WorkerSettings(
 
     /// Reads the settings and holds them against each other.
     ///
-    /// @throws ConfigurationException when a value is not allowed, or the values do not fit together
+    /// @throws ConfigurationException when a value is not allowed, or the values do not fit
+    ///     together
     public static WorkerSettings from(Environment environment) {
         Identity identity = Identity.from(environment);
         return new WorkerSettings(
@@ -59,7 +60,7 @@ public record WorkerSettings(
     }
 
     /// The settings of a worker that has been told its place in a generation of an elastic job.
-    public WorkerSettings at(int generation, Place world, Place local, Place cross) {
+    public WorkerSettings at(int generation, Position world, Position local, Position cross) {
         return new WorkerSettings(
                 identity.at(world, local, cross, "in generation " + generation),
                 host,
@@ -75,17 +76,17 @@ public record WorkerSettings(
                 elastic);
     }
 
-    public Place world() {
+    public Position world() {
         return identity.world();
     }
 
     /// This process among those of its host; null when the hosts' names are to decide.
-    public @Nullable Place local() {
+    public @Nullable Position local() {
         return identity.local();
     }
 
     /// This host among those that have this local rank; null when the names are to decide.
-    public @Nullable Place cross() {
+    public @Nullable Position cross() {
         return identity.cross();
     }
 

@@ -7,6 +7,7 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.Environment;
+import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.option.Identity;
 import org.horovod4j.option.KernelChoice;
 import org.horovod4j.option.Rendezvous;
@@ -33,8 +34,8 @@ public final class HvdRuntime implements AutoCloseable {
     private volatile @Nullable MeetingPoint meeting;
     private @Nullable Rank last;
 
-    /// What the program has asked for first. A later start in an elastic job names none, and meets ranks
-    /// whose first start goes on.
+    /// What the program has asked for first. A later start in an elastic job names none, and meets
+    /// ranks whose first start goes on.
     private List<List<Integer>> wanted = List.of();
 
     /// @param environment the variables of the process
@@ -46,8 +47,9 @@ public final class HvdRuntime implements AutoCloseable {
                 RuntimeSettings.log(options), identity.isTold() ? identity.world().rank() : null);
         options.warnings().forEach(warning -> LOG.log(Level.WARNING, warning));
         this.settings = WorkerSettings.from(options);
+        // now rather than when an adapter wants it, in the middle of a training
+        FrameworkSettings _ = FrameworkSettings.from(options);
         this.stateOnSignal = new StateOnSignal(options.get(RuntimeOptions.STATE_SIGNAL));
-        this.seating = Seating.of(settings);
         LOG.log(
                 Level.INFO,
                 "{0}, on {1}",
@@ -55,6 +57,7 @@ public final class HvdRuntime implements AutoCloseable {
                 settings.host());
         this.kernels =
                 settings.kernels() == KernelChoice.SCALAR ? Kernels.scalar() : Kernels.best();
+        this.seating = Seating.of(settings, new Rehearsal(settings, kernels)::run);
     }
 
     /// Joins the next world of the job and returns when all ranks have.
@@ -62,8 +65,9 @@ public final class HvdRuntime implements AutoCloseable {
         return start(List.of());
     }
 
-    /// Like the other, and makes process sets: these, or in an elastic job those that rank 0 has had in
-    /// the generation before. In an elastic job a meeting that fails is followed by the next.
+    /// Like the other, and makes process sets: these, or in an elastic job those that rank 0 has
+    /// had in the generation before. In an elastic job a meeting that fails is followed by the
+    /// next.
     ///
     /// @param processSets the ranks of each
     /// @throws DismissedException when there is no place for this process any more
@@ -125,8 +129,9 @@ public final class HvdRuntime implements AutoCloseable {
         }
     }
 
-    /// Those of the last generation whose ranks exist in this one, as rank 0 knows them: a new worker was
-    /// not there when they were made. Those that the programs want, when rank 0 has seen no generation.
+    /// Those of the last generation whose ranks exist in this one, as rank 0 knows them: a new
+    /// worker was not there when they were made. Those that the programs want, when rank 0 has seen
+    /// no generation.
     private SortedMap<Integer, List<Integer>> formerProcessSets(Rank rank) {
         Rank before = last;
         Map<Integer, List<Integer>> known = before == null ? null : before.processSets();
@@ -145,9 +150,9 @@ public final class HvdRuntime implements AutoCloseable {
         return numbered;
     }
 
-    /// Ends the service to other ranks, if this process has one. The line to an elastic launcher stays,
-    /// with its signs of life, until the process is gone: other hooks of the program may take long, and
-    /// a process without that line is one that hangs.
+    /// Ends the service to other ranks, if this process has one. The line to an elastic launcher
+    /// stays, with its signs of life, until the process is gone: other hooks of the program may
+    /// take long, and a process without that line is one that hangs.
     public void processEnds() {
         MeetingPoint opened = meeting;
         if (opened != null) {

@@ -2,7 +2,7 @@ package org.horovod4j.runtime;
 
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
-import org.horovod4j.option.Place;
+import org.horovod4j.option.Position;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
@@ -27,7 +27,8 @@ import java.util.List;
 /// @param clock for waiting
 /// @param kernels for the arithmetic
 /// @param allreduce which algorithm to use between hosts
-/// @param local this rank's place on its host, if somebody has said it; else the hosts' names decide
+/// @param local this rank's place on its host, if somebody has said it; else the hosts' names
+///     decide
 /// @param cross this host's place among the hosts with this local rank, likewise
 /// @param settings how operations are run, watched and recorded
 public record Parts(
@@ -41,8 +42,8 @@ public record Parts(
         Clock clock,
         Kernels kernels,
         AllreduceChoice allreduce,
-        @Nullable Place local,
-        @Nullable Place cross,
+        @Nullable Position local,
+        @Nullable Position cross,
         RuntimeSettings settings) {
     public Parts {
         members = List.copyOf(members);

@@ -267,6 +267,11 @@ final class RankCommunicator implements Communicator {
     }
 
     @Override
+    public boolean isOpen() {
+        return !world.isClosed();
+    }
+
+    @Override
     public void close() {
         world.close();
     }

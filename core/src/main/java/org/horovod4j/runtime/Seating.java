@@ -4,6 +4,7 @@ import org.horovod4j.Membership;
 import org.horovod4j.elastic.desk.Place;
 import org.horovod4j.elastic.desk.WorkerLine;
 import org.horovod4j.option.ElasticWorker;
+import org.horovod4j.option.Position;
 import org.horovod4j.option.Rendezvous;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.trust.Protection;
@@ -28,10 +29,13 @@ sealed interface Seating extends AutoCloseable {
     @Override
     default void close() {}
 
-    static Seating of(WorkerSettings settings) {
+    /// The one that these settings ask for.
+    ///
+    /// @param rehearsal what a process does before it asks for a place that others wait for it in
+    static Seating of(WorkerSettings settings, Runnable rehearsal) {
         ElasticWorker worker = settings.elastic();
         return worker != null && settings.rendezvous() instanceof Rendezvous.At at
-                ? new Asked(settings, worker, at)
+                ? new Asked(settings, worker, at, rehearsal)
                 : new Given(settings);
     }
 
@@ -85,13 +89,19 @@ sealed interface Seating extends AutoCloseable {
         private final WorkerSettings settings;
         private final ElasticWorker worker;
         private final Rendezvous.At launcher;
+        private final Runnable rehearsal;
         private @Nullable WorkerLine line;
         private volatile int settled = NONE;
 
-        Asked(WorkerSettings settings, ElasticWorker worker, Rendezvous.At launcher) {
+        Asked(
+                WorkerSettings settings,
+                ElasticWorker worker,
+                Rendezvous.At launcher,
+                Runnable rehearsal) {
             this.settings = settings;
             this.worker = worker;
             this.launcher = launcher;
+            this.rehearsal = rehearsal;
         }
 
         @Override
@@ -100,6 +110,9 @@ sealed interface Seating extends AutoCloseable {
             if (open == null) {
                 open = dial();
                 line = open;
+                if (open.isAwaited()) {
+                    rehearsal.run();
+                }
             }
             WorkerLine.Seat seat = open.ready(settled, why);
             int generation = seat.place().generation();
@@ -127,9 +140,9 @@ sealed interface Seating extends AutoCloseable {
         private WorkerSettings settingsAt(Place place) {
             return settings.at(
                     place.generation(),
-                    new org.horovod4j.option.Place(place.rank(), place.size()),
-                    new org.horovod4j.option.Place(place.localRank(), place.localSize()),
-                    new org.horovod4j.option.Place(place.crossRank(), place.crossSize()));
+                    new Position(place.rank(), place.size()),
+                    new Position(place.localRank(), place.localSize()),
+                    new Position(place.crossRank(), place.crossSize()));
         }
 
         @Override

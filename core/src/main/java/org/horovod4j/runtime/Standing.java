@@ -1,6 +1,6 @@
 package org.horovod4j.runtime;
 
-import org.horovod4j.option.Place;
+import org.horovod4j.option.Position;
 import org.horovod4j.transport.Topology;
 import org.jspecify.annotations.Nullable;
 
@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
 /// @param local this rank among those of its host
 /// @param cross this host among those with this local rank
 /// @param isHomogeneous whether all hosts have equally many ranks
-record Standing(Place local, Place cross, boolean isHomogeneous) {
+record Standing(Position local, Position cross, boolean isHomogeneous) {
     /// What the launcher has said, or else what the hosts' names say.
-    static Standing of(Topology topology, @Nullable Place local, @Nullable Place cross) {
+    static Standing of(Topology topology, @Nullable Position local, @Nullable Position cross) {
         return new Standing(
-                local == null ? new Place(topology.localRank(), topology.localSize()) : local,
-                cross == null ? new Place(topology.crossRank(), topology.crossSize()) : cross,
+                local == null ? new Position(topology.localRank(), topology.localSize()) : local,
+                cross == null ? new Position(topology.crossRank(), topology.crossSize()) : cross,
                 topology.isHomogeneous());
     }
 }

@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
 import org.horovod4j.Membership;
 import org.horovod4j.PeerLostException;
+import org.horovod4j.Tensor;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -105,6 +108,44 @@ final class ElasticLoopTest {
 
     private static PeerLostException loss() {
         return new PeerLostException(1, "beta", "rank 1 on beta is lost: exit code 3", null);
+    }
+
+    @Test
+    void aProgramThatGetsNoPlaceWaitsForItsCommit() {
+        List<String> awaited = new ArrayList<>();
+        State state =
+                new State() {
+                    @Override
+                    protected void save() {}
+
+                    @Override
+                    public void restore() {}
+
+                    @Override
+                    public void sync(Communicator communicator, int rootRank) {}
+
+                    @Override
+                    public void awaitCommit() {
+                        awaited.add("awaited");
+                    }
+                };
+        Generations none =
+                new Generations() {
+                    @Override
+                    public Generation enter() {
+                        throw new IllegalStateException("no place");
+                    }
+
+                    @Override
+                    public void leave() {}
+
+                    @Override
+                    public void abandon(String reason) {}
+                };
+        assertThatThrownBy(
+                        () -> new ElasticLoop<State, RuntimeException>(none, state, s -> {}).run())
+                .hasMessage("no place");
+        assertThat(awaited).containsExactly("awaited");
     }
 
     @Test
@@ -231,6 +272,103 @@ final class ElasticLoopTest {
                                     "enter 0",
                                     "settled in 0",
                                     "abandon: its program failed: java.io.IOException: no data");
+                });
+    }
+
+    /// Memory that a commit reads may be gone with the generation, and that of the program with `run`.
+    @Test
+    void aCommitInTheBackgroundEndsBeforeItsGeneration() {
+        World.run(
+                1,
+                comm -> {
+                    Pretended generations = new Pretended(comm, true);
+                    State state =
+                            new ObjectState()
+                                    .with(
+                                            "weights",
+                                            new State() {
+                                                @Override
+                                                protected void save() {}
+
+                                                @Override
+                                                public void restore() {
+                                                    generations.events.add("restored");
+                                                }
+
+                                                @Override
+                                                public void sync(Communicator each, int rootRank) {}
+
+                                                @Override
+                                                public void awaitCommit() {
+                                                    generations.events.add("awaited");
+                                                }
+                                            });
+                    new ElasticLoop<State, RuntimeException>(
+                                    generations,
+                                    state,
+                                    s -> {
+                                        generations.events.add("train");
+                                        if (generations.next == 1) {
+                                            generations.tellOfHosts();
+                                            s.commit();
+                                        }
+                                        if (generations.next == 2) {
+                                            throw loss();
+                                        }
+                                    })
+                            .run();
+                    assertThat(generations.events)
+                            .containsExactly(
+                                    "enter 0",
+                                    "settled in 0",
+                                    "train",
+                                    "awaited",
+                                    "leave",
+                                    "enter 1",
+                                    "settled in 1",
+                                    "train",
+                                    "awaited",
+                                    "restored",
+                                    "leave",
+                                    "enter 2",
+                                    "settled in 2",
+                                    "train",
+                                    "awaited");
+                });
+    }
+
+    @Test
+    void aWorkerWithoutACommitToGoBackToEndsAndTellsTheOthers() {
+        World.run(
+                1,
+                comm -> {
+                    Pretended generations = new Pretended(comm, true);
+                    Arena arena = Arena.ofShared();
+                    TensorState state =
+                            new TensorState()
+                                    .with("w", Tensor.of(arena.allocate(4), DataType.FLOAT32))
+                                    .inBackground();
+                    assertThatThrownBy(
+                                    () ->
+                                            new ElasticLoop<TensorState, RuntimeException>(
+                                                            generations,
+                                                            state,
+                                                            s -> {
+                                                                s.awaitCommit();
+                                                                arena.close();
+                                                                s.save();
+                                                                throw loss();
+                                                            })
+                                                    .run())
+                            .isInstanceOf(IllegalStateException.class)
+                            .hasMessageStartingWith("committing tensors [w] in the background")
+                            .satisfies(
+                                    e ->
+                                            assertThat(e.getSuppressed())
+                                                    .hasOnlyElementsOfType(PeerLostException.class)
+                                                    .hasSize(1));
+                    assertThat(generations.events.getLast())
+                            .startsWith("abandon: it has lost its last commit: ");
                 });
     }
 

@@ -112,6 +112,69 @@ final class StatesTest {
         assertThat(kept).as("from the commit before").containsExactly(1);
     }
 
+    /// Values of the last commit beside tensors of the one before would be a state that never was.
+    @Test
+    void ifPartOfACommitFailedNothingIsTakenBack() {
+        Arena arena = Arena.ofShared();
+        Tensor lost = Tensor.of(arena.allocate(4), DataType.FLOAT32);
+        float[] weights = {1};
+        ObjectState state =
+                new ObjectState()
+                        .with("weights", weights)
+                        .with("lost", new TensorState().with("lost", lost).inBackground())
+                        .with("step", 1);
+        state.commit();
+        state.awaitCommit();
+        arena.close();
+        state.commit();
+        weights[0] = 3;
+        state.set("step", 3);
+        assertThatThrownBy(state::restore)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("committing tensors [lost] in the background failed");
+        assertThat(weights).containsExactly(3);
+        assertThat(state.getInt("step")).isEqualTo(3);
+    }
+
+    @Test
+    void allPartsAreAwaitedEvenIfOneFails() {
+        List<String> awaited = new ArrayList<>();
+        ObjectState state =
+                new ObjectState()
+                        .with("a", new Awaited("a", awaited))
+                        .with("b", new Awaited("b", awaited));
+        assertThatThrownBy(state::awaitCommit)
+                .hasMessage("a failed")
+                .satisfies(e -> assertThat(e.getSuppressed()[0]).hasMessage("b failed"));
+        assertThat(awaited).containsExactly("a", "b");
+    }
+
+    /// Says when it is waited for, and fails.
+    private static final class Awaited extends State {
+        private final String name;
+        private final List<String> awaited;
+
+        Awaited(String name, List<String> awaited) {
+            this.name = name;
+            this.awaited = awaited;
+        }
+
+        @Override
+        protected void save() {}
+
+        @Override
+        public void restore() {}
+
+        @Override
+        public void sync(Communicator communicator, int rootRank) {}
+
+        @Override
+        public void awaitCommit() {
+            awaited.add(name);
+            throw new IllegalStateException(name + " failed");
+        }
+    }
+
     @Test
     void memoryOfOneThreadIsCopiedByThatThread() {
         try (Arena arena = Arena.ofConfined()) {

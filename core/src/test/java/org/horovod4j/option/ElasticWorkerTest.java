@@ -34,10 +34,11 @@ final class ElasticWorkerTest {
         assertThat(settings.host()).isEqualTo("node2");
         assertThat(settings.identity().isTold()).isFalse();
 
-        WorkerSettings placed = settings.at(5, new Place(1, 4), new Place(1, 2), new Place(0, 2));
+        WorkerSettings placed =
+                settings.at(5, new Position(1, 4), new Position(1, 2), new Position(0, 2));
         assertThat(placed.rank()).isEqualTo(1);
         assertThat(placed.size()).isEqualTo(4);
-        assertThat(placed.local()).isEqualTo(new Place(1, 2));
+        assertThat(placed.local()).isEqualTo(new Position(1, 2));
         assertThat(placed.identity()).hasToString("rank 1 of 4 (in generation 5)");
         assertThat(placed.rendezvous()).isEqualTo(settings.rendezvous());
     }

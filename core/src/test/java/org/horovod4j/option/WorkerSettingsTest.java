@@ -38,9 +38,9 @@ class WorkerSettingsTest {
                 .isEqualTo(
                         new WorkerSettings(
                                 new Identity(
-                                        Place.ALONE,
-                                        Place.ALONE,
-                                        Place.ALONE,
+                                        Position.ALONE,
+                                        Position.ALONE,
+                                        Position.ALONE,
                                         null,
                                         null,
                                         null,
@@ -61,9 +61,9 @@ class WorkerSettingsTest {
     @Test
     void aLaunchedProcessKnowsItsPlace() {
         WorkerSettings settings = settings(LAUNCHED);
-        assertThat(settings.world()).isEqualTo(new Place(3, 6));
-        assertThat(settings.local()).isEqualTo(new Place(0, 3));
-        assertThat(settings.cross()).isEqualTo(new Place(1, 2));
+        assertThat(settings.world()).isEqualTo(new Position(3, 6));
+        assertThat(settings.local()).isEqualTo(new Position(0, 3));
+        assertThat(settings.cross()).isEqualTo(new Position(1, 2));
         assertThat(settings.host()).isEqualTo("node2");
         assertThat(settings.rendezvous())
                 .isEqualTo(

@@ -89,21 +89,31 @@ class SlurmIT {
         Path script = folder.resolve("alone.sh");
         Files.writeString(script, "#!/bin/sh\n" + String.join(" ", program()) + "\n");
         assertThat(batch(Map.of(), script, "-n3")).contains("world 0: rank 0 of 1,");
-        // The step's variables stay in the environment of what is submitted from inside it.
-        String inside =
-                slurm.run(
-                        variables(Map.of()),
-                        List.of(
-                                "srun",
-                                "-n1",
-                                "sbatch",
-                                "--wait",
-                                "-n3",
-                                "-o",
-                                folder.resolve("inside").toString(),
-                                script.toString()));
-        assertThat(inside).contains("Submitted batch job");
-        assertThat(folder.resolve("inside")).content().contains("world 0: rank 0 of 1,");
+        // The step's variables stay in the environment of what is submitted from inside it, and may
+        // fit to what that is told itself.
+        for (String tasks : List.of("-n3", "-n2")) {
+            Path output = folder.resolve("inside" + tasks);
+            String submit =
+                    "[ $SLURM_PROCID = 1 ] || sbatch --wait -N2 %s -o %s %s"
+                            .formatted(tasks, output, script);
+            assertThat(
+                            slurm.run(
+                                    variables(Map.of()),
+                                    List.of("srun", "-N2", "-n2", "sh", "-c", submit)))
+                    .contains("Submitted batch job");
+            assertThat(output).content().contains("world 0: rank 0 of 1,");
+        }
+    }
+
+    /// The number of tasks that they see is the allocation's, and no other task is on their node.
+    @Test
+    void oneTaskOnEachNodeIsAWorldOfTwoWithThePreservedEnvironmentToo() throws IOException {
+        Path script = folder.resolve("preserved.sh");
+        Files.writeString(
+                script, "#!/bin/sh\nsrun -E -N2 -n2 " + String.join(" ", program()) + "\n");
+        assertThat(batch(Map.of(), script, "-N2", "-n4"))
+                .contains("world 1: rank 0 of 2, local 0 of 1, cross 0 of 2: 3")
+                .contains("world 1: rank 1 of 2, local 0 of 1, cross 1 of 2: 3");
     }
 
     @Test

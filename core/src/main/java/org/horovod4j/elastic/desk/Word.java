@@ -11,6 +11,11 @@ sealed interface Word {
     /// Nothing but a sign of life.
     record Alive() implements FromWorker, FromDesk {}
 
+    /// The first that a worker hears.
+    ///
+    /// @param hasBegun whether there are workers in training, which this one will keep waiting
+    record Welcome(boolean hasBegun) implements FromDesk {}
+
     /// A worker wants a place.
     ///
     /// @param worker its number, the same in all it says

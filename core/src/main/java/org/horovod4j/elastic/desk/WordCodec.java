@@ -23,6 +23,7 @@ final class WordCodec {
     private static final byte ASSIGNED = 2;
     private static final byte DISMISSED = 3;
     private static final byte HOSTS_UPDATED = 4;
+    private static final byte WELCOME = 5;
 
     private WordCodec() {}
 
@@ -42,6 +43,7 @@ final class WordCodec {
     private static FieldWriter fields(Word word) {
         return switch (word) {
             case Word.Alive() -> FieldWriter.of(ALIVE);
+            case Word.Welcome(boolean hasBegun) -> FieldWriter.of(WELCOME).int32(hasBegun ? 1 : 0);
             case Word.Ready(int worker, int generation, String why) ->
                     FieldWriter.of(READY).int32(worker).int32(generation).text(brief(why));
             case Word.Assigned(Place place, long stamp) ->
@@ -55,6 +57,7 @@ final class WordCodec {
         byte kind = in.octet();
         return switch (kind) {
             case ALIVE -> new Word.Alive();
+            case WELCOME -> new Word.Welcome(in.int32() == 1);
             case READY -> new Word.Ready(in.int32(), in.int32(), in.text());
             case ASSIGNED -> new Word.Assigned(place(in), in.int64());
             case DISMISSED -> new Word.Dismissed(in.text());

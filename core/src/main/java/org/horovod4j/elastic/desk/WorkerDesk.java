@@ -135,6 +135,7 @@ public final class WorkerDesk implements AutoCloseable {
                 line.close();
             }
             lines.add(line);
+            line.say(new Word.Welcome(!stamps.isEmpty()));
         }
         line.start("hvd-desk", new Visitor(line));
     }

@@ -34,6 +34,7 @@ public final class WorkerLine implements AutoCloseable {
     private final String deskHost;
     private final DeskLine line;
     private final AtomicLong newestStamp = new AtomicLong();
+    private final CompletableFuture<Boolean> welcome = new CompletableFuture<>();
     private CompletableFuture<Seat> answer = new CompletableFuture<>();
     private int last = -1;
 
@@ -82,6 +83,12 @@ public final class WorkerLine implements AutoCloseable {
                             .formatted(worker, e.getMessage()),
                     e);
         }
+    }
+
+    /// Whether others train already, who will stand still from the moment that this worker has a place until
+    /// it is of use. False as well when the launcher is gone, as [#ready] tells.
+    public boolean isAwaited() {
+        return welcome.join();
     }
 
     /// Says that this worker wants a place, and waits for it.
@@ -146,6 +153,7 @@ public final class WorkerLine implements AutoCloseable {
             }
             switch (said) {
                 case Word.Alive() -> {}
+                case Word.Welcome(boolean hasBegun) -> welcome.complete(hasBegun);
                 case Word.Assigned(Place place, long stamp) -> answer(new Seat(place, stamp));
                 case Word.Dismissed(String reason) -> refuse(new DismissedException(reason));
                 case Word.HostsUpdated(long stamp) ->
@@ -155,6 +163,7 @@ public final class WorkerLine implements AutoCloseable {
 
         @Override
         public void ended(String how) {
+            welcome.complete(false);
             refuse(
                     new PeerLostException(
                             -1,

@@ -26,7 +26,9 @@ final class WordCodecTest {
                 new Word.Ready(12, 3, "rank 2 on beta is lost: killed by signal 9 – \u00fc"),
                 new Word.Assigned(new Place(4, 2, 6, 1, 3, 0, 2, true), Long.MAX_VALUE),
                 new Word.Dismissed("no host has room for it"),
-                new Word.HostsUpdated(17));
+                new Word.HostsUpdated(17),
+                new Word.Welcome(true),
+                new Word.Welcome(false));
     }
 
     @ParameterizedTest

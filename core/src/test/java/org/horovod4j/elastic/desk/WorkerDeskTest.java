@@ -98,6 +98,21 @@ final class WorkerDeskTest {
     }
 
     @Test
+    void aWorkerHearsWhetherOthersTrainAlready() throws Exception {
+        try (WorkerDesk desk = open(CALM);
+                WorkerLine first = dial(desk, 0)) {
+            assertThat(first.isAwaited()).isFalse();
+            var seat = ready(first, -1, "");
+            heard.take();
+            desk.assign(0, place(0, 0));
+            assertThat(seat.get().place()).isEqualTo(place(0, 0));
+            try (WorkerLine second = dial(desk, 1)) {
+                assertThat(second.isAwaited()).isTrue();
+            }
+        }
+    }
+
+    @Test
     void allWorkersOfAGenerationCountChangesFromTheSameStamp() throws Exception {
         try (WorkerDesk desk = open(CALM);
                 WorkerLine early = dial(desk, 0);

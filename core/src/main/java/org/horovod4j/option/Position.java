@@ -5,18 +5,18 @@ import org.horovod4j.ConfigurationException;
 import java.util.Optional;
 
 /// A process among others: of the world, of its host, or across hosts.
-public record Place(int rank, int size) {
+public record Position(int rank, int size) {
     /// The only process there is.
-    public static final Place ALONE = new Place(0, 1);
+    public static final Position ALONE = new Position(0, 1);
 
-    public Place {
+    public Position {
         if (rank < 0 || rank >= size) {
             throw new IllegalArgumentException("no rank %d among %d".formatted(rank, size));
         }
     }
 
     /// Reads a pair of options, which make sense together alone.
-    static Optional<Place> from(
+    static Optional<Position> from(
             Environment environment, Option<Integer> rankOption, Option<Integer> sizeOption) {
         Optional<Integer> rank = environment.find(rankOption);
         Optional<Integer> size = environment.find(sizeOption);
@@ -39,7 +39,7 @@ public record Place(int rank, int size) {
                                     size.get(),
                                     size.get() - 1));
         }
-        return Optional.of(new Place(rank.get(), size.get()));
+        return Optional.of(new Position(rank.get(), size.get()));
     }
 
     private static ConfigurationException half(Option<?> given, Option<?> missing) {
