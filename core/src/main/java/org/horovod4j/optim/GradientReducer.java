@@ -17,11 +17,12 @@ import java.util.Optional;
 /// A step is a window of [GradientSettings#backwardPassesPerStep] backward passes. The adapter calls
 /// [#ready] whenever one has added to a gradient; after the last of the window the gradient is launched, in
 /// the order in which gradients become ready, so that communication goes on while earlier layers
-/// are still being computed. [#synchronize] launches what has not come, with zeros where a rank never
-/// used a parameter, so that ranks may take different branches; waits for all; and begins the next
-/// window.
+/// are still being computed. [#synchronize] launches what has not come, with zeros or without rows where
+/// a rank never used a parameter, so that ranks may take different branches; waits for all; and begins
+/// the next window.
 ///
-/// An adapter that cannot tell when gradients become ready calls [#passed] after each backward pass.
+/// An adapter that cannot tell when gradients become ready calls [#passed] after each backward
+/// pass.
 ///
 /// Threads of a framework may call [#ready] while another synchronizes. Costs one lock and, for a
 /// launch, one submission.
@@ -30,6 +31,7 @@ public final class GradientReducer {
     private final Gradients gradients;
     private final List<String> names;
     private final LaunchGroups groups;
+    private final Kinds kinds;
     private final Arithmetic arithmetic = new Arithmetic();
     private final Stopwatch stopwatch = new Stopwatch();
 
@@ -51,7 +53,8 @@ public final class GradientReducer {
     /// @param parameters whose gradients it returns, in this order
     private record Launch(List<Integer> parameters, Handle<List<Gradient>> handle) {}
 
-    /// @throws IllegalArgumentException when names are missing or come twice, or groups do not fit them
+    /// @throws IllegalArgumentException when names are missing or come twice, or groups do not fit
+    ///     them
     public GradientReducer(ProcessSet processSet, Gradients gradients, GradientSettings settings) {
         this.processSet = processSet;
         this.gradients = gradients;
@@ -59,11 +62,13 @@ public final class GradientReducer {
         this.groups = LaunchGroups.of(names, settings);
         this.settings = settings;
         this.reduction = reductionOf(settings);
+        this.kinds = kinds();
         this.passes = new int[names.size()];
         this.launched = new boolean[names.size()];
     }
 
-    /// Where there is nobody else, nothing is sent; a rank outside the process set is by itself too.
+    /// Where there is nobody else, nothing is sent; a rank outside the process set is by itself
+    /// too.
     private Reduction reductionOf(GradientSettings wanted) {
         double mean = wanted.averageAccumulated() ? 1.0 / wanted.backwardPassesPerStep() : 1.0;
         if (!processSet.isIncluded() || processSet.size() == 1) {
@@ -76,6 +81,15 @@ public final class GradientReducer {
                 wanted.compressor(),
                 new Scale(mean / factor, factor),
                 arithmetic);
+    }
+
+    private Kinds kinds() {
+        return gradients instanceof SparseGradients sparse
+                        && !isAlone()
+                        && !settings.sparseAsDense()
+                ? new AgreedKinds(
+                        sparse, processSet.communicator(), settings.prefix() + " kinds", arithmetic)
+                : new KindsAsLent(gradients);
     }
 
     /// Whether nobody else takes part, so that gradients stay on this rank.
@@ -104,11 +118,11 @@ public final class GradientReducer {
         reduction = reductionOf(settings);
     }
 
-    /// Says that a backward pass has added to the gradient, and launches it after the last pass of the
-    /// window.
+    /// Says that a backward pass has added to the gradient, and launches it after the last pass of
+    /// the window.
     ///
-    /// Never throws, as frameworks call it from native code, where nobody could catch: what goes wrong is
-    /// thrown by [#synchronize].
+    /// Never throws, as frameworks call it from native code, where nobody could catch: what goes
+    /// wrong is thrown by [#synchronize].
     public synchronized void ready(int parameter) {
         ready(parameter, false);
     }
@@ -151,10 +165,15 @@ public final class GradientReducer {
         boolean isLast = pass == expected;
         if (isLast && gradients.canLendDuringPasses() && !groups.isLocal(parameter)) {
             Group group = groups.of(parameter);
-            if (group.members().stream().allMatch(this::isReady)) {
+            if (group.members().stream().allMatch(this::isReady)
+                    && kinds.settle(takingPart(group))) {
                 launch(group, byStep);
             }
         }
+    }
+
+    private List<Integer> takingPart(Group group) {
+        return group.members().stream().filter(gradients::isTrainable).toList();
     }
 
     /// A frozen parameter keeps nobody waiting.
@@ -169,10 +188,10 @@ public final class GradientReducer {
         return Arrays.stream(passes).max().orElse(0);
     }
 
-    /// Says that the program asks for a step, as it may after each backward pass or after the last of the
-    /// window alone. Both passes and steps are counted, because neither will do: a gradient that is in
-    /// some passes only shows too few of them, and by how much differs between ranks that take different
-    /// branches.
+    /// Says that the program asks for a step, as it may after each backward pass or after the last
+    /// of the window alone. Both passes and steps are counted, because neither will do: a gradient
+    /// that is in some passes only shows too few of them, and by how much differs between ranks
+    /// that take different branches.
     public synchronized void stepped() {
         steps++;
     }
@@ -182,8 +201,8 @@ public final class GradientReducer {
         return Math.max(passes(), steps) >= settings.backwardPassesPerStep();
     }
 
-    /// Reduces what is not reduced yet, whether or not the window is complete, waits for all, gives the
-    /// gradients back and begins a new window.
+    /// Reduces what is not reduced yet, whether or not the window is complete, waits for all, gives
+    /// the gradients back and begins a new window.
     ///
     /// @throws IllegalStateException when there were more backward passes than a window has
     /// @throws org.horovod4j.HorovodException when a reduction failed
@@ -198,9 +217,9 @@ public final class GradientReducer {
         }
     }
 
-    /// Ends a window that no step will follow, with gradients of no use: nothing is lent afterwards. In a
-    /// world that goes on, all ranks call this after the same backward pass; in one that has ended,
-    /// reductions fail, which is of no interest any more.
+    /// Ends a window that no step will follow, with gradients of no use: nothing is lent
+    /// afterwards. In a world that goes on, all ranks call this after the same backward pass; in
+    /// one that has ended, reductions fail, which is of no interest any more.
     ///
     /// @return what failed
     public synchronized Optional<Throwable> abandon() {
@@ -236,6 +255,7 @@ public final class GradientReducer {
         Arrays.fill(passes, 0);
         steps = 0;
         Arrays.fill(launched, false);
+        kinds.beginWindow();
         launches.clear();
         failure = null;
     }
@@ -245,6 +265,7 @@ public final class GradientReducer {
     }
 
     private void launchMissing() {
+        kinds.agree(i -> !groups.isLocal(i) && gradients.isTrainable(i));
         for (Group group : groups.all()) {
             launch(group, true);
         }
@@ -255,20 +276,21 @@ public final class GradientReducer {
         }
     }
 
-    /// Launches the members of a group that take part in this step and have not been launched.
+    /// Launches the members of a group that take part in this step and have not been launched. Those that
+    /// no rank has a gradient for are left as they are: the sum of nothing is nothing.
     private void launch(Group group, boolean byStep) {
         if (reduction.isNothing()) {
             return;
         }
         List<Integer> dense = new ArrayList<>();
         List<Tensor> tensors = new ArrayList<>();
-        for (int parameter : group.members()) {
-            if (launched[parameter] || !gradients.isTrainable(parameter)) {
+        for (int parameter : takingPart(group)) {
+            if (launched[parameter] || kinds.isNowhere(parameter)) {
                 continue;
             }
             launched[parameter] = true;
             stopwatch.launched(1, byStep);
-            switch (gradients.lend(parameter)) {
+            switch (kinds.lend(parameter)) {
                 case Gradient.Dense(Tensor tensor) -> {
                     dense.add(parameter);
                     tensors.add(tensor);

@@ -2,6 +2,7 @@ package org.horovod4j.examples;
 
 import ai.djl.Device;
 import ai.djl.Model;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -33,8 +34,8 @@ import java.util.stream.IntStream;
 
 /// Learns to read handwritten digits while processes come and go.
 ///
-/// Kill a process, or edit the file of hosts: the others go on with what they have in memory, and new
-/// ones get it from them. What that asks of a program is marked `Elastic 1` to `Elastic 4`.
+/// Kill a process, or edit the file of hosts: the others go on with what they have in memory, and
+/// new ones get it from them. What that asks of a program is marked `Elastic 1` to `Elastic 4`.
 ///
 /// ```
 /// examples/elastic-mnist.sh [--epochs N] [--data FOLDER]
@@ -70,8 +71,10 @@ public final class ElasticMnist {
 
     public static void main(String[] arguments) throws IOException {
         Options options = Options.parse(arguments);
+        // Whatever takes long comes before init: from then on the others wait for this worker.
+        String engine = Engine.getInstance().getEngineName();
         Hvd.init();
-        try (Model model = Model.newInstance("mnist", HvdDjl.device())) {
+        try (Model model = Model.newInstance("mnist", HvdDjl.device(), engine)) {
             model.setBlock(network());
             Optimizer adam =
                     Optimizer.adam().optLearningRateTracker(Tracker.fixed(LEARNING_RATE)).build();

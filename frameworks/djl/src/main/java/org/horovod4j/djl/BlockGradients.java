@@ -4,16 +4,20 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.training.GradientCollector;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.Shape;
 import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.DataTypes;
 import org.horovod4j.djl.engine.EngineAccess;
 import org.horovod4j.optim.Gradient;
-import org.horovod4j.optim.Gradients;
+import org.horovod4j.optim.GradientKind;
+import org.horovod4j.optim.SparseGradients;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -21,12 +25,13 @@ import java.util.function.IntPredicate;
 
 /// Lends the gradients of a block.
 ///
-/// Where the engine allows it they live in memory that all ranks of the host can reach, so that nothing
-/// is copied; else they are lent where they are; and where even that cannot be, as on a GPU, as copies.
+/// Where the engine allows it they live in memory that all ranks of the host can reach, so that
+/// nothing is copied; else they are lent where they are; and where even that cannot be, as on a
+/// GPU, as copies.
 ///
-/// DJL returns new zeros for a gradient that was never computed, and forgets them. So such a gradient is
-/// defined first, by a backward pass of nothing.
-final class BlockGradients implements Gradients {
+/// DJL returns new zeros for a gradient that was never computed, and forgets them. So such a
+/// gradient is defined first, by a backward pass of nothing.
+final class BlockGradients implements SparseGradients {
     private final BlockParameters parameters;
     private final EngineAccess access;
 
@@ -36,8 +41,11 @@ final class BlockGradients implements Gradients {
     /// Copies of gradients whose memory cannot be lent.
     private final @Nullable Tensor[] copies;
 
-    /// Which gradients were last lent as rows.
-    private final boolean[] lentRows;
+    /// Which of these copies may be of zeros that DJL made up: on a GPU, say, nobody can tell.
+    private final boolean[] doubtful;
+
+    /// What was last lent of dense gradients; nothing where it was rows.
+    private final @Nullable Tensor[] lent;
 
     /// Reduced gradients that the engine does not hold itself.
     private final @Nullable NDArray[] apart;
@@ -49,7 +57,8 @@ final class BlockGradients implements Gradients {
         this.access = access;
         this.slots = new Tensor[parameters.count()];
         this.copies = new Tensor[parameters.count()];
-        this.lentRows = new boolean[parameters.count()];
+        this.doubtful = new boolean[parameters.count()];
+        this.lent = new Tensor[parameters.count()];
         this.apart = new NDArray[parameters.count()];
     }
 
@@ -64,24 +73,53 @@ final class BlockGradients implements Gradients {
     }
 
     @Override
+    public GradientKind kind(int parameter) {
+        NDArray array = parameters.array(parameter);
+        try (NDArray gradient = array.getGradient()) {
+            if (gradient.isSparse()) {
+                return GradientKind.SPARSE;
+            }
+        }
+        return isDefined(array) ? GradientKind.DENSE : GradientKind.UNKNOWN;
+    }
+
+    /// Leaves the gradient undefined: the engine would add rows to one that is dense, and keep it
+    /// so.
+    @Override
+    public SparseTensor lendNoRows(int parameter) {
+        lent[parameter] = null;
+        NDArray array = parameters.array(parameter);
+        Shape whole = DataTypes.shape(array);
+        return new SparseTensor(
+                Tensor.zeros(DataType.INT64, Shape.of(0)),
+                Tensor.zeros(DataTypes.of(array.getDataType()), whole.withRows(0)),
+                whole);
+    }
+
+    @Override
     public Gradient lend(int parameter) {
         NDArray array = parameters.array(parameter);
+        lent[parameter] = null;
         try (NDArray gradient = array.getGradient()) {
             access.await(gradient);
             Optional<SparseTensor> rows = access.sparse(gradient);
-            lentRows[parameter] = rows.isPresent();
             if (rows.isPresent()) {
                 return new Gradient.Sparse(rows.get());
             }
             Tensor slot = slots[parameter];
             if (slot != null && isAt(gradient, slot)) {
-                return new Gradient.Dense(slot);
+                return dense(parameter, slot);
             }
         }
         define(array);
         try (NDArray gradient = array.getGradient()) {
-            return new Gradient.Dense(lend(parameter, gradient));
+            return dense(parameter, lend(parameter, gradient));
         }
+    }
+
+    private Gradient dense(int parameter, Tensor tensor) {
+        lent[parameter] = tensor;
+        return new Gradient.Dense(tensor);
     }
 
     /// Moves the gradient back to its slot if somebody has moved it elsewhere.
@@ -100,7 +138,18 @@ final class BlockGradients implements Gradients {
             copies[parameter] = copy;
         }
         access.read(gradient, copy.segment());
+        doubtful[parameter] = memory.isEmpty() && isZero(copy.segment());
         return copy;
+    }
+
+    /// The last byte is zero, and each is as the one after it.
+    private static boolean isZero(MemorySegment memory) {
+        long last = memory.byteSize() - 1;
+        if (last < 0) {
+            return true;
+        }
+        return memory.get(ValueLayout.JAVA_BYTE, last) == 0
+                && memory.asSlice(0, last).mismatch(memory.asSlice(1)) < 0;
     }
 
     private boolean isAt(NDArray gradient, Tensor slot) {
@@ -120,18 +169,20 @@ final class BlockGradients implements Gradients {
                     keepApart(parameter, new SparseResult.Rows(rows).toDense());
             case Gradient.Dense(Tensor tensor) when tensor == copies[parameter] ->
                     writeBack(parameter, tensor);
-            case Gradient.Dense(Tensor tensor) when lentRows[parameter] ->
+            case Gradient.Dense(Tensor tensor) when tensor != lent[parameter] ->
                     keepApart(parameter, tensor);
             case Gradient.Dense _ -> {} // in the engine's own memory
         }
     }
 
     private void writeBack(int parameter, Tensor tensor) {
-        if (isDefined(parameters.array(parameter))) {
+        boolean isDefined = isDefined(parameters.array(parameter));
+        if (isDefined) {
             try (NDArray gradient = parameters.array(parameter).getGradient()) {
                 access.write(gradient, tensor.segment());
             }
-        } else {
+        }
+        if (!isDefined || doubtful[parameter]) {
             keepApart(parameter, tensor);
         }
     }
@@ -154,8 +205,8 @@ final class BlockGradients implements Gradients {
         return reduced != null ? reduced : parameters.array(parameter).getGradient();
     }
 
-    /// Sets all gradients to zero, whatever they are: a number that is none stays none under arithmetic, so
-    /// dense ones are overwritten.
+    /// Sets all gradients to zero, whatever they are: a number that is none stays none under
+    /// arithmetic, so dense ones are overwritten.
     void clear() {
         parameters.trainable().stream().forEach(this::clear);
     }
@@ -172,8 +223,8 @@ final class BlockGradients implements Gradients {
         }
     }
 
-    /// Moves gradients that are not there yet into memory that the ranks of this host can reach. Not
-    /// while any of them is lent.
+    /// Moves gradients that are not there yet into memory that the ranks of this host can reach.
+    /// Not while any of them is lent.
     ///
     /// @param isShared which of them other ranks ever see
     void moveWithin(Communicator communicator, IntPredicate isShared) {
@@ -203,7 +254,8 @@ final class BlockGradients implements Gradients {
         }
     }
 
-    /// Whether the engine holds a gradient, rather than making one up whenever it is asked.
+    /// Whether the engine holds a gradient, rather than making one up whenever it is asked. Where its
+    /// memory cannot be seen, that is taken for granted.
     private boolean isDefined(NDArray array) {
         try (NDArray one = array.getGradient();
                 NDArray other = array.getGradient()) {

@@ -15,28 +15,31 @@ import java.lang.foreign.MemorySegment;
 
 /// Collectives that are part of the computation: backward goes through them, to all ranks.
 ///
-/// They are for losses and layers that look at the data of all ranks. Gradients of parameters need none
-/// of this: the optimizer reduces them.
+/// They are for losses and layers that look at the data of all ranks. Gradients of parameters need
+/// none of this: the optimizer reduces them.
 public final class DifferentiableCollectives {
     private DifferentiableCollectives() {}
 
-    /// Reduces `array` over all ranks into a new array. What backward brings for the result is reduced in the
-    /// same way, so that each rank gets the gradient of the sum of all ranks' losses (of their average, if
-    /// `op` is AVERAGE); so backward must come by the result on every rank, or on none.
+    /// Reduces `array` over all ranks into a new array. What backward brings for the result is
+    /// reduced in the same way, so that each rank gets the gradient of the sum of all ranks' losses
+    /// (of their average, if `op` is AVERAGE); so backward must come by the result on every rank,
+    /// or on none.
     ///
-    /// Both wait for all ranks. If the reduction fails in backward, the gradient is NaN, and the log
-    /// says why: DJL's backward has no way to throw it.
+    /// Both wait for all ranks. If the reduction fails in backward, which DJL has no way to throw,
+    /// the gradient is NaN, and the next [DistributedOptimizer#synchronize], `trainer.step()` with
+    /// such an optimizer, or call of this method throws.
     ///
     /// @param name the same on all ranks; `name + ".gradient"` is used too
     /// @param array in the memory of the host, of engine PyTorch
     /// @param op AVERAGE or SUM
-    /// @throws UnsupportedOperationException when backward cannot be made to reduce gradients, by an engine
-    ///     or version that has no hooks, or on a GPU
+    /// @throws UnsupportedOperationException when backward cannot be made to reduce gradients, by
+    ///     an engine or version that has no hooks, or on a GPU
     public static NDArray allreduce(
             Communicator communicator, String name, NDArray array, ReduceOp op) {
         requireLinear(name, op);
         EngineAccess access = EngineAccess.of(array.getManager());
         Hooks.Working hooks = requireHooks(name, access.hooks());
+        access.rethrow();
         DataType dataType = DataTypes.of(array.getDataType());
         Shape shape = Shape.of(array.size());
 

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.function.Predicate;
@@ -31,21 +32,23 @@ import java.util.function.Supplier;
 /// TrainingConfig config = new DefaultTrainingConfig(loss).optOptimizer(optimizer);
 /// ```
 ///
-/// Everything else of the program stays as it is, with `EasyTrain.fit` or with a loop of its own. All
-/// ranks must build it with the same settings, and with blocks whose parameters have the same names.
+/// Everything else of the program stays as it is, with `EasyTrain.fit` or with a loop of its own.
+/// All ranks must build it with the same settings, and with blocks whose parameters have the same
+/// names.
 ///
 /// - *Overlap.* Where the engine has hooks, a gradient is reduced while backward computes the ones
 ///   before it; else all of them when the step begins. [#overlap] tells.
 /// - *Accumulation.* With `backwardPassesPerStep(n)` a step is made after every n-th backward pass.
-///   `trainer.step()` may be called after each of them or after the n-th alone. Without hooks a call of
-///   `step()` is taken for one backward pass. If no parameter is in every pass, as where ranks take
-///   different branches, call it after each of them.
-/// - *Clipping.* [#synchronize], change the gradients, then `trainer.step()` inside [#skipSynchronize].
-/// - *The first step* of an optimizer that was built before its block was initialised, or with a block that
-///   was loaded, has no hooks yet: it reduces whatever was accumulated.
+///   `trainer.step()` may be called after each of them or after the n-th alone. Without hooks a
+///   call of `step()` is taken for one backward pass. If no parameter is in every pass, as where
+///   ranks take different branches, call it after each of them.
+/// - *Clipping.* [#synchronize], change the gradients, then `trainer.step()` inside
+///   [#skipSynchronize].
+/// - *The first step* of an optimizer that was built before its block was initialised, or with a
+///   block that was loaded, has no hooks yet: it reduces whatever was accumulated.
 ///
-/// Between backward and step gradients belong to Horovod4J: do not zero or change them there but after
-/// [#synchronize].
+/// Between backward and step gradients belong to Horovod4J: do not zero or change them there but
+/// after [#synchronize].
 public final class DistributedOptimizer extends Optimizer {
     private static final Logger LOG = Log.of(DistributedOptimizer.class);
 
@@ -54,6 +57,7 @@ public final class DistributedOptimizer extends Optimizer {
     private final int processSetId;
     private final boolean overlap;
     private final Steps steps = new Steps();
+    private final List<Runnable> beforeUpdates = new ArrayList<>();
 
     private Supplier<ProcessSet> processSet;
     private GradientSettings settings;
@@ -65,7 +69,8 @@ public final class DistributedOptimizer extends Optimizer {
 
     /// What a call of [#update] is left to do.
     private enum Update {
-        /// Nothing: the window is not complete, or the step has updated all parameters at its beginning.
+        /// Nothing: the window is not complete, or the step has updated all parameters at its
+        /// beginning.
         NONE,
         /// That parameter, whose weight an engine keeps elsewhere than the block.
         THIS_ONE
@@ -78,14 +83,14 @@ public final class DistributedOptimizer extends Optimizer {
         this.overlap = builder.overlap;
         this.settings = builder.settings.build();
         this.processSet = builder::processSet;
-        this.processSetId = processSet.get().id();
-        if (canTrain()) {
+        this.processSetId = builder.processSetId();
+        if (builder.hasRanks() && canTrain()) {
             Training _ = training();
         }
     }
 
-    /// Whether there are gradients to be hooked: a model that was loaded gets them from its trainer, which
-    /// wants the optimizer first, and one whose parameters are all frozen has none.
+    /// Whether there are gradients to be hooked: a model that was loaded gets them from its
+    /// trainer, which wants the optimizer first, and one whose parameters are all frozen has none.
     private boolean canTrain() {
         if (!block.isInitialized()) {
             return false;
@@ -106,8 +111,8 @@ public final class DistributedOptimizer extends Optimizer {
         return wrapped;
     }
 
-    /// Called by DJL for one parameter after the other. `grad` is a copy that was made before gradients
-    /// were reduced, and is not used.
+    /// Called by DJL for one parameter after the other. `grad` is a copy that was made before
+    /// gradients were reduced, and is not used.
     @Override
     public void update(String parameterId, NDArray weight, NDArray grad) {
         boolean isFirst = training == null;
@@ -124,8 +129,8 @@ public final class DistributedOptimizer extends Optimizer {
         }
     }
 
-    /// Whether the weight is the block's. One that has no gradient is an engine's own copy, which it will
-    /// bring to the block itself.
+    /// Whether the weight is the block's. One that has no gradient is an engine's own copy, which
+    /// it will bring to the block itself.
     private static boolean isOwn(NDArray array, NDArray weight) {
         boolean same = weight.getUid().equals(array.getUid());
         if (!same && weight.hasGradient()) {
@@ -141,6 +146,7 @@ public final class DistributedOptimizer extends Optimizer {
 
     private Update begin(Training current, boolean isFirst, boolean isOwn) {
         current.follow();
+        beforeUpdates.forEach(Runnable::run); // Adasum's reduction begins with an update
         if (!reduce(current, isFirst)) {
             return Update.NONE;
         }
@@ -194,7 +200,8 @@ public final class DistributedOptimizer extends Optimizer {
         isSynchronized = false;
     }
 
-    /// Whether there was no backward pass since gradients were synchronized, as hooks would have told.
+    /// Whether there was no backward pass since gradients were synchronized, as hooks would have
+    /// told.
     private static boolean hasNoNews(Training current) {
         return current.isHooked() && current.reducer().passes() == 0;
     }
@@ -219,14 +226,16 @@ public final class DistributedOptimizer extends Optimizer {
         return current;
     }
 
-    /// Reduces all gradients now, whether or not the window of backward passes is complete; those of the
-    /// block are then the reduced ones, and may be changed before `trainer.step()`, which goes inside
-    /// [#skipSynchronize]. Reduced sparse gradients are kept apart, so that changes do not reach them.
+    /// Reduces all gradients now, whether or not the window of backward passes is complete; those
+    /// of the block are then the reduced ones, and may be changed before `trainer.step()`, which
+    /// goes inside [#skipSynchronize]. Reduced sparse gradients are kept apart, so that changes do
+    /// not reach them.
     ///
-    /// A second call without a backward pass in between does nothing, where hooks can tell; without hooks
-    /// each call is taken for one more pass.
+    /// A second call without a backward pass in between does nothing, where hooks can tell; without
+    /// hooks each call is taken for one more pass.
     ///
-    /// @throws IllegalStateException when there were more backward passes than `backwardPassesPerStep`
+    /// @throws IllegalStateException when there were more backward passes than
+    ///     `backwardPassesPerStep`
     public void synchronize() {
         checkGradients("synchronize");
         Training current = training();
@@ -272,6 +281,11 @@ public final class DistributedOptimizer extends Optimizer {
         settings = changed;
     }
 
+    /// Calls `action` in each step before any parameter changes, for what reads parameters meanwhile.
+    public void beforeUpdates(Runnable action) {
+        beforeUpdates.add(action);
+    }
+
     /// Forgets the window of backward passes with the gradients in it, and goes on with the communicator of
     /// today: after [Hvd] was shut down and initialised anew, with as many ranks as there are then. In a
     /// world that goes on, all ranks call this after the same backward pass.
@@ -288,8 +302,8 @@ public final class DistributedOptimizer extends Optimizer {
         }
     }
 
-    /// Goes on among the ranks of another world, in the process set with the number of the one it was
-    /// built for; see [#reset]. Every rank of that world calls this, or builds an optimizer.
+    /// Goes on among the ranks of another world, in the process set with the number of the one it
+    /// was built for; see [#reset]. Every rank of that world calls this, or builds an optimizer.
     ///
     /// @throws IllegalStateException when that world has no such process set
     public void rebind(Communicator communicator) {
@@ -371,15 +385,15 @@ public final class DistributedOptimizer extends Optimizer {
             return this;
         }
 
-        /// Adds up the gradients of `passes` backward passes before a step; the default is 1, and all that
-        /// engine MXNet can do.
+        /// Adds up the gradients of `passes` backward passes before a step; the default is 1, and
+        /// all that engine MXNet can do.
         public Builder backwardPassesPerStep(int passes) {
             settings.backwardPassesPerStep(passes);
             return this;
         }
 
-        /// Divides accumulated gradients by `backwardPassesPerStep`, also those of a window that was ended
-        /// early by [DistributedOptimizer#synchronize].
+        /// Divides accumulated gradients by `backwardPassesPerStep`, also those of a window that
+        /// was ended early by [DistributedOptimizer#synchronize].
         public Builder averageAccumulated(boolean yes) {
             settings.averageAccumulated(yes);
             return this;
@@ -397,7 +411,8 @@ public final class DistributedOptimizer extends Optimizer {
             return this;
         }
 
-        /// Divides by `factor` before gradients are added up and by the rest of the average afterwards.
+        /// Divides by `factor` before gradients are added up and by the rest of the average
+        /// afterwards.
         public Builder predivideFactor(double factor) {
             settings.predivideFactor(factor);
             return this;
@@ -428,20 +443,30 @@ public final class DistributedOptimizer extends Optimizer {
             return this;
         }
 
-        /// Whether gradients are reduced while backward computes others, where the engine allows it:
-        /// the default.
+        /// Whether gradients are reduced while backward computes others, where the engine allows
+        /// it: the default.
         public Builder overlap(boolean yes) {
             overlap = yes;
             return this;
         }
 
-        /// Checks the settings, and attaches hooks if the block has parameters already.
+        /// Checks the settings, and attaches hooks if the block has parameters already. If nobody has called
+        /// [Hvd#init] yet, the optimizer gets its ranks with the first step, or from `Elastic.run`: a
+        /// worker of an elastic job does well to build everything before others wait for it. Several
+        /// backward passes in a step cannot be counted before it has its ranks, so then leave those to
+        /// `Elastic.run` and `DjlState`, or call [#rebind], on all ranks.
         ///
         /// @throws IllegalArgumentException when settings make no sense
-        /// @throws IllegalStateException when nobody has called [Hvd#init], and no communicator is given
         public DistributedOptimizer build() {
-            ProcessSet _ = processSet();
             return new DistributedOptimizer(this);
+        }
+
+        private boolean hasRanks() {
+            return processSet != null || communicator != null || Hvd.isInitialized();
+        }
+
+        private int processSetId() {
+            return hasRanks() ? processSet().id() : 0; // that of all ranks of the job
         }
 
         /// That of today: [Hvd] may be initialised anew.

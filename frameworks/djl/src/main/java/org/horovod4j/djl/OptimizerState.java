@@ -21,13 +21,13 @@ import java.util.function.Predicate;
 
 /// What an optimizer has learnt so far, by names that mean the same on every rank and in every run.
 ///
-/// DJL keys momentum, means and variances by parameter ids, which each process makes anew, and by device.
-/// Here they are known by the name of the slot and the key of `block.getParameters()`, as in
-/// `means/01Linear_weight`. A view: it shows what the optimizer has at the moment of the call. Parameters that
-/// are frozen have no part in it.
+/// DJL keys momentum, means and variances by parameter ids, which each process makes anew, and by
+/// device. Here they are known by the name of the slot and the key of `block.getParameters()`, as
+/// in `means/01Linear_weight`. A view: it shows what the optimizer has at the moment of the call.
+/// Parameters that are frozen have no part in it.
 ///
-/// All optimizers of DJL are understood, alone or inside a distributed one, and others that keep their state
-/// in the same way.
+/// All optimizers of DJL are understood, alone or inside a distributed one, and others that keep
+/// their state in the same way.
 public final class OptimizerState {
     private static final String ACTION = "broadcastOptimizerState";
 
@@ -42,14 +42,15 @@ public final class OptimizerState {
         this.parameters = parameters;
     }
 
-    /// The state of an optimizer that trains `block`; of a distributed one, of the optimizer inside.
+    /// The state of an optimizer that trains `block`; of a distributed one, of the optimizer
+    /// inside.
     ///
     /// @throws org.horovod4j.ConfigurationException when this kind of optimizer is not understood
     public static OptimizerState of(Optimizer optimizer, Block block) {
         return of(optimizer, block, name -> true);
     }
 
-    /// The state that an optimizer has of some parameters of `block`.
+    /// The state that an optimizer has of some parameters of `block`, be they frozen meanwhile.
     ///
     /// @param which by name; parameters that each rank keeps for itself are left out
     public static OptimizerState of(Optimizer optimizer, Block block, Predicate<String> which) {
@@ -59,7 +60,7 @@ public final class OptimizerState {
                         : optimizer;
         Map<String, Parameter> parameters = new LinkedHashMap<>();
         block.getParameters().stream()
-                .filter(named -> named.getValue().requiresGradient() && which.test(named.getKey()))
+                .filter(named -> which.test(named.getKey()))
                 .forEach(named -> parameters.put(named.getKey(), named.getValue()));
         return new OptimizerState(
                 inner.getClass().getName(), new OptimizerFields(inner), parameters);
@@ -77,8 +78,8 @@ public final class OptimizerState {
         return fields.updates();
     }
 
-    /// The numbers of the optimizer and of its learning-rate tracker, by the names of their fields, as in
-    /// `momentum` and `learningRateTracker.value`.
+    /// The numbers of the optimizer and of its learning-rate tracker, by the names of their fields,
+    /// as in `momentum` and `learningRateTracker.value`.
     public Map<String, Double> settings() {
         Map<String, Double> settings = new LinkedHashMap<>();
         fields.settings().forEach((name, setting) -> settings.put(name, setting.value()));
@@ -131,15 +132,14 @@ public final class OptimizerState {
                                 .formatted(optimizerName, slot, parameter));
             } else if (!parameters.containsKey(parameter)) {
                 complaints.add(
-                        "there is '%s', but no trained parameter '%s'"
-                                .formatted(form.name(), parameter));
+                        "there is '%s', but no parameter '%s'".formatted(form.name(), parameter));
             }
         }
         return complaints;
     }
 
-    /// Gives the optimizer these counts, and arrays of these forms and no others, whatever it had. Those
-    /// that it had in the same form are kept, new ones hold zeros.
+    /// Gives the optimizer these counts, and arrays of these forms and no others, whatever it had.
+    /// Those that it had in the same form are kept, new ones hold zeros.
     ///
     /// @param forms without [#complaints]
     /// @return the arrays by name, for the caller to fill in
@@ -165,14 +165,14 @@ public final class OptimizerState {
                 });
     }
 
-    /// Overwrites state and settings with those of `rootRank`; ranks without state get it, and lose what
-    /// the root rank does not have. All ranks call this.
+    /// Overwrites state and settings with those of `rootRank`; ranks without state get it, and lose
+    /// what the root rank does not have. All ranks call this.
     ///
-    /// Settings are the numbers of the optimizer (momentum, weight decay) and of learning-rate trackers
-    /// that keep them in fields, as DJL's do.
+    /// Settings are the numbers of the optimizer (momentum, weight decay) and of learning-rate
+    /// trackers that keep them in fields, as DJL's do.
     ///
-    /// @throws org.horovod4j.MismatchException on all ranks, when a rank has another kind of optimizer or
-    ///     other parameters
+    /// @throws org.horovod4j.MismatchException on all ranks, when a rank has another kind of
+    ///     optimizer or other parameters
     public void broadcast(Communicator communicator, int rootRank) {
         Told told = communicator.broadcastObject(ACTION + ".forms", tell(), rootRank);
         Agreement.check(
@@ -234,8 +234,8 @@ public final class OptimizerState {
             return byDevice == null ? Optional.empty() : byDevice.values().stream().findFirst();
         }
 
-        /// Leaves one array, on the parameter's device, or none. DJL copies it to other devices when it
-        /// needs it there.
+        /// Leaves one array, on the parameter's device, or none. DJL copies it to other devices
+        /// when it needs it there.
         void reform(@Nullable ArrayForm form) {
             Device device = parameter.getArray().getDevice();
             @Nullable NDArray kept = null;

@@ -4,19 +4,18 @@ import ai.djl.training.dataset.RandomAccessDataset;
 import ai.djl.training.dataset.Sampler;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Hvd;
-import org.jspecify.annotations.Nullable;
 
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
-/// Gives each rank its share of a data set, in an order that changes with every epoch and is the same on
-/// all ranks.
+/// Gives each rank its share of a data set, in an order that changes with every epoch and is the
+/// same on all ranks.
 ///
 /// ```java
 /// ArrayDataset train = new ArrayDataset.Builder().setData(x).optLabels(y)
@@ -24,25 +23,24 @@ import java.util.stream.LongStream;
 ///         .build();
 /// ```
 ///
-/// All ranks have the same number of batches, unless [Tail#UNEVEN] is asked for. The order follows from
-/// seed and epoch alone, so no rank has to be told, and a job that resumes with another number of ranks goes
-/// on with the same shuffles. Each call of [#sample], which is each pass over the data, is the next epoch; a
-/// sampler therefore serves one data set.
+/// All ranks have the same number of batches, unless [Tail#UNEVEN] is asked for. The order follows
+/// from seed and epoch alone, so no rank has to be told, and a job that resumes with another number
+/// of ranks goes on with the same shuffles. Each call of [#sample], which is each pass over the
+/// data, is the next epoch; a sampler therefore serves one data set.
 ///
-/// (DJL's own `BatchSampler` counts batches by the size of the whole data set, so a `SubSampler` that hands
-/// out a share makes it yield empty batches, whose loss is NaN.)
+/// (DJL's own `BatchSampler` counts batches by the size of the whole data set, so a `SubSampler`
+/// that hands out a share makes it yield empty batches, whose loss is NaN.)
 public final class ShardedSampler implements Sampler {
-    private final int rank;
-    private final int size;
+    private final Supplier<Place> place;
     private final int batchSize;
     private final long seed;
     private final boolean shuffle;
     private final Tail tail;
     private final AtomicInteger epoch = new AtomicInteger();
 
-    private ShardedSampler(Builder builder, int rank, int size) {
-        this.rank = rank;
-        this.size = size;
+    /// @param place asked for whenever data are shared out: workers may have come or gone
+    private ShardedSampler(Builder builder, Supplier<Place> place) {
+        this.place = place;
         this.batchSize = builder.batchSize;
         this.seed = builder.seed;
         this.shuffle = builder.shuffle;
@@ -86,7 +84,8 @@ public final class ShardedSampler implements Sampler {
     }
 
     private Shard shard(long samples) {
-        return new Shard(samples, rank, size, batchSize, tail);
+        Place now = place.get();
+        return new Shard(samples, now.rank, now.size, batchSize, tail);
     }
 
     private int[] order(long samples, int epochNumber) {
@@ -113,6 +112,9 @@ public final class ShardedSampler implements Sampler {
             order[j] = swapped;
         }
     }
+
+    /// This rank among those that share the data.
+    private record Place(int rank, int size) {}
 
     private static final class Batches implements Iterator<List<Long>> {
         private final Shard shard;
@@ -151,7 +153,7 @@ public final class ShardedSampler implements Sampler {
         private long seed;
         private boolean shuffle = true;
         private Tail tail = Tail.KEEP;
-        private @Nullable Communicator communicator;
+        private Ranks ranks = Ranks.OF_HVD;
 
         private Builder(int batchSize) {
             if (batchSize < 1) {
@@ -179,20 +181,21 @@ public final class ShardedSampler implements Sampler {
             return this;
         }
 
-        /// The ranks that share the data; all those of `Hvd` by default.
+        /// The ranks that share the data; by default all those of `Hvd`, of each epoch anew.
         public Builder communicator(Communicator value) {
-            communicator = value;
+            ranks = new Ranks(value);
             return this;
         }
 
         public ShardedSampler build() {
-            Communicator ranks = communicator == null ? Hvd.communicator() : communicator;
-            return new ShardedSampler(this, ranks.rank(), ranks.size());
+            Ranks sharing = ranks;
+            return new ShardedSampler(
+                    this, () -> new Place(sharing.now().rank(), sharing.now().size()));
         }
 
         /// For a rank that needs no communicator: tests of the arithmetic.
         ShardedSampler build(int rank, int size) {
-            return new ShardedSampler(this, rank, size);
+            return new ShardedSampler(this, () -> new Place(rank, size));
         }
     }
 }

@@ -12,7 +12,6 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.jspecify.annotations.Nullable;
 
@@ -20,18 +19,17 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.util.Arrays;
-import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /// Batch normalisation over the batches of all ranks, as if they were one.
 ///
-/// In training, mean and variance of each channel are those of all ranks' inputs, of which each rank may
-/// have another number, and backward goes through both. That costs each rank two small allreduces
-/// forward and two backward, so it is for batches too small to have statistics of their own. In
-/// evaluation, and with one rank, it is DJL's [BatchNorm].
+/// In training, mean and variance of each channel are those of all ranks' inputs, of which each
+/// rank may have another number, and backward goes through both. That costs each rank two small
+/// allreduces forward and two backward, so it is for batches too small to have statistics of their
+/// own. In evaluation, and with one rank, it is DJL's [BatchNorm].
 ///
-/// It has the parameters of [BatchNorm], saved in the same way: what was trained with this block is loaded by a
-/// network that has [BatchNorm] in its place.
+/// It has the parameters of [BatchNorm], saved in the same way: what was trained with this block is
+/// loaded by a network that has [BatchNorm] in its place.
 public final class SyncBatchNorm extends AbstractBlock {
     /// Of what [BatchNorm] saves, which this must keep up with.
     private static final byte VERSION = 2;
@@ -39,7 +37,7 @@ public final class SyncBatchNorm extends AbstractBlock {
     private static final int CHANNEL_AXIS = 1;
 
     private final String name;
-    private final Supplier<Communicator> communicator;
+    private final Ranks ranks;
     private final float epsilon;
     private final float momentum;
     private final Parameter gamma;
@@ -51,7 +49,7 @@ public final class SyncBatchNorm extends AbstractBlock {
     private SyncBatchNorm(String name, Builder builder) {
         super(VERSION);
         this.name = name;
-        this.communicator = builder.communicator;
+        this.ranks = builder.ranks;
         this.epsilon = builder.epsilon;
         this.momentum = builder.momentum;
         this.gamma = parameter("gamma", Parameter.Type.GAMMA, builder.scale);
@@ -86,8 +84,8 @@ public final class SyncBatchNorm extends AbstractBlock {
                         parameterStore.getValue(beta, input.getDevice(), training),
                         parameterStore.getValue(runningMean, input.getDevice(), training),
                         parameterStore.getValue(runningVar, input.getDevice(), training));
-        if (training && communicator.get().size() > 1) {
-            return new NDList(normalise(communicator.get(), input, values));
+        if (training && ranks.now().size() > 1) {
+            return new NDList(normalise(ranks.now(), input, values));
         }
         return BatchNorm.batchNorm(
                 input,
@@ -101,7 +99,7 @@ public final class SyncBatchNorm extends AbstractBlock {
                 training);
     }
 
-    private NDArray normalise(Communicator ranks, NDArray input, Values values) {
+    private NDArray normalise(Communicator together, NDArray input, Values values) {
         Channels layout = new Channels(input.getShape());
         // sums of many small numbers: 16 bits would not do
         NDArray x =
@@ -113,14 +111,14 @@ public final class SyncBatchNorm extends AbstractBlock {
 
         NDArray total =
                 DifferentiableCollectives.allreduce(
-                        ranks, name + ".mean", layout.sum(x).concat(count), ReduceOp.SUM);
+                        together, name + ".mean", layout.sum(x).concat(count), ReduceOp.SUM);
         NDArray n = total.get("{}:", channels).stopGradient();
         requireVariance(n);
         NDArray mean = total.get(":{}", channels).div(n);
         NDArray centred = x.sub(layout.spread(mean));
         NDArray variance =
                 DifferentiableCollectives.allreduce(
-                                ranks,
+                                together,
                                 name + ".variance",
                                 layout.sum(centred.square()),
                                 ReduceOp.SUM)
@@ -225,7 +223,7 @@ public final class SyncBatchNorm extends AbstractBlock {
     /// Makes a [SyncBatchNorm], with the same settings as [BatchNorm]'s builder.
     public static final class Builder {
         private @Nullable String name;
-        private Supplier<Communicator> communicator = Hvd::communicator;
+        private Ranks ranks = Ranks.OF_HVD;
         private float epsilon = 1e-5f;
         private float momentum = 0.9f;
         private boolean center = true;
@@ -233,15 +231,16 @@ public final class SyncBatchNorm extends AbstractBlock {
 
         private Builder() {}
 
-        /// By which the layer finds itself on the other ranks: the same on all ranks, and no other layer's.
+        /// By which the layer finds itself on the other ranks: the same on all ranks, and no other
+        /// layer's.
         public Builder setName(String layer) {
             this.name = layer;
             return this;
         }
 
         /// The ranks whose batches count as one; all of the job without this.
-        public Builder optCommunicator(Communicator ranks) {
-            this.communicator = () -> ranks;
+        public Builder optCommunicator(Communicator communicator) {
+            this.ranks = new Ranks(communicator);
             return this;
         }
 

@@ -19,14 +19,15 @@ import org.jspecify.annotations.Nullable;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
-/// What there is of a distributed optimizer once the block has parameters: their gradients, the reducer
-/// that they go through, and the hooks that tell it when.
+/// What there is of a distributed optimizer once the block has parameters: their gradients, the
+/// reducer that they go through, and the hooks that tell it when.
 final class Training implements AutoCloseable {
     private static final Logger LOG = Log.of(Training.class);
 
     private final BlockParameters parameters;
     private final Optimizer optimizer;
     private final ProcessSet processSet;
+    private final EngineAccess access;
     private final BlockGradients gradients;
     private final boolean accumulates;
     private final boolean isDelta;
@@ -45,7 +46,7 @@ final class Training implements AutoCloseable {
         this.parameters = new BlockParameters(block);
         this.optimizer = optimizer;
         this.processSet = processSet;
-        EngineAccess access = EngineAccess.of(manager(parameters));
+        this.access = EngineAccess.of(manager(parameters));
         this.accumulates = access.accumulates();
         checkPasses(settings.backwardPassesPerStep());
         this.gradients = new BlockGradients(parameters, access);
@@ -142,8 +143,9 @@ final class Training implements AutoCloseable {
         };
     }
 
-    /// Reduces first and tells of hooks that failed afterwards, or what is under way would never be waited
-    /// for.
+    /// Reduces first and tells of hooks that failed afterwards, or what is under way would never be
+    /// waited for.
+    @SuppressWarnings("ReferenceEquality") // one exception, not two alike
     void synchronize() {
         try {
             reducer.synchronize();
@@ -151,7 +153,9 @@ final class Training implements AutoCloseable {
             try {
                 rethrowFromHooks();
             } catch (RuntimeException | Error ofHook) {
-                e.addSuppressed(ofHook);
+                if (ofHook != e) { // a lost peer is the same one everywhere
+                    e.addSuppressed(ofHook);
+                }
             }
             throw e;
         }
@@ -162,6 +166,7 @@ final class Training implements AutoCloseable {
     }
 
     private void rethrowFromHooks() {
+        access.rethrow();
         if (attached != null) {
             attached.rethrow();
         }
@@ -180,8 +185,8 @@ final class Training implements AutoCloseable {
         }
     }
 
-    /// Lets the wrapped optimizer update all parameters, those too that DJL leaves out because this rank
-    /// has never used them: others may have.
+    /// Lets the wrapped optimizer update all parameters, those too that DJL leaves out because this
+    /// rank has never used them: others may have.
     void applyAll() {
         parameters.trainable().stream().forEach(i -> apply(i, parameters.array(i)));
     }
@@ -214,19 +219,22 @@ final class Training implements AutoCloseable {
         gradients.clear();
     }
 
-    /// Takes the hooks off and ends what is under way. Gradients stay where they are, in memory that their
-    /// arrays keep.
+    /// Takes the hooks off and ends what is under way. Gradients stay where they are, in memory
+    /// that their arrays keep.
     @Override
     public void close() {
         if (attached != null) {
             attached.close();
         }
-        reducer.abandon()
-                .ifPresent(
-                        failure ->
-                                LOG.log(
-                                        Level.DEBUG,
-                                        "a reduction was under way when the optimizer was reset",
-                                        failure));
+        reducer.abandon().ifPresent(Training::logAbandoned);
+        try {
+            rethrowFromHooks();
+        } catch (RuntimeException | Error e) {
+            logAbandoned(e);
+        }
+    }
+
+    private static void logAbandoned(Throwable failure) {
+        LOG.log(Level.DEBUG, "what failed in a window that was abandoned", failure);
     }
 }

@@ -1,19 +1,30 @@
 package org.horovod4j.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.Tensor;
+import org.horovod4j.djl.engine.EngineAccess;
+import org.horovod4j.djl.engine.Hooks;
+import org.horovod4j.launcher.LaunchException;
 import org.horovod4j.launcher.Launcher;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -59,6 +70,66 @@ class DifferentiableCollectivesIT {
                             """
                             differentiable allreduce of 'x': MAX has no gradient that can be reduced
                             Use AVERAGE or SUM.""");
+        }
+    }
+
+    /// A gradient that was not reduced never reaches the weights: the rank's step fails, though
+    /// nothing overlaps, and the program that ends with it tells the other rank.
+    @Test
+    void aReductionThatFailsInBackwardFailsTheStep(@TempDir Path folder) {
+        String other = folder.resolve("other").toString();
+        assertThatExceptionOfType(LaunchException.class)
+                .isThrownBy(() -> Trial.ranks(2).execute(comm -> train(comm, other)))
+                .withMessageContaining("rank 1")
+                .withMessageContaining("'x.gradient'");
+        assertThat(Path.of(other)).content().contains("PeerLostException", "rank 1");
+    }
+
+    private static void train(Communicator comm, String told) throws IOException {
+        try (Trial trial =
+                new Trial(
+                        Trial.network(),
+                        block ->
+                                DistributedOptimizer.wrap(Trial.sgd(), block)
+                                        .communicator(comm)
+                                        .overlap(false)
+                                        .build(),
+                        Trial.INPUT)) {
+            float[] before = trial.weights();
+            Throwable failure =
+                    catchThrowable(
+                            () -> {
+                                while (true) {
+                                    pass(comm, trial);
+                                    trial.step();
+                                }
+                            });
+            if (comm.rank() == 0) {
+                Files.writeString(Path.of(told), failure.toString());
+            } else {
+                assertThat(trial.weights()).containsExactly(before);
+                throw new IllegalStateException(failure);
+            }
+        }
+    }
+
+    /// Backward through a sum over all ranks, which rank 1 fails to take.
+    private static void pass(Communicator comm, Trial trial) {
+        try (NDManager scratch = trial.model.getNDManager().newSubManager();
+                GradientCollector collector = trial.trainer.newGradientCollector()) {
+            NDList input = new NDList(Trial.samples(scratch, 0, 1, Trial.INPUTS, 0));
+            NDArray output = trial.trainer.forward(input).singletonOrThrow();
+            Hooks.Working hooks = (Hooks.Working) EngineAccess.of(scratch).hooks();
+            hooks.changeGradient(
+                    output,
+                    gradient -> {
+                        Tensor tensor = Tensor.of(gradient, DataType.FLOAT32, Trial.OUTPUTS);
+                        comm.allreduce("x.gradient", tensor, ReduceOp.SUM);
+                        if (comm.rank() == 1) {
+                            throw new IllegalStateException("no room for 'x.gradient'");
+                        }
+                    });
+            collector.backward(output.sum());
         }
     }
 

@@ -205,11 +205,18 @@ class DistributedOptimizerTest {
                 });
     }
 
+    /// It may be built before, as in an elastic job, where others wait for a worker from init on.
     @Test
-    void withoutInitThereIsAnError() {
-        Block block = Trial.network();
-        assertThatThrownBy(() -> DistributedOptimizer.wrap(Trial.sgd(), block).build())
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("init");
+    void aStepWithoutInitIsAnError() {
+        try (Trial trial =
+                new Trial(
+                        Trial.network(),
+                        block -> DistributedOptimizer.wrap(Trial.sgd(), block).build(),
+                        Trial.INPUT)) {
+            trial.pass(0, 4);
+            assertThatThrownBy(trial::step)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("call Hvd.init() first");
+        }
     }
 }

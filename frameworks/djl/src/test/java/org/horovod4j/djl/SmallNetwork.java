@@ -2,6 +2,7 @@ package org.horovod4j.djl;
 
 import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -11,6 +12,8 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.BatchNorm;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.training.optimizer.Optimizer;
 
@@ -23,13 +26,18 @@ import java.util.Map;
 public final class SmallNetwork {
     public static final int INPUTS = 6;
     public static final int CLASSES = 3;
+    private static final int HIDDEN = 5;
 
     private SmallNetwork() {}
 
     /// Two layers and a batch norm between them.
     public static Block build() {
+        return build(HIDDEN);
+    }
+
+    private static Block build(int hidden) {
         return new SequentialBlock()
-                .add(Linear.builder().setUnits(5).build())
+                .add(Linear.builder().setUnits(hidden).build())
                 .add(BatchNorm.builder().build())
                 .add(Activation::relu)
                 .add(Linear.builder().setUnits(CLASSES).build());
@@ -51,8 +59,16 @@ public final class SmallNetwork {
     }
 
     public static Model initialised(String engine) {
-        Model model = model(engine);
-        Block block = model.getBlock();
+        return initialised(engine, HIDDEN);
+    }
+
+    /// The same, as large as one likes.
+    ///
+    /// @param hidden units of the first layer
+    public static Model initialised(String engine, int hidden) {
+        Model model = Model.newInstance("small", engine);
+        Block block = build(hidden);
+        model.setBlock(block);
         block.setInitializer(new NormalInitializer(0.5f), parameter -> true);
         block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, INPUTS));
         return model;
@@ -68,6 +84,34 @@ public final class SmallNetwork {
                         optimizer.update(parameter.getId(), parameter.getArray(), gradient);
                     }
                 }
+            }
+        }
+    }
+
+    /// Computes gradients of a random batch, and makes a step as a trainer would.
+    public static void step(Model model, Optimizer optimizer) {
+        Block block = model.getBlock();
+        List<Parameter> trained =
+                block.getParameters().values().stream()
+                        .filter(Parameter::requiresGradient)
+                        .toList();
+        trained.forEach(parameter -> parameter.getArray().setRequiresGradient(true));
+        try (NDManager batch = model.getNDManager().newSubManager();
+                GradientCollector collector =
+                        model.getNDManager().getEngine().newGradientCollector()) {
+            NDArray inputs = batch.randomNormal(new Shape(4, INPUTS));
+            NDArray outputs =
+                    block.forward(new ParameterStore(batch, false), new NDList(inputs), true)
+                            .singletonOrThrow();
+            collector.backward(outputs.square().sum());
+        }
+        for (Parameter parameter : trained) {
+            NDArray weight = parameter.getArray();
+            try (NDArray gradient = weight.getGradient()) {
+                optimizer.update(parameter.getId(), weight, gradient);
+            }
+            try (NDArray gradient = weight.getGradient()) {
+                gradient.subi(gradient);
             }
         }
     }

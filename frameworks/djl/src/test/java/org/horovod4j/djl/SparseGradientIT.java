@@ -16,6 +16,7 @@ import ai.djl.util.PairList;
 
 import org.assertj.core.data.Offset;
 import org.horovod4j.Communicator;
+import org.horovod4j.ReduceOp;
 import org.junit.jupiter.api.Test;
 
 /// The gradient of an embedding has rows for the words that a batch has, and others on each rank.
@@ -32,13 +33,23 @@ class SparseGradientIT {
                             rowsAddUp(comm, SparseFormat.COO, false);
                             rowsAddUp(comm, SparseFormat.COO, true);
                             rowsAddUp(comm, SparseFormat.DENSE, false);
-                            aRankMayMissTheEmbeddingWhenItIsMadeDense(comm);
+                            aRankMayMissTheEmbedding(comm, true, true);
+                            aRankMayMissTheEmbedding(comm, true, false);
+                            aRankMayMissTheEmbedding(comm, false, true);
+                            aRankMayMissTheEmbedding(comm, false, false);
                         });
     }
 
-    /// The sum of the rows of the words given.
+    /// The rows of the words given, moved by a bias; without words, the bias alone.
     private static final class Words extends AbstractBlock {
         private final SparseFormat format;
+        private final Parameter bias =
+                addParameter(
+                        Parameter.builder()
+                                .setName("bias")
+                                .setType(Parameter.Type.BIAS)
+                                .optShape(new Shape(WIDTH))
+                                .build());
         private final Parameter table =
                 addParameter(
                         Parameter.builder()
@@ -58,8 +69,14 @@ class SparseGradientIT {
                 boolean training,
                 PairList<String, Object> parameters) {
             NDArray words = inputs.singletonOrThrow();
+            NDArray shift = store.getValue(bias, words.getDevice(), training);
+            if (words.isEmpty()) {
+                return new NDList(shift.mul(shift));
+            }
             NDArray weight = store.getValue(table, words.getDevice(), training);
-            return words.getNDArrayInternal().embedding(words, weight, format);
+            NDArray rows =
+                    words.getNDArrayInternal().embedding(words, weight, format).singletonOrThrow();
+            return new NDList(rows.add(shift));
         }
 
         @Override
@@ -96,28 +113,43 @@ class SparseGradientIT {
         }
     }
 
-    private static void aRankMayMissTheEmbeddingWhenItIsMadeDense(Communicator comm) {
+    /// In its first steps too, when it cannot know what the other rank has.
+    private static void aRankMayMissTheEmbedding(
+            Communicator comm, boolean asDense, boolean overlap) {
         try (Trial trial =
-                new Trial(
-                        new Words(SparseFormat.COO),
-                        block ->
-                                DistributedOptimizer.wrap(Trial.sgd(), block)
-                                        .communicator(comm)
-                                        .sparseAsDense(true)
-                                        .build(),
-                        new Shape(1))) {
-            float[] before = trial.weights();
-            for (int step = 0; step < 2; step++) {
-                if (comm.rank() == step) {
-                    look(trial, 3, 4);
+                        new Trial(
+                                new Words(SparseFormat.COO),
+                                block ->
+                                        DistributedOptimizer.wrap(Trial.sgd(), block)
+                                                .communicator(comm)
+                                                .op(ReduceOp.SUM)
+                                                .sparseAsDense(asDense)
+                                                .overlap(overlap)
+                                                .build(),
+                                new Shape(1));
+                Trial reference =
+                        new Trial(new Words(SparseFormat.DENSE), _ -> Trial.sgd(), new Shape(1))) {
+            // none of them, the second, the second, the first, both
+            boolean[][] looking = {
+                {false, false}, {false, true}, {false, true}, {true, false}, {true, true}
+            };
+            for (boolean[] ranks : looking) {
+                for (int rank = 0; rank < comm.size(); rank++) {
+                    int[] words = ranks[rank] ? new int[] {3, 4 + rank} : new int[0];
+                    look(reference, words);
+                    if (rank == comm.rank()) {
+                        look(trial, words);
+                    }
                 }
                 trial.optimizer().synchronize();
                 try (DistributedOptimizer.Skip _ = trial.optimizer().skipSynchronize()) {
                     trial.step();
                 }
+                reference.step();
                 Trial.assertSameOnAllRanks(comm, trial.weights());
             }
-            assertThat(trial.weights()).isNotEqualTo(before);
+            assertThat(isSparse(trial)).isEqualTo(!asDense);
+            assertThat(trial.weights()).containsExactly(reference.weights(), Offset.offset(1e-5f));
         }
     }
 

@@ -36,6 +36,13 @@ final class ArrayCopies {
         copies.take(segments(lend(forms, arrays)));
     }
 
+    /// What is left of [#take] once the engine has lent its memory: it asks the engine for nothing, so any one
+    /// thread may do it, while the arrays stay open and as they are.
+    Runnable taking(Map<String, NDArray> arrays) {
+        List<MemorySegment> sources = segments(lend(forms, arrays));
+        return () -> copies.takeAside(sources);
+    }
+
     /// Overwrites arrays of the same names and forms; whether they are the same ones is of no interest.
     void giveBack(Map<String, NDArray> arrays) {
         List<LentArray> lent = lend(forms, arrays);

@@ -3,19 +3,23 @@ package org.horovod4j.djl.elastic;
 import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.djl.ArrayForm;
 import org.horovod4j.djl.DistributedOptimizer;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
+import org.horovod4j.elastic.Commits;
 import org.horovod4j.elastic.State;
 import org.jspecify.annotations.Nullable;
 
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import java.util.function.Predicate;
 
 /// The parameters of a model, and what its optimizer has learnt.
@@ -31,22 +35,28 @@ import java.util.function.Predicate;
 /// Elastic.run(state, s -> …);
 /// ```
 ///
-/// Settings of the optimizer belong to it, its learning rate included, and are those of rank 0 when a
-/// generation begins. A [DistributedOptimizer] goes on with the ranks of each generation by itself.
+/// Settings of the optimizer belong to it, its learning rate included, and are those of rank 0 when
+/// a generation begins. A [DistributedOptimizer] goes on with the ranks of each generation by
+/// itself.
 ///
-/// There are two copies, written in turn, so that until a commit is complete the one before it stays.
+/// There are two copies, written in turn, so that until a commit is complete the one before it stays. With
+/// [#inBackground] a commit only starts to copy.
 public final class DjlState extends State {
     private final Block block;
     private final Optimizer optimizer;
     private final Predicate<String> shared;
-    private @Nullable Commit committed;
-    private @Nullable ArrayCopies spare;
+    private final Commits<Commit> commits =
+            new Commits<>(() -> "the parameters of the model and the state of its optimizer");
+    private @Nullable Executor aside;
 
     /// What a commit keeps.
     ///
+    /// @param stepped what steps change: trained parameters, and all that the optimizer has learnt
+    /// @param passed what forward passes change, such as running statistics, and parameters that are frozen
     /// @param optimizerForms the arrays that the optimizer had; others are not what it had learnt
     private record Commit(
-            ArrayCopies arrays,
+            ArrayCopies stepped,
+            ArrayCopies passed,
             List<ArrayForm> optimizerForms,
             OptimizerState.Counts counts,
             Map<String, Double> settings) {}
@@ -61,17 +71,46 @@ public final class DjlState extends State {
 
     /// The same for a block.
     ///
-    /// @param shared the names of the parameters that all ranks have in common. The others are committed
-    ///     and restored, but never sent: a new worker begins with its own.
+    /// @param shared the names of the parameters that all ranks have in common. The others are
+    ///     committed and restored, but never sent: a new worker begins with its own.
     public DjlState(Block block, Optimizer optimizer, Predicate<String> shared) {
         this.block = block;
         this.optimizer = optimizer;
         this.shared = shared;
-        Map<String, NDArray> _ =
-                arrays(optimizerState()); // what is missing is told here, not later
+        // What is missing is told here, not later.
+        Map<String, NDArray> _ = Parameters.arrays(block);
+        Map<String, NDArray> _ = stepped(optimizerState());
     }
 
-    /// Gradients, and the memory that they share with neighbours, belong to the world that has ended.
+    /// Lets commits go on while the program does: through the next forward and backward pass, until the
+    /// distributed optimizer is about to change the parameters, which then waits by itself. What forward
+    /// passes change is little and copied at once.
+    ///
+    /// Whatever else changes or closes parameters, such as a program that loads some, calls [#awaitCommit]
+    /// before.
+    ///
+    /// @throws ConfigurationException when the optimizer is no distributed one, and would not wait
+    public DjlState inBackground() {
+        return inBackground(Commits.BACKGROUND);
+    }
+
+    DjlState inBackground(Executor copier) {
+        if (!(optimizer instanceof DistributedOptimizer distributed)) {
+            throw new ConfigurationException(
+                    """
+                    commits in the background end before the optimizer changes a parameter, but %s would not \
+                    wait for them. Wrap it by HvdDjl.distributed, or leave out inBackground()."""
+                            .formatted(optimizer.getClass().getSimpleName()));
+        }
+        if (aside == null) {
+            aside = copier;
+            distributed.beforeUpdates(this::awaitCommit);
+        }
+        return this;
+    }
+
+    /// Gradients, and the memory that they share with neighbours, belong to the world that has
+    /// ended.
     @Override
     protected void begin(Communicator communicator) {
         if (optimizer instanceof DistributedOptimizer distributed) {
@@ -82,31 +121,59 @@ public final class DjlState extends State {
     @Override
     protected void save() {
         OptimizerState state = optimizerState();
-        Map<String, NDArray> arrays = arrays(state);
-        ArrayCopies former = spare;
-        ArrayCopies copies =
-                former != null && former.fit(arrays) ? former : ArrayCopies.like(arrays);
-        copies.take(arrays);
-        spare = committed == null ? null : committed.arrays;
-        committed =
-                new Commit(copies, ArrayForm.all(state.arrays()), state.counts(), state.settings());
+        Map<String, NDArray> stepped = stepped(state);
+        Map<String, NDArray> passed = passed();
+        Commit next =
+                commits.spare()
+                        .filter(it -> it.stepped.fit(stepped) && it.passed.fit(passed))
+                        .map(it -> commit(it.stepped, it.passed, state))
+                        .orElseGet(
+                                () ->
+                                        commit(
+                                                ArrayCopies.like(stepped),
+                                                ArrayCopies.like(passed),
+                                                state));
+        next.passed.take(passed);
+        if (aside == null) {
+            commits.make(next, () -> next.stepped.take(stepped));
+        } else {
+            commits.make(next, next.stepped.taking(stepped), aside);
+        }
+    }
+
+    private static Commit commit(ArrayCopies stepped, ArrayCopies passed, OptimizerState state) {
+        return new Commit(
+                stepped, passed, ArrayForm.all(state.arrays()), state.counts(), state.settings());
+    }
+
+    /// Waits until the parameters may be changed.
+    ///
+    /// @throws IllegalStateException when a commit in the background failed
+    @Override
+    public void awaitCommit() {
+        commits.await();
     }
 
     @Override
     public void restore() {
-        Commit last = committed;
-        if (last == null) {
-            return;
-        }
+        commits.last().ifPresent(this::giveBack);
+    }
+
+    private void giveBack(Commit last) {
         OptimizerState state = optimizerState();
         last.settings.forEach(state::set);
         Map<String, NDArray> _ = state.reform(last.counts, last.optimizerForms);
-        last.arrays.giveBack(arrays(state));
+        // All at once: a layer may have been frozen or thawed since.
+        Map<String, NDArray> arrays = parameters(parameter -> true);
+        arrays.putAll(state.arrays());
+        last.stepped.giveBack(arrays);
+        last.passed.giveBack(arrays);
     }
 
     /// A worker whose optimizer has made no step yet gets what that of the root rank has learnt.
     @Override
     public void sync(Communicator communicator, int rootRank) {
+        awaitCommit();
         Parameters.broadcast(communicator, block, rootRank, shared);
         OptimizerState.of(optimizer, block, shared).broadcast(communicator, rootRank);
     }
@@ -115,10 +182,22 @@ public final class DjlState extends State {
         return OptimizerState.of(optimizer, block);
     }
 
-    /// All of both. An optimizer's have a slash in their names, and parameters have none.
-    private Map<String, NDArray> arrays(OptimizerState state) {
-        Map<String, NDArray> arrays = new LinkedHashMap<>(Parameters.arrays(block));
+    /// An optimizer's have a slash in their names, and parameters have none.
+    private Map<String, NDArray> stepped(OptimizerState state) {
+        Map<String, NDArray> arrays = parameters(Parameter::requiresGradient);
         arrays.putAll(state.arrays());
+        return arrays;
+    }
+
+    private Map<String, NDArray> passed() {
+        return parameters(parameter -> !parameter.requiresGradient());
+    }
+
+    private Map<String, NDArray> parameters(Predicate<Parameter> which) {
+        Map<String, NDArray> arrays = new LinkedHashMap<>();
+        block.getParameters().stream()
+                .filter(named -> which.test(named.getValue()))
+                .forEach(named -> arrays.put(named.getKey(), named.getValue().getArray()));
         return arrays;
     }
 }

@@ -10,19 +10,19 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /// Calls from libtorch after it has added to the gradient of a parameter.
 ///
-/// libtorch owns the hooks, and frees them with their parameters. A hook holds a number and nothing else: what it
-/// calls is looked up here, where it is held no longer than the one who asked for it lives. So neither
-/// keeps the other, and the one function that all hooks call can stay forever.
+/// libtorch owns the hooks, and frees them with their parameters. A hook holds a number and nothing
+/// else: what it calls is looked up here, where it is held no longer than the one who asked for it
+/// lives. So neither keeps the other, and the one function that all hooks call can stay forever.
 final class AccumulationHooks {
-    private final LibTorch torch;
+    private final HookObjects objects;
     private final MemorySegment vtable;
     private final AtomicLong ids = new AtomicLong();
     private final Map<Long, Entry> entries = new ConcurrentHashMap<>();
     private final ReferenceQueue<Hook> unheld = new ReferenceQueue<>();
 
-    AccumulationHooks(LibTorch torch) {
-        this.torch = torch;
-        this.vtable = torch.newVtable(LibTorch.hookAddress((hook, _) -> called(hook)));
+    AccumulationHooks(HookObjects objects) {
+        this.objects = objects;
+        this.vtable = objects.newVtable((hook, _) -> called(hook));
     }
 
     Registration add(long parameter, Runnable action) {
@@ -30,7 +30,7 @@ final class AccumulationHooks {
         long id = ids.incrementAndGet();
         Hook hook = new Hook(id, action);
         entries.put(id, new Entry(id, hook, unheld));
-        torch.setAccumulationHook(parameter, torch.newHook(vtable, id));
+        objects.install(parameter, vtable, id);
         return hook;
     }
 
@@ -44,7 +44,7 @@ final class AccumulationHooks {
 
     /// Called by libtorch.
     private void called(MemorySegment hook) {
-        Entry entry = entries.get(LibTorch.hookId(hook));
+        Entry entry = entries.get(HookObjects.id(hook));
         Hook registered = entry == null ? null : entry.get();
         if (registered != null) {
             registered.run();

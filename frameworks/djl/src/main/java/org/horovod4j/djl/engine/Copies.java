@@ -21,13 +21,17 @@ final class Copies {
         }
     }
 
-    /// For engines that copy what an array is set to.
-    static void set(NDArray array, MemorySegment from) {
-        array.set(buffer(array, from));
+    /// Arrays of PyTorch would live in the buffer that they are set to, which nobody keeps. Other
+    /// engines copy.
+    static void write(NDArray array, MemorySegment from) {
+        if (array.getManager().getEngine().getEngineName().equals("PyTorch")) {
+            setElements(array, from);
+        } else {
+            array.set(buffer(array, from));
+        }
     }
 
-    /// For PyTorch, whose arrays would live in the buffer that they are set to, which nobody keeps.
-    static void setElements(NDArray array, MemorySegment from) {
+    private static void setElements(NDArray array, MemorySegment from) {
         try (NDArray source =
                 array.getManager()
                         .create(buffer(array, from), array.getShape(), array.getDataType())) {

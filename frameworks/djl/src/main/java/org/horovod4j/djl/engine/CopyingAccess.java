@@ -6,25 +6,17 @@ import org.horovod4j.SparseTensor;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
-import java.util.function.BiConsumer;
 
 /// Any engine, through nothing but DJL's API: every access is a copy.
 final class CopyingAccess implements EngineAccess {
     private final String engineName;
-    private final BiConsumer<NDArray, MemorySegment> write;
     private final boolean accumulates;
     private final Hooks hooks;
 
-    /// @param write how the engine's arrays are written to
     /// @param accumulates whether its backward passes add to gradients
     /// @param reason why there are neither memory nor hooks
-    CopyingAccess(
-            String engineName,
-            BiConsumer<NDArray, MemorySegment> write,
-            boolean accumulates,
-            String reason) {
+    CopyingAccess(String engineName, boolean accumulates, String reason) {
         this.engineName = engineName;
-        this.write = write;
         this.accumulates = accumulates;
         this.hooks = new Hooks.Missing(reason);
     }
@@ -32,18 +24,6 @@ final class CopyingAccess implements EngineAccess {
     @Override
     public Optional<MemorySegment> memory(NDArray array) {
         return Optional.empty();
-    }
-
-    @Override
-    public void read(NDArray array, MemorySegment into) {
-        Lengths.check("read", array, into);
-        Copies.read(array, into);
-    }
-
-    @Override
-    public void write(NDArray array, MemorySegment from) {
-        Lengths.check("write", array, from);
-        write.accept(array, from);
     }
 
     @Override

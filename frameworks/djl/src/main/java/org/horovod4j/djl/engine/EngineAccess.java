@@ -22,29 +22,35 @@ public interface EngineAccess {
             case "PyTorch" -> PyTorchAccess.ofThisProcess();
             case "MXNet" -> MxNetAccess.ofThisProcess();
             case String other ->
-                    new CopyingAccess(
-                            other, Copies::set, true, "engine %s has no hooks".formatted(other));
+                    new CopyingAccess(other, true, "engine %s has no hooks".formatted(other));
         };
     }
 
-    /// The array's own bytes: writable, where they are for as long as the array lives and nobody moves it,
-    /// in row-major order. Empty where only copies are to be had: on a GPU, of a sparse array, of one whose
-    /// elements do not lie densely.
+    /// The array's own bytes: writable, where they are for as long as the array lives and nobody
+    /// moves it, in row-major order. Empty where only copies are to be had: on a GPU, of a sparse
+    /// array, of one whose elements do not lie densely.
     Optional<MemorySegment> memory(NDArray array);
 
-    /// Copies the elements of any array, in row-major order; of a sparse one, all of the dense array
-    /// that it stands for.
+    /// Copies the elements of any array, in row-major order; of a sparse one, all of the dense
+    /// array that it stands for.
     ///
     /// @param into as many bytes as the array has
-    void read(NDArray array, MemorySegment into);
+    default void read(NDArray array, MemorySegment into) {
+        Lengths.check("read", array, into);
+        memory(array).ifPresentOrElse(into::copyFrom, () -> Copies.read(array, into));
+    }
 
     /// Copies into the elements of any dense array.
     ///
     /// @param from as many bytes as the array has
-    void write(NDArray array, MemorySegment from);
+    default void write(NDArray array, MemorySegment from) {
+        Lengths.check("write", array, from);
+        memory(array)
+                .ifPresentOrElse(memory -> memory.copyFrom(from), () -> Copies.write(array, from));
+    }
 
-    /// Lets the array live in `memory` from now on, with the elements that it has. Whoever calls this
-    /// keeps the memory until the array is closed: the engine does not know whose it is.
+    /// Lets the array live in `memory` from now on, with the elements that it has. Whoever calls
+    /// this keeps the memory until the array is closed: the engine does not know whose it is.
     ///
     /// @param memory outside the heap, as many bytes as the array has
     /// @return false when the engine cannot, and the array is where it was
@@ -53,14 +59,18 @@ public interface EngineAccess {
     /// Waits until what computes this array is done.
     void await(NDArray array);
 
-    /// The rows that a sparse gradient has; copies, which live as long as they are used. Empty for a
-    /// dense array.
+    /// The rows that a sparse gradient has; copies, which live as long as they are used. Empty for
+    /// a dense array.
     Optional<SparseTensor> sparse(NDArray array);
 
-    /// Whether a backward pass adds to the gradients, so that several may be accumulated; else it overwrites
-    /// those that it comes to.
+    /// Whether a backward pass adds to the gradients, so that several may be accumulated; else it
+    /// overwrites those that it comes to.
     boolean accumulates();
 
     /// How to be told that a gradient is ready while backward goes on.
     Hooks hooks();
+
+    /// Throws what [Hooks.Working#changeGradient] has led to since the last time, if something
+    /// failed.
+    default void rethrow() {}
 }

@@ -15,6 +15,11 @@ final class Failures {
         }
     }
 
+    /// Forgets what was kept, for whoever tells of it in another way.
+    void forget() {
+        first.set(null);
+    }
+
     /// Throws the first that was kept since the last time, the others suppressed in it.
     void rethrow() {
         switch (first.getAndSet(null)) {

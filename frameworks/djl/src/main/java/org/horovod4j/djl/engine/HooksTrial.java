@@ -10,19 +10,19 @@ import java.util.Optional;
 
 /// Tries the hooks once: one parameter of one element, one function of it, one backward.
 ///
-/// Backward is libtorch's own and not that of a gradient collector, of which DJL allows one at a time: the
-/// program may have it open.
+/// Backward is libtorch's own and not that of a gradient collector, of which DJL allows one at a
+/// time: the program may have it open.
 final class HooksTrial {
     private static final float FACTOR = 3;
     private static final float CHANGED = 5;
 
-    private final LibTorch torch;
+    private final Autograd autograd;
     private final Hooks.Working hooks;
     private int accumulations;
     private int changes;
 
-    HooksTrial(LibTorch torch, Hooks.Working hooks) {
-        this.torch = torch;
+    HooksTrial(Autograd autograd, Hooks.Working hooks) {
+        this.autograd = autograd;
         this.hooks = hooks;
     }
 
@@ -40,7 +40,7 @@ final class HooksTrial {
             NDArray weight = manager.ones(new Shape(1));
             weight.setRequiresGradient(true);
             try (Registration registration = hooks.onGradient(weight, () -> accumulations++)) {
-                torch.withGradMode(true, () -> runBackward(weight));
+                autograd.withGradMode(true, () -> runBackward(weight));
                 registration.rethrow();
             }
             return judge(weight.getGradient().getFloat());
@@ -56,7 +56,7 @@ final class HooksTrial {
                     changes++;
                     gradient.set(ValueLayout.JAVA_FLOAT, 0, CHANGED);
                 });
-        torch.backward(PyTorchAccess.handle(product.sum()));
+        autograd.backward(PyTorchAccess.handle(product.sum()));
     }
 
     private Optional<String> judge(float gradient) {

@@ -11,9 +11,9 @@ import org.horovod4j.SparseTensor;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// MXNet: the memory of arrays on the host, by calls into its library. MXNet computes behind the program's
-/// back, so whoever wants an array waits for it; that is also how backward overlaps with communication, and
-/// there are no hooks.
+/// MXNet: the memory of arrays on the host, by calls into its library. MXNet computes behind the
+/// program's back, so whoever wants an array waits for it; that is also how backward overlaps with
+/// communication, and there are no hooks.
 final class MxNetAccess implements EngineAccess {
     private static final OnFirstUse<EngineAccess> OF_THIS_PROCESS =
             new OnFirstUse<>(MxNetAccess::open);
@@ -33,11 +33,12 @@ final class MxNetAccess implements EngineAccess {
         try {
             return new MxNetAccess(LibMxNet.find());
         } catch (UnsupportedOperationException e) {
-            return new CopyingAccess("MXNet", Copies::set, false, String.valueOf(e.getMessage()));
+            return new CopyingAccess("MXNet", false, String.valueOf(e.getMessage()));
         }
     }
 
-    /// Waits for what computes the array and for what computes with it, since the memory may be written to.
+    /// Waits for what computes the array and for what computes with it, since the memory may be
+    /// written to.
     @Override
     public Optional<MemorySegment> memory(NDArray array) {
         if (array.isSparse() || !array.getDevice().equals(Device.cpu())) {
@@ -53,19 +54,6 @@ final class MxNetAccess implements EngineAccess {
         }
         throw new IllegalArgumentException(
                 "no array of engine MXNet, but a %s".formatted(array.getClass().getName()));
-    }
-
-    @Override
-    public void read(NDArray array, MemorySegment into) {
-        Lengths.check("read", array, into);
-        memory(array).ifPresentOrElse(into::copyFrom, () -> Copies.read(array, into));
-    }
-
-    @Override
-    public void write(NDArray array, MemorySegment from) {
-        Lengths.check("write", array, from);
-        memory(array)
-                .ifPresentOrElse(memory -> memory.copyFrom(from), () -> Copies.set(array, from));
     }
 
     @Override

@@ -9,8 +9,8 @@ import org.horovod4j.DataType;
 import org.horovod4j.Shape;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
-import org.horovod4j.option.Environment;
-import org.horovod4j.option.Options;
+import org.horovod4j.option.FrameworkSettings;
+import org.horovod4j.option.HookChoice;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
@@ -23,12 +23,23 @@ final class PyTorchAccess implements EngineAccess {
     private static final OnFirstUse<EngineAccess> OF_THIS_PROCESS =
             new OnFirstUse<>(PyTorchAccess::open);
 
-    private final LibTorch torch;
+    private final TorchTensors torch;
+    private final Failures failures;
     private final Supplier<Hooks> hooks;
 
-    private PyTorchAccess(LibTorch torch) {
-        this.torch = torch;
-        this.hooks = new OnFirstUse<>(this::openHooks);
+    private PyTorchAccess(Torch torch, HookChoice choice) {
+        this.torch = torch.tensors();
+        this.failures = torch.failures();
+        this.hooks =
+                new OnFirstUse<>(
+                        () ->
+                                TorchHooks.open(
+                                        torch,
+                                        choice,
+                                        Engine.getEngine(ENGINE).getVersion(),
+                                        System.getProperty("os.name")
+                                                + " "
+                                                + System.getProperty("os.arch")));
     }
 
     /// The access to the libtorch of this process: there is one libtorch, so there is one answer.
@@ -38,19 +49,11 @@ final class PyTorchAccess implements EngineAccess {
 
     private static EngineAccess open() {
         try {
-            return new PyTorchAccess(LibTorch.find());
+            return new PyTorchAccess(
+                    Torch.find(), FrameworkSettings.ofThisProcess().gradientHooks());
         } catch (UnsupportedOperationException e) {
-            return new CopyingAccess(
-                    ENGINE, Copies::setElements, true, String.valueOf(e.getMessage()));
+            return new CopyingAccess(ENGINE, true, String.valueOf(e.getMessage()));
         }
-    }
-
-    private Hooks openHooks() {
-        return TorchHooks.open(
-                torch,
-                new Environment(System.getenv()).get(Options.GRADIENT_HOOKS),
-                Engine.getEngine(ENGINE).getVersion(),
-                System.getProperty("os.name") + " " + System.getProperty("os.arch"));
     }
 
     @Override
@@ -76,20 +79,6 @@ final class PyTorchAccess implements EngineAccess {
         }
         throw new IllegalArgumentException(
                 "no array of engine PyTorch, but a %s".formatted(array.getClass().getName()));
-    }
-
-    @Override
-    public void read(NDArray array, MemorySegment into) {
-        Lengths.check("read", array, into);
-        memory(array).ifPresentOrElse(into::copyFrom, () -> Copies.read(array, into));
-    }
-
-    @Override
-    public void write(NDArray array, MemorySegment from) {
-        Lengths.check("write", array, from);
-        memory(array)
-                .ifPresentOrElse(
-                        memory -> memory.copyFrom(from), () -> Copies.setElements(array, from));
     }
 
     @Override
@@ -125,8 +114,8 @@ final class PyTorchAccess implements EngineAccess {
     }
 
     private SparseTensor rows(NDArray array) {
-        try (LibTorch.OwnTensor indices = torch.indices(handle(array));
-                LibTorch.OwnTensor values = torch.values(handle(array))) {
+        try (TorchTensors.OwnTensor indices = torch.indices(handle(array));
+                TorchTensors.OwnTensor values = torch.values(handle(array))) {
             long[] sizes = torch.sizes(indices.address());
             if (sizes[0] != 1) {
                 throw new IllegalArgumentException(
@@ -143,10 +132,10 @@ final class PyTorchAccess implements EngineAccess {
         }
     }
 
-    private Tensor copy(LibTorch.OwnTensor tensor, DataType dataType, Shape shape) {
+    private Tensor copy(TorchTensors.OwnTensor tensor, DataType dataType, Shape shape) {
         Tensor copy = Tensor.zeros(dataType, shape);
-        try (LibTorch.OwnTensor dense = torch.cloneRowMajor(tensor.address())) {
-            copy.segment().copyFrom(torch.memory(dense.address(), copy.byteSize()));
+        try (TorchTensors.OwnTensor dense = torch.cloneRowMajor(tensor.address())) {
+            copy.segment().copyFrom(dense.memory());
         }
         return copy;
     }
@@ -159,5 +148,10 @@ final class PyTorchAccess implements EngineAccess {
     @Override
     public Hooks hooks() {
         return hooks.get();
+    }
+
+    @Override
+    public void rethrow() {
+        failures.rethrow();
     }
 }

@@ -12,8 +12,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import java.util.function.Consumer;
 
-/// The hooks of libtorch. Its own C++ objects are made in Java for them, which works with versions that lay
-/// these out as expected; so they are used where they were tried, and tested once at the start even there.
+/// The hooks of libtorch. Its own C++ objects are made in Java for them, which works with versions
+/// that lay these out as expected; so they are used where they were tried, and tested once at the
+/// start even there.
 final class TorchHooks implements Hooks.Working {
     private static final Logger LOG = Log.of(TorchHooks.class);
 
@@ -22,21 +23,23 @@ final class TorchHooks implements Hooks.Working {
 
     private static final String KNOWN_PLATFORM = "Linux amd64";
 
-    private final LibTorch torch;
+    private final Autograd autograd;
     private final AccumulationHooks accumulations;
     private final GradientFunctions functions;
 
-    private TorchHooks(LibTorch torch) {
-        this.torch = torch;
-        this.accumulations = new AccumulationHooks(torch);
-        this.functions = new GradientFunctions(torch);
+    private TorchHooks(Torch torch) {
+        this.autograd = torch.autograd();
+        this.accumulations = new AccumulationHooks(new HookObjects(torch.library()));
+        this.functions =
+                new GradientFunctions(
+                        torch.tensors(), new FunctionObjects(torch.library()), torch.failures());
     }
 
     /// Opens the hooks, if they may be used here and pass their test.
     ///
     /// @param version of libtorch, as DJL tells it
     /// @param platform operating system and processor, as Java tells them
-    static Hooks open(LibTorch torch, HookChoice choice, String version, String platform) {
+    static Hooks open(Torch torch, HookChoice choice, String version, String platform) {
         Hooks hooks =
                 switch (choice) {
                     case OFF ->
@@ -65,16 +68,22 @@ final class TorchHooks implements Hooks.Working {
         return hooks;
     }
 
-    private static Hooks test(LibTorch torch, String platform) {
+    private static Hooks test(Torch torch, String platform) {
         if (!platform.equals(KNOWN_PLATFORM)) {
             return new Missing(
                     "they are made for %s, not for %s".formatted(KNOWN_PLATFORM, platform));
         }
-        TorchHooks hooks = new TorchHooks(torch);
-        return new HooksTrial(torch, hooks)
-                .failure()
-                .<Hooks>map(failure -> new Missing("their test failed: " + failure))
-                .orElse(hooks);
+        try {
+            TorchHooks hooks = new TorchHooks(torch);
+            return new HooksTrial(torch.autograd(), hooks)
+                    .failure()
+                    .<Hooks>map(failure -> new Missing("their test failed: " + failure))
+                    .orElse(hooks);
+        } catch (UnsupportedOperationException e) {
+            return new Missing(String.valueOf(e.getMessage()));
+        } finally {
+            torch.failures().forget(); // those of the test are no step's
+        }
     }
 
     @Override
@@ -91,7 +100,7 @@ final class TorchHooks implements Hooks.Working {
 
     @Override
     public boolean seesGradient(NDArray array) {
-        return torch.requiresGrad(PyTorchAccess.handle(array));
+        return autograd.requiresGrad(PyTorchAccess.handle(array));
     }
 
     private void requireGradient(NDArray array) {

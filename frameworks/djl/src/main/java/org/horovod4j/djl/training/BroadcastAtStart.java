@@ -6,23 +6,24 @@ import ai.djl.training.listener.TrainingListenerAdapter;
 import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
+import org.horovod4j.djl.Ranks;
 
 import java.util.function.Predicate;
 
-/// Lets all ranks start from the parameters and optimizer state of one, without a line in the program.
+/// Lets all ranks start from the parameters and optimizer state of one, without a line in the
+/// program.
 ///
-/// If the network is initialised on all ranks when the trainer is made, they are overwritten then. Usually
-/// `trainer.initialize` comes later; then they are overwritten between backward and step of the first batch,
-/// which is when DJL calls a listener next. As with Horovod's callback, the gradients of that one step were
-/// computed with each rank's own initial parameters. `HvdDjl.broadcastParameters` after
-/// `trainer.initialize` has no such step.
+/// If the network is initialised on all ranks when the trainer is made, they are overwritten then.
+/// Usually `trainer.initialize` comes later; then they are overwritten between backward and step of
+/// the first batch, which is when DJL calls a listener next. As with Horovod's callback, the
+/// gradients of that one step were computed with each rank's own initial parameters.
+/// `HvdDjl.broadcastParameters` after `trainer.initialize` has no such step.
 public final class BroadcastAtStart extends TrainingListenerAdapter {
-    private final Communicator communicator;
+    private final Ranks ranks;
     private final Optimizer optimizer;
     private final int rootRank;
     private final Predicate<String> which;
@@ -30,13 +31,18 @@ public final class BroadcastAtStart extends TrainingListenerAdapter {
 
     /// From rank `rootRank` to all ranks.
     public BroadcastAtStart(Optimizer optimizer, int rootRank) {
-        this(Hvd.communicator(), optimizer, rootRank, name -> true);
+        this(Ranks.OF_HVD, optimizer, rootRank, name -> true);
     }
 
     /// @param which parameters, by name: all but those that each rank keeps for itself
     public BroadcastAtStart(
             Communicator communicator, Optimizer optimizer, int rootRank, Predicate<String> which) {
-        this.communicator = communicator;
+        this(new Ranks(communicator), optimizer, rootRank, which);
+    }
+
+    private BroadcastAtStart(
+            Ranks ranks, Optimizer optimizer, int rootRank, Predicate<String> which) {
+        this.ranks = ranks;
         this.optimizer = optimizer;
         this.rootRank = rootRank;
         this.which = which;
@@ -49,8 +55,11 @@ public final class BroadcastAtStart extends TrainingListenerAdapter {
                 block.getParameters().stream().allMatch(named -> named.getValue().isInitialized());
         int[] everywhere = {initialised ? 1 : 0};
         Tensor _ =
-                communicator.allreduce(
-                        "broadcast-at-start.initialised", Tensor.of(everywhere), ReduceOp.MIN);
+                ranks.now()
+                        .allreduce(
+                                "broadcast-at-start.initialised",
+                                Tensor.of(everywhere),
+                                ReduceOp.MIN);
         isDone = false;
         if (everywhere[0] == 1) {
             broadcast(block);
@@ -65,6 +74,7 @@ public final class BroadcastAtStart extends TrainingListenerAdapter {
     }
 
     private void broadcast(Block block) {
+        Communicator communicator = ranks.now();
         Parameters.broadcast(communicator, block, rootRank, which);
         OptimizerState.of(optimizer, block, which).broadcast(communicator, rootRank);
         isDone = true;

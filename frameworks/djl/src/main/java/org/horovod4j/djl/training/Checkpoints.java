@@ -7,11 +7,11 @@ import ai.djl.training.listener.TrainingListenerAdapter;
 import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Hvd;
 import org.horovod4j.djl.ArrayForm;
 import org.horovod4j.djl.LentArray;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
+import org.horovod4j.djl.Ranks;
 import org.horovod4j.djl.ShardedSampler;
 import org.jspecify.annotations.Nullable;
 
@@ -26,8 +26,8 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Predicate;
 
-/// Saves everything that training needs to go on, after every epoch, and resumes from it on any number of
-/// ranks.
+/// Saves everything that training needs to go on, after every epoch, and resumes from it on any
+/// number of ranks.
 ///
 /// ```java
 /// Checkpoints checkpoints = Checkpoints.in(Path.of("checkpoints"))
@@ -40,16 +40,17 @@ import java.util.function.Predicate;
 /// EasyTrain.fit(trainer, 10 - done, train, test);
 /// ```
 ///
-/// Rank 0 alone writes and reads files, whole or not at all; all ranks wait until it has, and if it could not,
-/// all of them throw. In a checkpoint are the parameters, frozen ones and running statistics included, the
-/// optimizer's state, the numbers of epochs and updates, and the epoch of the sampler. Settings such as
-/// momentum or batch size are the program's, and may be changed before it resumes.
+/// Rank 0 alone writes and reads files, whole or not at all; all ranks wait until it has, and if it
+/// could not, all of them throw. In a checkpoint are the parameters, frozen ones and running
+/// statistics included, the optimizer's state, the numbers of epochs and updates, and the epoch of
+/// the sampler. Settings such as momentum or batch size are the program's, and may be changed
+/// before it resumes.
 public final class Checkpoints extends TrainingListenerAdapter {
     private static final String PARAMETER = "parameter/";
     private static final String OPTIMIZER = "optimizer/";
     private static final String COUNT = "count/";
 
-    private final Communicator communicator;
+    private final Ranks ranks;
     private final CheckpointFolder folder;
     private final Optimizer optimizer;
     private final Optional<ShardedSampler> sampler;
@@ -59,8 +60,8 @@ public final class Checkpoints extends TrainingListenerAdapter {
     private final Predicate<String> shared;
     private int epoch;
 
-    private Checkpoints(Builder builder, Communicator communicator, Optimizer optimizer) {
-        this.communicator = communicator;
+    private Checkpoints(Builder builder, Optimizer optimizer) {
+        this.ranks = builder.ranks;
         this.optimizer = optimizer;
         this.folder = new CheckpointFolder(builder.folder, builder.kept);
         this.sampler = Optional.ofNullable(builder.sampler);
@@ -95,7 +96,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
     /// @throws CheckpointException on all ranks, when rank 0 could not
     public void save(Trainer trainer) {
         @Nullable Exception failure = null;
-        if (communicator.rank() == 0) {
+        if (ranks.now().rank() == 0) {
             try {
                 write(trainer);
             } catch (IOException | RuntimeException e) {
@@ -125,7 +126,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
         Map<String, String> facts = new LinkedHashMap<>();
         facts.put("epoch", String.valueOf(epoch));
         facts.put("updates", String.valueOf(counts.updates()));
-        facts.put("ranks", String.valueOf(communicator.size()));
+        facts.put("ranks", String.valueOf(ranks.now().size()));
         sampler.ifPresent(used -> facts.put("sampler", String.valueOf(used.epoch())));
         best.ifPresent(
                 model -> model.best().ifPresent(value -> facts.put("best", String.valueOf(value))));
@@ -134,18 +135,18 @@ public final class Checkpoints extends TrainingListenerAdapter {
         return facts;
     }
 
-    /// Goes back to the newest checkpoint, if there is one: restores it on rank 0 and brings it to all ranks.
-    /// All ranks call this, after `trainer.initialize`; `broadcastParameters` is then not needed, for without
-    /// a checkpoint this brings rank 0's parameters to all ranks too.
+    /// Goes back to the newest checkpoint, if there is one: restores it on rank 0 and brings it to
+    /// all ranks. All ranks call this, after `trainer.initialize`; `broadcastParameters` is then
+    /// not needed, for without a checkpoint this brings rank 0's parameters to all ranks too.
     ///
     /// @return how many epochs are complete
-    /// @throws CheckpointException on all ranks, when rank 0 cannot write into the folder, or there are
-    ///     checkpoints and none can be used, or the newest is of another network or optimizer
+    /// @throws CheckpointException on all ranks, when rank 0 cannot write into the folder, or there
+    ///     are checkpoints and none can be used, or the newest is of another network or optimizer
     public int resume(Trainer trainer) {
         Model model = trainer.getModel();
         @Nullable Exception failure = null;
         @Nullable Position found = null;
-        if (communicator.rank() == 0) {
+        if (ranks.now().rank() == 0) {
             try (Arena arena = Arena.ofConfined()) {
                 found = restore(model, arena);
             } catch (IOException | RuntimeException e) {
@@ -153,6 +154,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
             }
         }
         Outcome outcome = agree("resume training", new Outcome(describe(failure), found), failure);
+        Communicator communicator = ranks.now();
         Parameters.broadcast(communicator, model.getBlock(), 0, shared);
         OptimizerState.of(optimizer, model.getBlock(), shared).broadcast(communicator, 0);
         Position position = outcome.position;
@@ -236,7 +238,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
 
     /// Lets all ranks know how rank 0 fared.
     private Outcome agree(String action, Outcome mine, @Nullable Exception cause) {
-        Outcome outcome = communicator.broadcastObject("checkpoint", mine, 0);
+        Outcome outcome = ranks.now().broadcastObject("checkpoint", mine, 0);
         if (outcome.failure.isPresent()) {
             throw new CheckpointException(
                     "rank 0 could not %s: %s".formatted(action, outcome.failure.get()), cause);
@@ -272,7 +274,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
     /// What checkpoints may be told. The optimizer must be.
     public static final class Builder {
         private final Path folder;
-        private @Nullable Communicator communicator;
+        private Ranks ranks = Ranks.OF_HVD;
         private @Nullable Optimizer optimizer;
         private @Nullable ShardedSampler sampler;
         private @Nullable Epochs epochs;
@@ -297,14 +299,15 @@ public final class Checkpoints extends TrainingListenerAdapter {
             return this;
         }
 
-        /// What learning rates go by, which then counts on, even if an epoch has another number of steps now.
+        /// What learning rates go by, which then counts on, even if an epoch has another number of
+        /// steps now.
         public Builder epochs(Epochs value) {
             epochs = value;
             return this;
         }
 
-        /// Parameters that each rank keeps for itself, as in `DistributedOptimizer`'s `local`. Checkpoints
-        /// have those of rank 0, and rank 0 alone gets them back.
+        /// Parameters that each rank keeps for itself, as in `DistributedOptimizer`'s `local`.
+        /// Checkpoints have those of rank 0, and rank 0 alone gets them back.
         public Builder local(Predicate<String> parameterName) {
             local = parameterName;
             return this;
@@ -322,16 +325,17 @@ public final class Checkpoints extends TrainingListenerAdapter {
             return this;
         }
 
-        /// Keeps the model with the best figure in folder `best`, as `Model.save` does, for inference. See
-        /// [#best(String, Better)].
+        /// Keeps the model with the best figure in folder `best`, as `Model.save` does, for
+        /// inference. See [#best(String, Better)].
         public Builder best(String monitor) {
             return best(monitor, Better.AUTO);
         }
 
-        /// Keeps the model with the best figure in folder `best`, as `Model.save` does, for inference.
+        /// Keeps the model with the best figure in folder `best`, as `Model.save` does, for
+        /// inference.
         ///
-        /// @param monitor a name in `trainer.getTrainingResult().getEvaluations()`: `validate_loss`,
-        ///     `validate_Accuracy`, `train_loss`, …
+        /// @param monitor a name in `trainer.getTrainingResult().getEvaluations()`:
+        ///     `validate_loss`, `validate_Accuracy`, `train_loss`, …
         public Builder best(String monitor, Better better) {
             best = new BestModel(monitor, better);
             return this;
@@ -339,7 +343,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
 
         /// The ranks that train together; all those of `Hvd` by default.
         public Builder communicator(Communicator value) {
-            communicator = value;
+            ranks = new Ranks(value);
             return this;
         }
 
@@ -348,8 +352,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
                 throw new IllegalStateException(
                         "checkpoints need the optimizer, whose state is part of them: call optimizer(…)");
             }
-            return new Checkpoints(
-                    this, communicator == null ? Hvd.communicator() : communicator, optimizer);
+            return new Checkpoints(this, optimizer);
         }
 
         private static int atLeastOne(String what, int value) {

@@ -5,36 +5,41 @@ import ai.djl.training.listener.EvaluatorTrainingListener;
 import ai.djl.training.listener.TrainingListenerAdapter;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.djl.Ranks;
 
 import java.util.List;
 
-/// At the end of an epoch, makes loss and evaluators those of all ranks together: what later listeners,
-/// `trainer.getMetrics()` and `trainer.getTrainingResult()` show then is the same on every rank.
+/// At the end of an epoch, makes loss and evaluators those of all ranks together: what later
+/// listeners, `trainer.getMetrics()` and `trainer.getTrainingResult()` show then is the same on
+/// every rank.
 ///
-/// It adds up the totals from which DJL computes them, so that a rank with more samples counts for more:
-/// an accuracy is that of all samples of all ranks. DJL's losses count batches, each as much as any other,
-/// and so do they here. Ranks that have not validated at all take part with nothing.
+/// It adds up the totals from which DJL computes them, so that a rank with more samples counts for
+/// more: an accuracy is that of all samples of all ranks. DJL's losses count batches, each as much
+/// as any other, and so do they here. Ranks that have not validated at all take part with nothing.
 ///
-/// It comes *before* DJL's `EvaluatorTrainingListener`, which reads the figures when the epoch ends and resets
-/// them; so add it before `TrainingListener.Defaults`. It says so itself otherwise. Figures within an epoch
-/// stay those of the rank.
+/// It comes *before* DJL's `EvaluatorTrainingListener`, which reads the figures when the epoch ends
+/// and resets them; so add it before `TrainingListener.Defaults`. It says so itself otherwise.
+/// Figures within an epoch stay those of the rank.
 public final class MetricAverage extends TrainingListenerAdapter {
     private static final List<String> ACCUMULATORS =
             List.of(
                     EvaluatorTrainingListener.TRAIN_EPOCH,
                     EvaluatorTrainingListener.VALIDATE_EPOCH);
 
-    private final Communicator communicator;
+    private final Ranks ranks;
 
-    /// Over all ranks.
+    /// Over all ranks that there are when an epoch ends.
     public MetricAverage() {
-        this(Hvd.communicator());
+        this(Ranks.OF_HVD);
     }
 
     public MetricAverage(Communicator communicator) {
-        this.communicator = communicator;
+        this(new Ranks(communicator));
+    }
+
+    private MetricAverage(Ranks ranks) {
+        this.ranks = ranks;
     }
 
     @Override
@@ -47,7 +52,7 @@ public final class MetricAverage extends TrainingListenerAdapter {
     public void onEpoch(Trainer trainer) {
         Totals totals = Totals.of(trainer.getEvaluators());
         double[] values = totals.read(ACCUMULATORS);
-        communicator.allreduce("metrics", values, ReduceOp.SUM);
+        ranks.now().allreduce("metrics", values, ReduceOp.SUM);
         totals.write(ACCUMULATORS, values);
     }
 }

@@ -6,8 +6,8 @@ import ai.djl.training.listener.EvaluatorTrainingListener;
 import ai.djl.training.listener.TrainingListenerAdapter;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.djl.Ranks;
 import org.horovod4j.djl.training.ProgressLine.Figure;
 import org.jspecify.annotations.Nullable;
 
@@ -22,16 +22,16 @@ import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.function.LongSupplier;
 
-/// Tells on rank 0 how training goes: a bar, images per second of the whole job, loss and evaluators, the time
-/// that is left; a line for each epoch, and a summary at the end.
+/// Tells on rank 0 how training goes: a bar, images per second of the whole job, loss and
+/// evaluators, the time that is left; a line for each epoch, and a summary at the end.
 ///
-/// All ranks add it, since at the end of an epoch they add up what they have trained on; rank 0 alone
-/// prints. On a terminal the bar is redrawn. Elsewhere, as under `horovodrun`, whose ranks write into
-/// pipes, there is a line every few percent instead.
+/// All ranks add it, since at the end of an epoch they add up what they have trained on; rank 0
+/// alone prints. On a terminal the bar is redrawn. Elsewhere, as under `horovodrun`, whose ranks
+/// write into pipes, there is a line every few percent instead.
 ///
-/// Within an epoch the figures are those of rank 0, and the throughput is its own times the number of ranks.
-/// Lines at the end of an epoch are exact, and the figures in them those of all ranks if there is a
-/// [MetricAverage]. It comes after `TrainingListener.Defaults`.
+/// Within an epoch the figures are those of rank 0, and the throughput is its own times the number
+/// of ranks. Lines at the end of an epoch are exact, and the figures in them those of all ranks if
+/// there is a [MetricAverage]. It comes after `TrainingListener.Defaults`.
 public final class Progress extends TrainingListenerAdapter {
     private static final long REDRAW_NANOS = Duration.ofMillis(100).toNanos();
     private static final long LINE_NANOS = Duration.ofSeconds(10).toNanos();
@@ -39,7 +39,7 @@ public final class Progress extends TrainingListenerAdapter {
     private static final int LINES_PER_EPOCH = 10;
     private static final String BACK_AND_CLEAR = "\r\u001b[K";
 
-    private final Communicator communicator;
+    private final Ranks ranks;
     private final PrintStream out;
     private final boolean isTerminal;
     private final LongSupplier nanoTime;
@@ -53,14 +53,19 @@ public final class Progress extends TrainingListenerAdapter {
     private int epoch;
     private Throughput throughput = new Throughput();
     private Whole whole = new Whole(0, 0, 0);
+
+    /// Of this rank in the epoch that ended last: at the end of training there may be no world any more.
+    private int rank;
+
+    private int size;
     private long start;
     private double startPart;
     private long epochStart;
     private long shownAt;
     private double shownPart;
 
-    private Progress(Builder builder, Communicator communicator) {
-        this.communicator = communicator;
+    private Progress(Builder builder) {
+        this.ranks = builder.ranks;
         this.out = builder.out;
         this.isTerminal = builder.isTerminal;
         this.nanoTime = builder.nanoTime;
@@ -104,21 +109,21 @@ public final class Progress extends TrainingListenerAdapter {
             startPart = part;
             epochStart = now;
             shownAt = now;
-        } else if (communicator.rank() == 0 && isDue(now, part)) {
+        } else if (ranks.now().rank() == 0 && isDue(now, part)) {
             shownAt = now;
             shownPart = part;
             show(during(trainer, now, part));
         }
     }
 
-    /// How much of the epoch is done. Where the number of steps is not known, the data are taken to be
-    /// shared out evenly; after an epoch it is known.
+    /// How much of the epoch is done. Where the number of steps is not known, the data are taken to
+    /// be shared out evenly; after an epoch it is known.
     private double part(long samplesOfAllRanks) {
         double part =
                 stepsPerEpoch.isPresent()
                         ? (double) throughput.batches() / stepsPerEpoch.getAsInt()
                         : (double) throughput.samples()
-                                * communicator.size()
+                                * ranks.now().size()
                                 / Math.max(1, samplesOfAllRanks);
         return Math.min(1, part);
     }
@@ -136,12 +141,12 @@ public final class Progress extends TrainingListenerAdapter {
     private String during(Trainer trainer, long now, double part) {
         double seconds = throughput.seconds();
         double perSecond =
-                seconds > 0 ? throughput.timedSamples() * communicator.size() / seconds : 0;
+                seconds > 0 ? throughput.timedSamples() * ranks.now().size() / seconds : 0;
         return line.during(epoch, part, perSecond, figures(trainer), left(now, part));
     }
 
-    /// The rest takes as long as what has been done since the clock started; of the epoch, if nobody knows
-    /// how many there are.
+    /// The rest takes as long as what has been done since the clock started; of the epoch, if
+    /// nobody knows how many there are.
     private Duration left(long now, double part) {
         boolean knowsEnd = epochs.isPresent();
         double all = knowsEnd ? epochs.getAsInt() - firstEpoch : 1;
@@ -169,7 +174,10 @@ public final class Progress extends TrainingListenerAdapter {
     @Override
     public void onEpoch(Trainer trainer) {
         double[] sums = {throughput.samples(), throughput.timedSamples()};
-        communicator.allreduce("progress", sums, ReduceOp.SUM);
+        Communicator together = ranks.now();
+        together.allreduce("progress", sums, ReduceOp.SUM);
+        rank = together.rank();
+        size = together.size();
         long now = nanoTime.getAsLong();
         double seconds = throughput.seconds();
         whole =
@@ -177,7 +185,7 @@ public final class Progress extends TrainingListenerAdapter {
                         whole.samples + Math.round(sums[0]),
                         whole.timedSamples + Math.round(sums[1]),
                         whole.seconds + seconds);
-        if (communicator.rank() == 0) {
+        if (rank == 0) {
             finish(
                     line.after(
                             epoch,
@@ -226,16 +234,17 @@ public final class Progress extends TrainingListenerAdapter {
         }
     }
 
-    /// Prints the summary. A trainer is closed after failures too, so this asks nothing of other ranks.
+    /// Prints the summary. A trainer is closed after failures too, so this asks nothing of other
+    /// ranks.
     @Override
     public void onTrainingEnd(Trainer trainer) {
-        if (communicator.rank() == 0 && whole.samples > 0) {
+        if (rank == 0 && whole.samples > 0) {
             finish(
                     line.summary(
                             whole.samples,
                             Duration.ofNanos(epochStart - start),
                             whole.perSecond(),
-                            communicator.size(),
+                            size,
                             onePerSecond));
         }
     }
@@ -267,7 +276,7 @@ public final class Progress extends TrainingListenerAdapter {
         private OptionalInt stepsPerEpoch = OptionalInt.empty();
         private OptionalDouble onePerSecond = OptionalDouble.empty();
         private String unit = "images";
-        private @Nullable Communicator communicator;
+        private Ranks ranks = Ranks.OF_HVD;
         private PrintStream out = System.out;
         private boolean isTerminal = isOutputATerminal();
         private LongSupplier nanoTime = System::nanoTime;
@@ -276,14 +285,15 @@ public final class Progress extends TrainingListenerAdapter {
             this.epochs = epochs;
         }
 
-        /// Batches of an epoch on each rank; without it, the first epoch's percentage is an estimate.
+        /// Batches of an epoch on each rank; without it, the first epoch's percentage is an
+        /// estimate.
         public Builder stepsPerEpoch(int steps) {
             stepsPerEpoch = OptionalInt.of(steps);
             return this;
         }
 
-        /// What one process does in a second, as measured before; with it, the summary has the scaling
-        /// efficiency.
+        /// What one process does in a second, as measured before; with it, the summary has the
+        /// scaling efficiency.
         public Builder onePerSecond(double samples) {
             onePerSecond = OptionalDouble.of(samples);
             return this;
@@ -304,7 +314,7 @@ public final class Progress extends TrainingListenerAdapter {
 
         /// The ranks that train together; all those of `Hvd` by default.
         public Builder communicator(Communicator value) {
-            communicator = value;
+            ranks = new Ranks(value);
             return this;
         }
 
@@ -314,7 +324,7 @@ public final class Progress extends TrainingListenerAdapter {
         }
 
         public Progress build() {
-            return new Progress(this, communicator == null ? Hvd.communicator() : communicator);
+            return new Progress(this);
         }
 
         private static boolean isOutputATerminal() {

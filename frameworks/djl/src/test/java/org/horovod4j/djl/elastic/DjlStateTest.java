@@ -2,10 +2,16 @@ package org.horovod4j.djl.elastic;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.nn.Parameter;
 import ai.djl.training.optimizer.Optimizer;
 
+import org.horovod4j.Communicator;
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.djl.DistributedOptimizer;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
 import org.horovod4j.djl.SmallNetwork;
@@ -14,6 +20,9 @@ import org.junit.jupiter.api.Test;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 
 class DjlStateTest {
     @Test
@@ -38,6 +47,25 @@ class DjlStateTest {
             OptimizerState.of(adam, model.getBlock()).set("learningRateTracker.value", 0.5);
             state.restore();
             assertThat(contents(model, adam)).isEqualTo(last);
+        }
+    }
+
+    @Test
+    void whatWasFrozenOrThawedSinceComesBackToo() {
+        try (Model model = SmallNetwork.initialised()) {
+            Optimizer adam = Optimizer.adam().build();
+            DjlState state = new DjlState(model, adam);
+            SmallNetwork.train(model, adam, 1);
+            Parameter frozen = model.getBlock().getParameters().valueAt(0);
+            Parameter thawed = model.getBlock().getParameters().valueAt(1);
+            thawed.freeze(true);
+            state.commit();
+            List<String> committed = contents(model, adam);
+            frozen.freeze(true);
+            thawed.freeze(false);
+            SmallNetwork.train(model, adam, 1);
+            state.restore();
+            assertThat(contents(model, adam)).isEqualTo(committed);
         }
     }
 
@@ -97,6 +125,88 @@ class DjlStateTest {
                         assertThat(own(model, adam)).isEqualTo(own);
                     }
                 });
+    }
+
+    /// A step waits for the commit, and statistics of forward passes, which do not, were copied before.
+    @Test
+    void whatTheNextStepChangesDoesNotReachACommitThatIsUnderWay() {
+        World.run(
+                1,
+                comm -> {
+                    try (Model model = SmallNetwork.initialised()) {
+                        DistributedOptimizer adam = distributed(model, comm);
+                        BlockingQueue<Runnable> copies = new LinkedBlockingQueue<>();
+                        DjlState state = new DjlState(model, adam).inBackground(copies::add);
+                        SmallNetwork.step(model, adam);
+                        state.commit();
+                        List<String> committed = contents(model, adam);
+                        List<NDArray> passed = runningStatistics(model);
+                        assertThat(passed).hasSize(2);
+                        passed.forEach(it -> it.addi(1));
+
+                        CountDownLatch done = new CountDownLatch(1);
+                        Thread next =
+                                Thread.ofPlatform()
+                                        .start(
+                                                () -> {
+                                                    SmallNetwork.step(model, adam);
+                                                    done.countDown();
+                                                });
+                        await().until(() -> next.getState() == Thread.State.WAITING);
+                        copies.take().run();
+                        done.await();
+                        assertThat(contents(model, adam)).contains("updates 2");
+
+                        state.restore();
+                        assertThat(contents(model, adam)).isEqualTo(committed);
+                    }
+                });
+    }
+
+    /// As it really runs, with a copy that takes as long as a step.
+    @Test
+    void commitsInTheBackgroundComeBackWhole() {
+        World.run(
+                1,
+                comm -> {
+                    try (Model model = SmallNetwork.initialised("PyTorch", 50_000)) {
+                        DistributedOptimizer adam = distributed(model, comm);
+                        DjlState state = new DjlState(model, adam).inBackground();
+                        List<String> last = List.of();
+                        for (int commit = 0; commit < 5; commit++) {
+                            SmallNetwork.step(model, adam);
+                            last = contents(model, adam);
+                            state.commit();
+                        }
+                        SmallNetwork.step(model, adam);
+                        state.restore();
+                        assertThat(contents(model, adam)).isEqualTo(last);
+                    }
+                });
+    }
+
+    @Test
+    void anOptimizerThatWouldNotWaitIsRefused() {
+        try (Model model = SmallNetwork.initialised()) {
+            DjlState state = new DjlState(model, Optimizer.adam().build());
+            assertThatThrownBy(state::inBackground)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("but Adam would not wait for them")
+                    .hasMessageContaining("HvdDjl.distributed");
+        }
+    }
+
+    private static DistributedOptimizer distributed(Model model, Communicator communicator) {
+        return DistributedOptimizer.wrap(Optimizer.adam().build(), model.getBlock())
+                .communicator(communicator)
+                .build();
+    }
+
+    private static List<NDArray> runningStatistics(Model model) {
+        return model.getBlock().getParameters().values().stream()
+                .filter(parameter -> !parameter.requiresGradient())
+                .map(Parameter::getArray)
+                .toList();
     }
 
     @Test

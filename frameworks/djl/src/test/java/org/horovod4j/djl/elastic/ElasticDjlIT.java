@@ -22,7 +22,8 @@ class ElasticDjlIT {
     private static final Pattern TOLD =
             Pattern.compile(
                     "(begin|done) generation=(\\d+) rank=(\\d+) size=(\\d+) pid=(\\d+) step=(\\d+)"
-                            + " updates=(\\d+) arrays=(\\d+) content=(\\w+)");
+                            + " updates=(\\d+) arrays=(\\d+) content=(\\w+) loss=(\\S+)"
+                            + " batches=(\\d+)");
 
     @TempDir private Path folder;
 
@@ -35,7 +36,9 @@ class ElasticDjlIT {
             int step,
             int updates,
             int arrays,
-            String content) {}
+            String content,
+            String loss,
+            int batches) {}
 
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
@@ -63,7 +66,20 @@ class ElasticDjlIT {
             assertThat(third)
                     .as("a mean and a variance of each")
                     .extracting(Told::arrays)
-                    .containsOnly(8);
+                    .containsOnly(12);
+            for (List<Told> together : List.of(first, third)) {
+                assertThat(together)
+                        .as("the mean of 1/2, 4/2 and 9/2; 48 samples in batches of 3 × 8")
+                        .allSatisfy(
+                                it ->
+                                        assertThat(it.loss() + " " + it.batches())
+                                                .isEqualTo("2.333 2"));
+            }
+            assertThat(second)
+                    .as("the mean of 1/2 and 4/2; 48 samples in batches of 2 × 8")
+                    .allSatisfy(
+                            it -> assertThat(it.loss() + " " + it.batches()).isEqualTo("1.250 3"));
+            assertThat(folder.resolve("checkpoints")).isNotEmptyDirectory();
             assertThat(third)
                     .extracting(Told::pid)
                     .as("survivors are not started again")
@@ -128,7 +144,9 @@ class ElasticDjlIT {
                                         Integer.parseInt(it.group(6)),
                                         Integer.parseInt(it.group(7)),
                                         Integer.parseInt(it.group(8)),
-                                        it.group(9)))
+                                        it.group(9),
+                                        it.group(10),
+                                        Integer.parseInt(it.group(11))))
                 .filter(it -> it.event().equals(event) && it.generation() == generation)
                 .sorted(Comparator.comparingInt(Told::rank))
                 .toList();

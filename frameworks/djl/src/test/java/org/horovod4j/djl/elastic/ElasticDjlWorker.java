@@ -1,5 +1,6 @@
 package org.horovod4j.djl.elastic;
 
+import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -11,6 +12,9 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.Trainer;
+import ai.djl.training.dataset.Batch;
+import ai.djl.training.listener.EvaluatorTrainingListener;
+import ai.djl.training.listener.TrainingListener.BatchData;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 
@@ -19,48 +23,72 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.djl.HvdDjl;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
+import org.horovod4j.djl.ShardedSampler;
 import org.horovod4j.djl.SmallNetwork;
+import org.horovod4j.djl.SyncBatchNorm;
+import org.horovod4j.djl.training.Checkpoints;
+import org.horovod4j.djl.training.MetricAverage;
+import org.horovod4j.djl.training.Progress;
 import org.horovod4j.elastic.Elastic;
 import org.horovod4j.elastic.ObjectState;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /// Trains with Adam until a file appears, whose name is the argument, and prints what it has when a
 /// generation begins and at the end.
+///
+/// Everything is built once, before there are any ranks: layer, listeners and sampler have to find those of
+/// each generation by themselves.
 final class ElasticDjlWorker {
     private static final int INPUTS = 6;
     private static final int BATCH = 8;
+    private static final int SAMPLES = 48;
 
     private final Model model;
     private final Trainer trainer;
     private final Optimizer optimizer;
     private final ObjectState state;
     private final Path end;
+    private final ShardedSampler sampler = ShardedSampler.batches(BATCH).build();
+    private String figures = "";
 
     private ElasticDjlWorker(Model model, Trainer trainer, Optimizer optimizer, Path end) {
         this.model = model;
         this.trainer = trainer;
         this.optimizer = optimizer;
         this.state =
-                new ObjectState().with("model", new DjlState(model, optimizer)).with("step", 0);
+                new ObjectState()
+                        .with("model", new DjlState(model, optimizer).inBackground())
+                        .with("step", 0);
         this.end = end;
     }
 
     public static void main(String[] arguments) {
-        Hvd.init();
+        Path end = Path.of(arguments[0]);
         try (Model model = Model.newInstance("elastic", "PyTorch")) {
             model.setBlock(
                     new SequentialBlock()
                             .add(Linear.builder().setUnits(5).build())
+                            .add(SyncBatchNorm.builder().setName("norm").build())
                             .add(Activation::tanh)
                             .add(Linear.builder().setUnits(1).build()));
             Optimizer optimizer = HvdDjl.distributed(Optimizer.adam().build(), model);
-            try (Trainer trainer =
-                    model.newTrainer(
-                            new DefaultTrainingConfig(Loss.l2Loss()).optOptimizer(optimizer))) {
+            DefaultTrainingConfig config =
+                    new DefaultTrainingConfig(Loss.l2Loss())
+                            .optOptimizer(optimizer)
+                            .addTrainingListeners(
+                                    new MetricAverage(),
+                                    new EvaluatorTrainingListener(),
+                                    Progress.endless().build(),
+                                    Checkpoints.in(end.resolveSibling("checkpoints"))
+                                            .optimizer(optimizer)
+                                            .build());
+            try (Trainer trainer = model.newTrainer(config)) {
                 trainer.initialize(new Shape(BATCH, INPUTS));
-                new ElasticDjlWorker(model, trainer, optimizer, Path.of(arguments[0])).run();
+                new ElasticDjlWorker(model, trainer, optimizer, end).run();
             }
         }
         Hvd.shutdown();
@@ -72,6 +100,7 @@ final class ElasticDjlWorker {
     }
 
     private void train() {
+        epoch();
         tell("begin");
         boolean hasMore = true;
         while (hasMore) {
@@ -84,6 +113,27 @@ final class ElasticDjlWorker {
                 state.commit();
             }
         }
+    }
+
+    /// An epoch of one batch for the listeners, in which rank r has an error of r + 1.
+    private void epoch() {
+        try (NDManager manager = model.getNDManager().newSubManager()) {
+            NDList labels = new NDList(manager.full(new Shape(BATCH, 1), Hvd.rank() + 1f));
+            NDList outputs = new NDList(manager.zeros(new Shape(BATCH, 1)));
+            Batch batch = new Batch(manager, outputs, labels, BATCH, null, null, 0, SAMPLES);
+            BatchData data =
+                    new BatchData(
+                            batch,
+                            new ConcurrentHashMap<>(Map.of(Device.cpu(), labels)),
+                            new ConcurrentHashMap<>(Map.of(Device.cpu(), outputs)));
+            trainer.notifyListeners(listener -> listener.onTrainingBatch(trainer, data));
+            trainer.notifyListeners(listener -> listener.onEpoch(trainer));
+        }
+        figures =
+                "loss=%.3f batches=%d"
+                        .formatted(
+                                trainer.getTrainingResult().getEvaluations().get("train_loss"),
+                                sampler.stepsPerEpoch(SAMPLES));
     }
 
     private void step() {
@@ -101,7 +151,7 @@ final class ElasticDjlWorker {
     private void tell(String event) {
         OptimizerState learnt = OptimizerState.of(optimizer, model.getBlock());
         IO.println(
-                "%s generation=%d rank=%d size=%d pid=%d step=%d updates=%d arrays=%d content=%08x"
+                "%s generation=%d rank=%d size=%d pid=%d step=%d updates=%d arrays=%d content=%08x %s"
                         .formatted(
                                 event,
                                 Hvd.membership().generation(),
@@ -113,6 +163,7 @@ final class ElasticDjlWorker {
                                 learnt.arrays().size(),
                                 SmallNetwork.contents(Parameters.arrays(model.getBlock()))
                                                 .hashCode()
-                                        ^ SmallNetwork.contents(learnt.arrays()).hashCode()));
+                                        ^ SmallNetwork.contents(learnt.arrays()).hashCode(),
+                                figures));
     }
 }

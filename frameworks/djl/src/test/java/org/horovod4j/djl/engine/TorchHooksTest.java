@@ -58,7 +58,7 @@ class TorchHooksTest {
                     @Override
                     public void changeGradient(NDArray array, Consumer<MemorySegment> change) {}
                 };
-        assertThat(new HooksTrial(LibTorch.find(), broken).failure())
+        assertThat(new HooksTrial(Torch.find().autograd(), broken).failure())
                 .hasValueSatisfying(
                         reason -> assertThat(reason).contains("no symbol add_post_hook"));
     }
@@ -199,6 +199,43 @@ class TorchHooksTest {
         }
 
         assertThat(weight.getGradient().toFloatArray()).containsOnly(Float.NaN);
+        EngineAccess access = EngineAccess.of(manager);
+        assertThatIllegalStateException().isThrownBy(access::rethrow).withMessage("peer lost");
+        assertThatNoException().isThrownBy(access::rethrow);
+    }
+
+    /// Ranks make a change together, so it is made on this rank too, to something that is seen to
+    /// be wrong.
+    @Test
+    void aGradientThatCannotBeCopiedIsNotPassedOn() {
+        Torch torch = Torch.find();
+        GradientFunctions functions =
+                new GradientFunctions(
+                        torch.tensors(), new FunctionObjects(torch.library()), torch.failures());
+        NDArray weight = weight(3);
+        List<Float> changed = new ArrayList<>();
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray doubled = times(weight, 2);
+            functions.add(
+                    PyTorchAccess.handle(doubled),
+                    2 * Float.BYTES, // of three
+                    gradient -> {
+                        for (float element : gradient.toArray(ValueLayout.JAVA_FLOAT)) {
+                            changed.add(element);
+                        }
+                        gradient.fill((byte) 0);
+                    });
+            collector.backward(doubled.sum());
+        }
+
+        assertThat(changed).containsExactly(Float.NaN, Float.NaN);
+        assertThat(weight.getGradient().toFloatArray()).containsOnly(Float.NaN);
+        assertThatIllegalStateException()
+                .isThrownBy(torch.failures()::rethrow)
+                .withMessage(
+                        """
+                        backward brought a gradient of 12 bytes for an array of 8, so it could not be changed
+                        Let the computation keep the array's shape and data type.""");
     }
 
     @Test
@@ -268,7 +305,7 @@ class TorchHooksTest {
     }
 
     private static Hooks open(HookChoice choice, String version, String platform) {
-        return TorchHooks.open(LibTorch.find(), choice, version, platform);
+        return TorchHooks.open(Torch.find(), choice, version, platform);
     }
 
     private NDArray weight(int length) {

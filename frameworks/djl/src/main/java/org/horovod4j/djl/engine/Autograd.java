@@ -1,0 +1,94 @@
+package org.horovod4j.djl.engine;
+
+import static org.horovod4j.djl.engine.LibTorch.POINTER;
+import static org.horovod4j.djl.engine.LibTorch.at;
+import static org.horovod4j.djl.engine.LibTorch.run;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BOOLEAN;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.invoke.MethodHandle;
+
+/// What records computations in libtorch, and runs backward through them.
+@SuppressWarnings("restricted") // tensors are found by their addresses
+final class Autograd {
+    private static final StructLayout ARRAY_REF = MemoryLayout.structLayout(ADDRESS, JAVA_LONG);
+
+    /// An empty `std::optional<bool>`.
+    private static final int NOTHING = 0;
+
+    private final MethodHandle requiresGrad;
+    private final MethodHandle backward;
+    private final MethodHandle isGradMode;
+    private final MethodHandle setGradMode;
+
+    /// @throws UnsupportedOperationException when the library lacks a function
+    Autograd(LibTorch library) {
+        requiresGrad =
+                library.function(
+                        "_ZNK3c1010TensorImpl13requires_gradEv",
+                        FunctionDescriptor.of(JAVA_BOOLEAN, ADDRESS));
+        backward =
+                library.function(
+                        "_ZN2at4_ops9_backward4callERKNS_6TensorEN3c108ArrayRefIS2_EE"
+                                + "RKSt8optionalIS2_ES8_IbEb",
+                        FunctionDescriptor.ofVoid(
+                                ADDRESS, ARRAY_REF, ADDRESS, JAVA_INT, JAVA_BOOLEAN));
+        isGradMode =
+                library.function(
+                        "_ZN3c108GradMode10is_enabledEv", FunctionDescriptor.of(JAVA_BOOLEAN));
+        setGradMode =
+                library.function(
+                        "_ZN3c108GradMode11set_enabledEb", FunctionDescriptor.ofVoid(JAVA_BOOLEAN));
+    }
+
+    /// Whether backward comes by a tensor, be it a parameter or computed from one.
+    boolean requiresGrad(long tensor) {
+        MemorySegment implementation = at(tensor).reinterpret(POINTER).get(ADDRESS, 0);
+        return run(
+                "TensorImpl::requires_grad",
+                () -> (boolean) requiresGrad.invokeExact(implementation));
+    }
+
+    /// Backward from a tensor of one element, with gradients for all that lead to it. Throws unless
+    /// it requires one.
+    void backward(long tensor) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment noInputs = arena.allocate(ARRAY_REF);
+            MemorySegment noGradient = arena.allocate(2 * POINTER, POINTER);
+            run(
+                    "at::_backward",
+                    () -> {
+                        backward.invokeExact(at(tensor), noInputs, noGradient, NOTHING, false);
+                        return true;
+                    });
+        }
+    }
+
+    /// Runs `action` on this thread with gradients recorded, or not.
+    void withGradMode(boolean recorded, Runnable action) {
+        boolean before = run("GradMode::is_enabled", () -> (boolean) isGradMode.invokeExact());
+        setGradMode(recorded);
+        try {
+            action.run();
+        } finally {
+            setGradMode(before);
+        }
+    }
+
+    private void setGradMode(boolean recorded) {
+        run(
+                "GradMode::set_enabled",
+                () -> {
+                    setGradMode.invokeExact(recorded);
+                    return true;
+                });
+    }
+}
