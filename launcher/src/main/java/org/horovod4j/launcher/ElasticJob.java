@@ -1,82 +1,53 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.ConfigurationException;
 import org.horovod4j.elastic.desk.Place;
 import org.horovod4j.elastic.desk.WorkerDesk;
 import org.horovod4j.launcher.elastic.Action;
+import org.horovod4j.launcher.elastic.Driver;
 import org.horovod4j.launcher.elastic.Event;
-import org.horovod4j.launcher.elastic.Membership;
 import org.horovod4j.launcher.elastic.Worker;
 import org.horovod4j.launcher.output.Console;
 import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.Ending;
-import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Signal;
-import org.horovod4j.launcher.remote.HostNotReadyException;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/// The workers of an elastic job, from the first start to the last end: does what [Membership] decides.
+/// An elastic job, from the first start to the last end: does what the [Driver] decides.
 ///
-/// Whatever happens arrives as [News] in one queue, and the thread in [#run] alone acts on it. What may
-/// take long, getting a host ready and starting a process there, has a thread of its own each time,
-/// which ends in news.
+/// Whatever happens arrives as [ElasticNews] in one queue, and the thread in [#run] alone acts on
+/// it. What may take long is left to [Errands], which end in news.
 final class ElasticJob implements WorkerDesk.Listener {
     /// How often time is noticed to pass.
     private static final Duration TICK = Duration.ofMillis(200);
 
-    private sealed interface News {}
-
-    private record Happened(Event event) implements News {}
-
-    private record Started(WorkerProcess process) implements News {}
-
-    private record NotStarted(Worker worker, String reason) implements News {}
-
-    private record Exited(WorkerProcess process, Ending ending) implements News {}
-
-    private record Interrupted(Signal signal) implements News {}
-
-    /// Where workers meet and ask for places.
+    /// Where workers are received: they ask for places at the desk, and meet at the rendezvous.
     ///
     /// @param variables what a worker needs to find both
-    record Places(RendezvousServer rendezvous, WorkerDesk desk, Variables variables) {}
+    record Reception(RendezvousServer rendezvous, WorkerDesk desk, Errands.Variables variables) {}
 
-    /// The variables of a worker.
-    interface Variables {
-        Map<String, String> of(Worker worker, boolean remote);
-    }
-
-    private final Membership membership;
+    private final Driver driver;
     private final ElasticHosts hosts;
-    private final Forwarding forwarding;
+    private final Errands errands;
     private final Console console;
     private final boolean verbose;
     private final Stopping stopping;
     private final long startedNanos = System.nanoTime();
-    private final BlockingQueue<News> news = new LinkedBlockingQueue<>();
-    private final Map<Integer, WorkerProcess> running = new TreeMap<>();
-    private final Set<Integer> starting = new HashSet<>();
-    private final Set<Integer> doomed = new HashSet<>();
-    private final List<WorkerProcess> talking = new ArrayList<>();
+    private final BlockingQueue<ElasticNews> news = new LinkedBlockingQueue<>();
+    private final Crew crew = new Crew();
     private final Map<Integer, Integer> ranks = new HashMap<>();
     private int generation = -1;
     private long stamp;
@@ -85,10 +56,10 @@ final class ElasticJob implements WorkerDesk.Listener {
     private @Nullable String verdict;
     private @Nullable Signal interruption;
 
-    ElasticJob(Membership membership, ElasticHosts hosts, Forwarding forwarding, boolean verbose) {
-        this.membership = membership;
+    ElasticJob(Driver driver, ElasticHosts hosts, Forwarding forwarding, boolean verbose) {
+        this.driver = driver;
         this.hosts = hosts;
-        this.forwarding = forwarding;
+        this.errands = new Errands(hosts, forwarding, news::add);
         this.console = forwarding.console();
         this.verbose = verbose;
         this.stopping = new Stopping(hosts::signal);
@@ -96,42 +67,43 @@ final class ElasticJob implements WorkerDesk.Listener {
 
     /// Tells of hosts that were found. May be called from any thread.
     void found(List<Host> found) {
-        news.add(new Happened(new Event.Listed(found)));
+        news.add(new ElasticNews.Happened(new Event.Listed(found)));
     }
 
     @Override
     public void ready(int worker, int from, String why) {
-        news.add(new Happened(new Event.Ready(worker, from, why)));
+        news.add(new ElasticNews.Happened(new Event.Ready(worker, from, why)));
     }
 
     @Override
     public void lost(int worker, String how) {
-        news.add(new Happened(new Event.Silent(worker, how)));
+        news.add(new ElasticNews.Happened(new Event.Silent(worker, how)));
     }
 
     /// Passes a signal of the launcher's own on to the job. May be called from any thread.
     void interrupt(Signal signal) {
-        news.add(new Interrupted(signal));
+        news.add(new ElasticNews.Interrupted(signal));
     }
 
     /// Runs the job until no worker is left.
-    void run(Places places) throws InterruptedException {
+    void run(Reception reception) throws InterruptedException {
         while (!isOver()) {
             Duration wait = stopping.timeLeft();
             boolean isTicking = wait.compareTo(TICK) > 0;
             switch (news.poll((isTicking ? TICK : wait).toNanos(), TimeUnit.NANOSECONDS)) {
-                case Happened(Event event) -> happened(event, places);
-                case Started(WorkerProcess process) -> started(process);
-                case NotStarted(Worker worker, String reason) -> notStarted(worker, reason, places);
-                case Exited(WorkerProcess process, Ending ending) ->
-                        exited(process, ending, places);
-                case Interrupted(Signal signal) -> interrupted(signal);
+                case ElasticNews.Happened(Event event) -> happened(event, reception);
+                case ElasticNews.Started(WorkerProcess process) -> started(process);
+                case ElasticNews.NotStarted(Worker worker, String reason) ->
+                        notStarted(worker, reason, reception);
+                case ElasticNews.Exited(WorkerProcess process, Ending ending) ->
+                        exited(process, ending, reception);
+                case ElasticNews.Interrupted(Signal signal) -> interrupted(signal);
                 case null -> {
                     if (isTicking) {
-                        decide(new Event.Passed(), places);
+                        decide(new Event.Passed(), reception);
                     } else {
                         stopping.escalate();
-                        explain("%s: %s".formatted(stopping, running.values()));
+                        explain("%s: %s".formatted(stopping, crew.running()));
                     }
                 }
             }
@@ -141,119 +113,107 @@ final class ElasticJob implements WorkerDesk.Listener {
 
     private boolean isOver() {
         return stopping.hasBegun()
-                ? (running.isEmpty() && starting.isEmpty()) || stopping.hasGivenUp()
-                : membership.isOver() && running.isEmpty() && starting.isEmpty();
+                ? crew.isGone() || stopping.hasGivenUp()
+                : driver.isOver() && crew.isGone();
     }
 
-    private void happened(Event event, Places places) {
+    private void happened(Event event, Reception reception) {
         if (event instanceof Event.HostLost(String host, String _)) {
-            hostLost(host, places);
+            hostLost(host, reception);
         }
-        decide(event, places);
+        decide(event, reception);
     }
 
-    /// Its processes end by themselves, unseen.
-    private void hostLost(String host, Places places) {
-        List<WorkerProcess> gone =
-                running.values().stream()
-                        .filter(process -> process.worker().host().equals(host))
-                        .toList();
-        for (WorkerProcess process : gone) {
-            int number = process.worker().number();
-            running.remove(number);
-            rank(number)
+    private void hostLost(String host, Reception reception) {
+        for (Worker worker : crew.lose(host)) {
+            rank(worker)
                     .ifPresent(
                             rank ->
-                                    places.rendezvous.reportLoss(
+                                    reception.rendezvous.reportLoss(
                                             generation, rank, "contact with its host was lost"));
         }
         hosts.remove(host, () -> {});
     }
 
     private void started(WorkerProcess process) {
-        int number = process.worker().number();
-        starting.remove(number);
-        running.put(number, process);
-        forgetSilent();
-        talking.add(process);
+        crew.started(process);
         var _ =
                 process.process()
                         .onExit()
                         .thenAccept(
-                                it -> news.add(new Exited(process, new Ending(it.exitValue()))));
+                                it ->
+                                        news.add(
+                                                new ElasticNews.Exited(
+                                                        process, new Ending(it.exitValue()))));
         explain("started " + process);
-        if (doomed.remove(number) || stopping.hasSignalled()) {
-            process.kill();
+        if (stopping.hasSignalled()) {
+            process.kill(); // the signal came too early for it
         }
     }
 
-    /// Lets go of processes that have ended and said all, so that a long job does not run out of files.
-    private void forgetSilent() {
-        List<WorkerProcess> silent = talking.stream().filter(WorkerProcess::hasPrintedAll).toList();
-        silent.forEach(WorkerProcess::closeFiles);
-        talking.removeAll(silent);
+    private void notStarted(Worker worker, String reason, Reception reception) {
+        crew.notStarted(worker);
+        decide(
+                new Event.Ended(worker.number(), true, "it cannot be started: " + reason),
+                reception);
     }
 
-    private void notStarted(Worker worker, String reason, Places places) {
-        starting.remove(worker.number());
-        doomed.remove(worker.number());
-        decide(new Event.Ended(worker.number(), true, "it cannot be started: " + reason), places);
-    }
-
-    private void exited(WorkerProcess process, Ending ending, Places places) {
-        Worker worker = process.worker();
-        if (running.remove(worker.number()) == null) {
+    private void exited(WorkerProcess process, Ending ending, Reception reception) {
+        if (!crew.ended(process)) {
             return; // its host was lost before
         }
         if (ending.failed()) {
             process.kill(); // and with it what it started, which may hold a device
         }
         process.ended();
-        rank(worker.number())
+        Worker worker = process.worker();
+        rank(worker)
                 .ifPresent(
-                        rank -> places.rendezvous.reportExit(generation, rank, ending.toString()));
-        decide(new Event.Ended(worker.number(), ending.failed(), ending.toString()), places);
-        if (membership.failure().filter(it -> it.worker().equals(worker)).isPresent()) {
+                        rank ->
+                                reception.rendezvous.reportExit(
+                                        generation, rank, ending.toString()));
+        decide(new Event.Ended(worker.number(), ending.failed(), ending.toString()), reception);
+        if (driver.failure().filter(it -> it.worker().equals(worker)).isPresent()) {
             culprit = process;
         }
     }
 
-    private Optional<Integer> rank(int worker) {
-        return Optional.ofNullable(ranks.get(worker));
+    private Optional<Integer> rank(Worker worker) {
+        return Optional.ofNullable(ranks.get(worker.number()));
     }
 
     private void interrupted(Signal signal) {
         interruption = signal;
         stopping.ask(signal); // before it is told, as a console may be stopped by its user
-        console.say("got %s, ending %d processes".formatted(signal, running.size()));
+        console.say("got %s, ending %d processes".formatted(signal, crew.running().size()));
     }
 
-    private void decide(Event event, Places places) {
+    private void decide(Event event, Reception reception) {
         if (stopping.hasBegun()) {
             return; // there is nothing more to decide
         }
         Duration now = Duration.ofNanos(System.nanoTime() - startedNanos);
-        for (Action action : membership.on(event, now)) {
-            act(action, places);
+        for (Action action : driver.on(event, now)) {
+            act(action, reception);
         }
     }
 
-    private void act(Action action, Places places) {
+    private void act(Action action, Reception reception) {
         switch (action) {
-            case Action.Open(Host host) -> beside(() -> open(host));
-            case Action.Release(String host) -> release(host);
+            case Action.Open(Host host) -> errands.open(host);
+            case Action.Release(String host) -> errands.release(host, crew.talkingOn(host));
             case Action.Start(Worker worker) -> {
-                starting.add(worker.number());
-                beside(() -> start(worker, places.variables));
+                crew.starting(worker);
+                errands.start(worker, reception.variables);
             }
             case Action.Form(int number, SequencedMap<Worker, Slot> slots, boolean sync) ->
-                    form(number, slots, sync, places);
-            case Action.CallBack() -> places.desk.hostsUpdated(++stamp);
+                    form(number, slots, sync, reception);
+            case Action.CallBack() -> reception.desk.hostsUpdated(++stamp);
             case Action.Dismiss(Worker worker, String reason) -> {
-                Optional.ofNullable(running.get(worker.number())).ifPresent(WorkerProcess::leaves);
-                places.desk.dismiss(worker.number(), reason);
+                crew.find(worker).ifPresent(WorkerProcess::leaves);
+                reception.desk.dismiss(worker.number(), reason);
             }
-            case Action.Kill(Worker worker) -> kill(worker);
+            case Action.Kill(Worker worker) -> crew.kill(worker);
             case Action.GiveUp(String reason) -> {
                 verdict = reason;
                 stopping.ask(Signal.TERM);
@@ -263,82 +223,20 @@ final class ElasticJob implements WorkerDesk.Listener {
         }
     }
 
-    /// Once the last lines of its workers are here.
-    private void release(String host) {
-        List<WorkerProcess> last =
-                talking.stream().filter(process -> process.worker().host().equals(host)).toList();
-        hosts.remove(
-                host,
-                () -> {
-                    try {
-                        for (WorkerProcess process : last) {
-                            process.awaitOutput();
-                        }
-                    } catch (InterruptedException e) {
-                        Thread.currentThread().interrupt(); // nobody does; the host goes anyway
-                    }
-                });
-    }
-
-    private static void beside(Runnable work) {
-        Thread.ofPlatform().daemon().name("hvd-host").start(work);
-    }
-
-    private void open(Host host) {
-        try {
-            HostAgent agent = hosts.add(host);
-            news.add(new Happened(new Event.HostOpened(host.name())));
-            agent.onLoss(reason -> news.add(new Happened(new Event.HostLost(host.name(), reason))));
-        } catch (HostNotReadyException | IOException | RuntimeException e) {
-            news.add(new Happened(new Event.HostRefused(host.name(), reason(e))));
-        }
-    }
-
-    private void start(Worker worker, Variables variables) {
-        try {
-            ElasticHosts.Ready host =
-                    hosts.find(worker.host())
-                            .orElseThrow(() -> new IOException("its host is gone"));
-            Process process =
-                    host.agent()
-                            .start(
-                                    host.program().command(worker.number()),
-                                    variables.of(worker, host.isRemote()));
-            news.add(
-                    new Started(
-                            new WorkerProcess(
-                                    worker,
-                                    host.agent(),
-                                    process,
-                                    forwarding,
-                                    host.program().unwantedLine())));
-        } catch (IOException | RuntimeException e) {
-            news.add(new NotStarted(worker, reason(e)));
-        }
-    }
-
-    /// Whatever went wrong on a thread beside must become news, or its worker would start for ever. What
-    /// nobody foresaw is named by its type too.
-    private static String reason(Exception e) {
-        return e instanceof RuntimeException && !(e instanceof ConfigurationException)
-                ? e.toString()
-                : String.valueOf(e.getMessage());
-    }
-
-    private void form(int number, SequencedMap<Worker, Slot> slots, boolean sync, Places places) {
+    private void form(
+            int number, SequencedMap<Worker, Slot> slots, boolean sync, Reception reception) {
         generation = number;
         ranks.clear();
-        places.rendezvous.expect(number, slots.size());
+        reception.rendezvous.expect(number, slots.size());
         slots.forEach(
                 (worker, slot) -> {
                     ranks.put(worker.number(), slot.rank());
-                    WorkerProcess process = running.get(worker.number());
-                    if (process != null) {
-                        process.becomes(slot.rank());
-                    }
-                    places.desk.assign(worker.number(), place(number, slot, sync));
+                    crew.find(worker).ifPresent(process -> process.becomes(slot.rank()));
+                    reception.desk.assign(worker.number(), place(number, slot, sync));
                 });
-        explain(table(slots));
+        if (verbose) {
+            console.say(GenerationTable.of(number, slots, this::pid));
+        }
     }
 
     private static Place place(int generation, Slot slot, boolean sync) {
@@ -353,40 +251,13 @@ final class ElasticJob implements WorkerDesk.Listener {
                 sync);
     }
 
-    private String table(SequencedMap<Worker, Slot> slots) {
-        StringBuilder table =
-                new StringBuilder(row("rank", "worker", "local", "cross", "process", "host"));
-        slots.forEach(
-                (worker, slot) -> {
-                    WorkerProcess process = running.get(worker.number());
-                    table.append(
-                            row(
-                                    Integer.toString(slot.rank()),
-                                    Integer.toString(worker.number()),
-                                    "%d of %d".formatted(slot.localRank(), slot.localSize()),
-                                    "%d of %d".formatted(slot.crossRank(), slot.crossSize()),
-                                    process == null ? "?" : Long.toString(process.process().pid()),
-                                    worker.host()));
-                });
-        return "the places of generation %d:%s".formatted(generation, table);
-    }
-
-    private static String row(Object... cells) {
-        return String.format(Locale.ROOT, "%n  %4s  %6s  %7s  %7s  %8s  %s", cells);
-    }
-
-    private void kill(Worker worker) {
-        WorkerProcess process = running.get(worker.number());
-        if (process != null) {
-            process.kill();
-        } else if (starting.contains(worker.number())) {
-            doomed.add(worker.number());
-        }
+    private Optional<Long> pid(Worker worker) {
+        return crew.find(worker).map(process -> process.process().pid());
     }
 
     /// Whether the job did what it was started for.
     boolean wentWell() {
-        return interruption == null && verdict == null && membership.failure().isEmpty();
+        return outcome() instanceof ElasticOutcome.Done;
     }
 
     /// Ends what is left of the job, and says how it went.
@@ -394,25 +265,15 @@ final class ElasticJob implements WorkerDesk.Listener {
     /// @return the exit code of the launcher
     int conclude() throws IOException, InterruptedException {
         sweep();
-        for (WorkerProcess process : talking) {
-            process.awaitOutput();
-        }
-        for (WorkerProcess process : running.values()) {
+        crew.awaitOutput();
+        for (WorkerProcess process : crew.running()) {
             console.say("gave up on %s, which does not even end by SIGKILL".formatted(process));
         }
-        if (interruption != null) {
-            console.say(
-                    "ended by %s after %s s"
-                            .formatted(
-                                    interruption,
-                                    String.format(Locale.ROOT, "%.1f", took.toMillis() / 1e3)));
-            return 128 + interruption.number();
+        ElasticOutcome outcome = outcome();
+        if (!outcome.text().isEmpty()) {
+            console.say(outcome.text());
         }
-        if (!wentWell()) {
-            console.say(report());
-            return HorovodRun.FAILURE;
-        }
-        return 0;
+        return outcome.exitCode();
     }
 
     private void sweep() throws IOException, InterruptedException {
@@ -426,26 +287,16 @@ final class ElasticJob implements WorkerDesk.Listener {
         }
     }
 
-    private String report() {
-        StringBuilder text = new StringBuilder("the job failed");
-        if (verdict != null) {
-            text.append(": ").append(verdict);
+    /// Complete once all output is there.
+    private ElasticOutcome outcome() {
+        if (interruption != null) {
+            return new ElasticOutcome.Interrupted(interruption, took);
         }
-        text.append('.');
-        membership
-                .failure()
-                .ifPresent(
-                        first ->
-                                text.append(
-                                        " First to fail was %s: %s."
-                                                .formatted(first.worker(), first.how())));
-        List<String> errors =
-                membership.failure().map(first -> lastErrors(first.worker())).orElse(List.of());
-        if (!errors.isEmpty()) {
-            text.append("\n  Its last lines on standard error:");
-            errors.forEach(line -> text.append("\n    ").append(line));
-        }
-        return text.toString();
+        Optional<Driver.Failure> first = driver.failure();
+        return verdict == null && first.isEmpty()
+                ? new ElasticOutcome.Done()
+                : new ElasticOutcome.Failed(
+                        verdict, first, first.map(it -> lastErrors(it.worker())).orElse(List.of()));
     }
 
     /// Nothing when the culprit known is that of an earlier generation: the worker's host was lost.

@@ -8,7 +8,7 @@ import org.horovod4j.launcher.elastic.Discovery;
 import org.horovod4j.launcher.elastic.DiscoveryException;
 import org.horovod4j.launcher.elastic.DiscoveryScript;
 import org.horovod4j.launcher.elastic.DiscoveryWatch;
-import org.horovod4j.launcher.elastic.Membership;
+import org.horovod4j.launcher.elastic.Driver;
 import org.horovod4j.launcher.output.Console;
 import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.plan.Host;
@@ -57,7 +57,8 @@ final class ElasticLaunch {
         this.archives = archives;
     }
 
-    /// Runs the commands of a job, each once the one before has ended well, and gives the exit code.
+    /// Runs the commands of a job, each once the one before has ended well, and gives the exit
+    /// code.
     int run(Callable<Interrupts> interrupts) throws IOException, InterruptedException {
         Soon<Interrupts> caught = Soon.of(interrupts);
         int exitCode = 0;
@@ -78,7 +79,7 @@ final class ElasticLaunch {
         try (ElasticHosts hosts = ElasticHosts.open(remoteJob, command, archives)) {
             ElasticJob job =
                     new ElasticJob(
-                            new Membership(
+                            new Driver(
                                     elasticity.limits(),
                                     settings.elasticTimeout(),
                                     elasticity.cooldown()),
@@ -101,15 +102,16 @@ final class ElasticLaunch {
 
     /// With hosts that a script finds. A signal ends the wait for the first of them too.
     private void serve(ElasticJob job, String script, Interrupts interrupts)
-            throws IOException, InterruptedException {
-        try (DiscoveryScript discovery =
-                        new DiscoveryScript(
-                                script,
-                                elasticity.slotsPerHost(),
-                                elasticity.login(),
-                                Map.of(Options.JOB_ID.variable(), settings.id()),
-                                DiscoveryScript.TIMEOUT);
-                DiscoveryWatch watch = watch(discovery, job)) {
+            throws InterruptedException {
+        Discovery discovery =
+                new DiscoveryScript(
+                        script,
+                        elasticity.slotsPerHost(),
+                        elasticity.login(),
+                        Map.of(Options.JOB_ID.variable(), settings.id()),
+                        DiscoveryScript.TIMEOUT);
+        try (DiscoveryWatch watch =
+                new DiscoveryWatch(discovery, DISCOVERY_PAUSE, job::found, console::say)) {
             watch.start(interrupts.first());
             serve(job);
         } catch (DiscoveryException e) {
@@ -118,10 +120,6 @@ final class ElasticLaunch {
                             .formatted(script, e.getMessage()),
                     e);
         }
-    }
-
-    private DiscoveryWatch watch(Discovery discovery, ElasticJob job) {
-        return new DiscoveryWatch(discovery, DISCOVERY_PAUSE, job::found, console::say);
     }
 
     private void serve(ElasticJob job) throws InterruptedException {
@@ -138,7 +136,7 @@ final class ElasticLaunch {
                                 settings.secret(), anyPort, settings.heartbeatTimeout(), job)) {
             JobVariables variables = variables(rendezvous.address().getPort());
             job.run(
-                    new ElasticJob.Places(
+                    new ElasticJob.Reception(
                             rendezvous,
                             desk,
                             (worker, remote) ->

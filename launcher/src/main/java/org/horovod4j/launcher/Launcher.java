@@ -53,7 +53,7 @@ public final class Launcher {
     private static final int MOST_PROCESSES = 100_000;
 
     private final int processes;
-    private final LaunchPlaces places;
+    private final LaunchHosts where;
     private final LaunchVariables variables = new LaunchVariables();
     private Controller controller = new Controller.Own();
     private List<Path> copies = List.of();
@@ -68,7 +68,7 @@ public final class Launcher {
 
     private Launcher(int processes) {
         this.processes = processes;
-        this.places = new LaunchPlaces(processes);
+        this.where = new LaunchHosts(processes);
     }
 
     /// Runs `function` on `processes` ranks of this machine.
@@ -98,31 +98,31 @@ public final class Launcher {
 
     /// Where the processes run, and how many each host takes: `gpu1:2,gpu2:2`.
     public Launcher hosts(String hosts) {
-        places.hosts(hosts);
+        where.hosts(hosts);
         return this;
     }
 
     /// The same from a file, with a host in each line: `gpu1 slots=2`.
     public Launcher hostFile(Path file) {
-        places.hostFile(file);
+        where.hostFile(file);
         return this;
     }
 
     /// The port of ssh on other hosts, where nothing else is said of a host alone.
     public Launcher sshPort(int port) {
-        places.sshPort(port);
+        where.sshPort(port);
         return this;
     }
 
     /// The private key for ssh, where nothing else is said of a host alone.
     public Launcher sshIdentity(Path file) {
-        places.sshIdentity(file);
+        where.sshIdentity(file);
         return this;
     }
 
     /// The network interfaces, by name, over which hosts may reach each other; all without this.
     public Launcher networkInterfaces(String... names) {
-        places.networkInterfaces(List.of(names));
+        where.networkInterfaces(List.of(names));
         return this;
     }
 
@@ -204,7 +204,8 @@ public final class Launcher {
         return this;
     }
 
-    /// Where the processes' output goes instead of `System.out` and `System.err`; neither is closed.
+    /// Where the processes' output goes instead of `System.out` and `System.err`; neither is
+    /// closed.
     public Launcher output(OutputStream out, OutputStream err) {
         this.out = out;
         this.err = err;
@@ -241,24 +242,24 @@ public final class Launcher {
         if (classPath == null) {
             reader.checkClassPath();
         }
-        HostPlan plan = HostPlan.of(places.hosts(), processes);
-        Map<String, String> set = variables.with(places.variables());
+        HostPlan plan = HostPlan.of(where.hosts(), processes);
+        Map<String, String> set = variables.with(where.variables());
         JobSettings settings = JobSettings.of(System.getenv()).with(set);
         Ledger ledger = new Ledger();
         LastReport report = new LastReport(err == null ? System.err : err);
         Console console = new Console(out == null ? System.out : out, report);
         try (FunctionDesk desk =
-                FunctionDesk.open(settings.secret(), places.bind(), reader, processes, ledger)) {
+                FunctionDesk.open(settings.secret(), where.bind(), reader, processes, ledger)) {
             RankCommand command = new RankCommand(java, classPath, jvmOptions);
             Invocation.Launch launch =
                     new Invocation.Launch(
                             processes,
-                            places.hosts(),
+                            where.hosts(),
                             controller,
                             new RemoteSide(null, copies),
                             new Reporting(verbose, outputFolder, timestamps),
                             set,
-                            List.of(command.words(places.desk(desk.port()))));
+                            List.of(command.words(where.desk(desk.port()))));
             HorovodRun launcher = new HorovodRun(console, System.getenv());
             return new FunctionJob(launcher, launch, settings, plan, ledger, report)
                     .run(reader.codec());

@@ -12,26 +12,31 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.SequencedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/// A training that is disturbed every few seconds, for `-Dhorovod4j.chaos.seconds` (default 60): workers are
-/// killed and stopped at any moment, hosts come and go, the script fails. It must lose nothing.
+/// A training that is disturbed every few seconds, for `-Dhorovod4j.chaos.seconds` (default 1200): workers
+/// are killed and stopped at any moment and throw, hosts come and go, the script fails. It must lose
+/// nothing, and end with the loss that a training without a fault has.
 ///
 /// `-Dhorovod4j.chaos.seed` repeats the disturbances of another run, which printed its seed, as far as
 /// processes let themselves be repeated.
 @Tag("slow")
 class ElasticChaosIT {
     private static final List<String> HOSTS = List.of("localhost", "127.0.0.1", "127.0.0.2");
+    private static final Map<String, Integer> ENOUGH = Map.of("localhost", 2, "127.0.0.1", 2);
 
     private final long seed = Long.getLong("horovod4j.chaos.seed", new Random().nextLong());
-    private final Duration length = Duration.ofSeconds(Long.getLong("horovod4j.chaos.seconds", 60));
+    private final Duration length =
+            Duration.ofSeconds(Long.getLong("horovod4j.chaos.seconds", 1200));
     private final Random random = new Random(seed);
+    private final Bystanders bystanders = new Bystanders(random);
     private final CountDownLatch never = new CountDownLatch(1);
     private final List<String> disturbances = new ArrayList<>();
     @TempDir Path folder;
@@ -39,82 +44,90 @@ class ElasticChaosIT {
     @Test
     void nothingIsLostWhateverHappens() throws Exception {
         IO.println("chaos: seed %d, %d s".formatted(seed, length.toSeconds()));
-        Path end = folder.resolve("end");
-        list("localhost:2", "127.0.0.1:2");
-        try (ElasticRun run =
-                ElasticRun.start(
-                        Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "5"),
-                        "-np 2 --min-np 1 --max-np 4 --blacklist-cooldown-range 1 3"
-                                + " --host-discovery-script "
-                                + script(),
-                        end + " 20")) {
+        list(ENOUGH);
+        try (ElasticRun run = start()) {
             run.awaitStep(1, 4);
             long deadline = System.nanoTime() + length.toNanos();
             while (System.nanoTime() < deadline) {
                 disturb(run);
                 assertThat(never.await(500 + random.nextInt(3000), TimeUnit.MILLISECONDS))
                         .isFalse();
-                assertThat(run.launcher().isAlive()).as(() -> story(run)).isTrue();
+                assertThat(run.launcher().ending()).as(() -> story(run)).isEmpty();
             }
-            list("localhost:2", "127.0.0.1:2");
-            int last = run.beginnings().getLast().step();
-            run.awaitStep(last + 50, 4);
-            Files.createFile(end);
-            assertThat(run.launcher().exitCode(Duration.ofSeconds(90)))
-                    .as(() -> story(run))
-                    .isZero();
-            run.assertSameResults(run.beginnings().getLast().size());
-            run.assertNothingLeft();
+            list(ENOUGH);
+            run.awaitStep(run.beginnings().getLast().step() + 50, 4);
+            ElasticTrainer.Result result = run.finish(4);
             IO.println(
-                    "chaos: %d disturbances, %d generations"
-                            .formatted(disturbances.size(), run.generations()));
+                    "chaos: %d disturbances, %d workers, %d generations"
+                            .formatted(disturbances.size(), run.pids().size(), run.generations()));
+            IO.println(
+                    "chaos: loss %.9f after %d epochs, and %.9f without a fault"
+                            .formatted(
+                                    result.loss(),
+                                    result.epochs(),
+                                    ElasticTrainer.faultless(result.epochs()).loss()));
         }
     }
 
+    private ElasticRun start() throws IOException {
+        Path end = folder.resolve("end");
+        return ElasticRun.start(
+                Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "5"),
+                new Cues(end),
+                ElasticRun.words(
+                        "-np 2 --min-np 1 --max-np 4 --blacklist-cooldown-range 1 3"
+                                + " --host-discovery-script "
+                                + script(),
+                        end + " 20"));
+    }
+
     private void disturb(ElasticRun run) throws IOException, InterruptedException {
-        switch (random.nextInt(10)) {
+        switch (random.nextInt(11)) {
             case 0, 1, 2, 3 -> signal("KILL", 1, run);
             case 4 -> signal("KILL", 2, run);
             case 5 -> signal("STOP", 1, run);
             case 6, 7 -> list(hosts());
-            case 8 -> list("no host at all, sorry");
-            case 9 -> list();
+            case 8 -> print("no host at all, sorry");
+            case 9 -> print("");
+            case 10 -> fail(run);
             default -> throw new IllegalStateException();
         }
     }
 
-    /// Hits workers of the job at random, new ones too, but leaves two that have the state.
+    /// Hits workers of the job at random, new ones too.
     private void signal(String name, int count, ElasticRun run)
             throws IOException, InterruptedException {
-        List<Long> served =
-                run.beginnings().stream()
-                        .map(ElasticRun.Beginning::pid)
-                        .distinct()
-                        .filter(pid -> ProcessHandle.of(pid).isPresent())
-                        .collect(Collectors.toCollection(ArrayList::new));
-        Collections.shuffle(served, random);
-        List<Long> spared = served.subList(0, Math.min(2, served.size()));
-        List<Long> victims =
-                new ArrayList<>(
-                        run.pids().stream()
-                                .filter(pid -> ProcessHandle.of(pid).isPresent())
-                                .filter(pid -> spared.size() == 2 && !spared.contains(pid))
-                                .toList());
-        Collections.shuffle(victims, random);
-        for (long victim : victims.subList(0, Math.min(count, victims.size()))) {
-            disturbances.add("%s %d".formatted(name, victim));
-            Processes.signal(name, victim);
+        List<Integer> victims = bystanders.victims(run).stream().limit(count).toList();
+        if (name.equals("STOP")) {
+            victims.forEach(bystanders::stopped);
+        }
+        if (!victims.isEmpty()) {
+            disturbances.add("%s %s".formatted(name, victims));
+            run.signal(name, victims.toArray(Integer[]::new));
         }
     }
 
-    private String[] hosts() {
-        List<String> hosts = new ArrayList<>();
+    /// Lets the program of a worker throw, in its next step.
+    private void fail(ElasticRun run) {
+        bystanders.victims(run).stream()
+                .limit(1)
+                .forEach(
+                        victim -> {
+                            disturbances.add("throw in worker %d".formatted(victim));
+                            bystanders.stopped(
+                                    victim); // it has the state for one more step at most
+                            run.cues().fail(victim);
+                        });
+    }
+
+    private SequencedMap<String, Integer> hosts() {
+        SequencedMap<String, Integer> hosts = new TreeMap<>();
         for (String name : HOSTS) {
-            if (random.nextInt(3) > 0) {
-                hosts.add("%s:%d".formatted(name, 1 + random.nextInt(2)));
+            if (random.nextInt(4) > 0) {
+                hosts.put(name, random.nextInt(3) > 0 ? Bystanders.ALL_SLOTS : 1);
             }
         }
-        return hosts.isEmpty() ? new String[] {"localhost:2"} : hosts.toArray(String[]::new);
+        return hosts.isEmpty() ? new TreeMap<>(ENOUGH) : hosts;
     }
 
     private Path script() throws IOException {
@@ -124,9 +137,18 @@ class ElasticChaosIT {
         return script;
     }
 
-    private void list(String... hosts) throws IOException {
-        disturbances.add("hosts " + List.of(hosts));
-        Path next = Files.writeString(folder.resolve("next"), String.join("\n", hosts) + "\n");
+    private void list(Map<String, Integer> hosts) throws IOException {
+        bystanders.listed(hosts);
+        print(
+                hosts.entrySet().stream()
+                        .map(it -> it.getKey() + ":" + it.getValue())
+                        .collect(Collectors.joining("\n")));
+    }
+
+    /// Lets the script print this from now on.
+    private void print(String text) throws IOException {
+        disturbances.add("the script prints '%s'".formatted(text.replace('\n', ' ')));
+        Path next = Files.writeString(folder.resolve("next"), text + "\n");
         Files.move(next, folder.resolve("hosts"), StandardCopyOption.ATOMIC_MOVE);
     }
 

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -36,7 +37,7 @@ class ElasticIT {
             run.signal("KILL", victim);
             run.awaitStep(6, 2);
             run.awaitError("generation 2");
-            finish(run, 3);
+            run.finish(3);
             assertThat(run.launcher().stderr())
                     .contains(
                             "horovodrun: generation 0: 3 workers (localhost:3)\n",
@@ -62,7 +63,7 @@ class ElasticIT {
             await().until(() -> run.launcher().stderr().contains("after the loss of"));
             run.signal("KILL", 1);
             run.awaitStep(6, 1);
-            finish(run, 1);
+            run.finish(1);
         }
     }
 
@@ -77,7 +78,7 @@ class ElasticIT {
             int later = run.beginnings().getLast().step() + 1;
             run.awaitStep(later, 2);
             await().until(() -> run.launcher().stderr().contains("generation 2: 2 workers"));
-            finish(run, 2);
+            run.finish(2);
             assertThat(run.launcher().stderr())
                     .contains(
                             "horovodrun: hosts: 127.0.0.1:2 is new\n",
@@ -102,7 +103,7 @@ class ElasticIT {
             Files.delete(folder.resolve("hosts"));
             run.signal("KILL", 1);
             run.awaitError("generation 2: 2 workers");
-            finish(run, 2);
+            run.finish(2);
         }
     }
 
@@ -110,7 +111,7 @@ class ElasticIT {
     void theExceptionOfOneWorkerIsNotThatOfTheOthers() throws Exception {
         try (ElasticRun run = start("-np 2 --min-np 1", "throw:1:5")) {
             run.awaitError("generation 2: 2 workers");
-            finish(run, 2);
+            run.finish(2);
             assertThat(run.launcher().stderr())
                     .contains("IllegalStateException: worker 1 throws in step 5")
                     .contains("horovodrun: worker 1 on localhost (rank 1) failed: exit code 1.");
@@ -123,7 +124,7 @@ class ElasticIT {
             assertThat(run.launcher().exitCode()).isEqualTo(1);
             assertThat(run.launcher().stderr())
                     .contains(
-                            "horovodrun: the job failed: all workers are lost, and the state of the training with them. First to fail was worker ",
+                            "horovodrun: the job failed: all workers are lost, and the state of the training with them. Start it again from a checkpoint. First to fail was worker ",
                             "every worker throws in step 5");
             run.assertNothingLeft();
         }
@@ -137,7 +138,7 @@ class ElasticIT {
             assertThat(run.launcher().exitCode()).isEqualTo(1);
             assertThat(run.launcher().stderr())
                     .contains(
-                            "the job failed: its workers have changed 0 times, which is all that --reset-limit allows. First to fail was worker 1 on localhost: killed by signal 9 (SIGKILL).");
+                            "the job failed: its workers have changed 0 times, which is all that --reset-limit allows. Raise it, or leave it out. First to fail was worker 1 on localhost: killed by signal 9 (SIGKILL).");
             run.assertNothingLeft();
         }
     }
@@ -149,7 +150,7 @@ class ElasticIT {
             run.signal("STOP", 1);
             run.awaitStep(4, 1);
             run.awaitError("generation 2: 2 workers");
-            finish(run, 2);
+            run.finish(2);
             assertThat(run.launcher().stderr())
                     .containsPattern(
                             "worker 1 on localhost \\(rank 1\\) failed: silent for 2 s, so it was killed");
@@ -167,14 +168,14 @@ class ElasticIT {
                 ElasticRun.words(
                         "-np 2 --min-np 1 --blacklist-cooldown-range 1 2 sh -c", end + " 20");
         words = withScript(words, program);
-        try (ElasticRun run = new ElasticRun(LauncherProcess.start(words))) {
+        try (ElasticRun run = ElasticRun.start(Map.of(), new Cues(end), words)) {
             run.awaitStep(3, 2);
             run.signal("KILL", 1);
             run.awaitError(
                     "worker 2 on localhost failed: exit code 7. Twice on this slot: Host localhost is blacklisted: nothing is started there for 1 s.");
             Files.createFile(cured);
             run.awaitError("(?s)host localhost is tried again.*generation 2: 2 workers");
-            finish(run, 2);
+            run.finish(2);
         }
     }
 
@@ -218,7 +219,7 @@ class ElasticIT {
             assertThat(launcher.exitCode()).isEqualTo(1);
             assertThat(launcher.stderr())
                     .contains(
-                            "the job failed: no host is left: all are blacklisted before the training has begun. First to fail was worker",
+                            "the job failed: no host is left: all are blacklisted before the training has begun. Try the command by itself on one of them. First to fail was worker",
                             "exit code 3.\n  Its last lines on standard error:\n    no such file");
         }
     }
@@ -267,25 +268,16 @@ class ElasticIT {
         }
     }
 
-    /// A job that trains until [#finish], in steps of 20 ms.
+    /// A job that trains until [ElasticRun#finish], in steps of 20 ms.
     private ElasticRun start(String flags, String... misdeeds) throws IOException {
-        return new ElasticRun(
-                LauncherProcess.start(
-                        ElasticRun.words(flags, end + " 20 " + String.join(" ", misdeeds))));
+        return ElasticRun.start(
+                Map.of(),
+                new Cues(end),
+                ElasticRun.words(flags, end + " 20 " + String.join(" ", misdeeds)));
     }
 
     private ElasticRun found(String flags) throws IOException {
         return start(flags + " --host-discovery-script " + script("cat %s"));
-    }
-
-    /// Ends the training, and asserts that it lost nothing.
-    ///
-    /// @param size the number of workers in the end
-    private void finish(ElasticRun run, int size) throws IOException, InterruptedException {
-        Files.createFile(end);
-        assertThat(run.launcher().exitCode()).as(run::tail).isZero();
-        run.assertSameResults(size);
-        run.assertNothingLeft();
     }
 
     /// A script, with the file of the hosts and one more in its place holders.

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
@@ -9,6 +10,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -18,23 +22,39 @@ final class ElasticRun implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
     /// A worker that has begun a generation.
-    record Beginning(int worker, int rank, int size, int step, long pid) {}
+    record Beginning(int worker, String host, int rank, int size, int step, long pid) {}
+
+    /// Far above what another order of the same additions does to a loss, far below what a step does.
+    private static final double TOLERANCE = 1e-7;
+
+    private static final Pattern RESULT =
+            Pattern.compile(
+                    "done Result\\[step=(\\d+), epochs=(\\d+), size=(\\d+), loss=(\\S+),"
+                            + " parameters=(-?\\d+), fewest=(\\d+), most=(\\d+)]$",
+                    Pattern.MULTILINE);
 
     private final LauncherProcess launcher;
+    private final Cues cues;
+    private final Supplier<Set<String>> sharedFiles;
 
-    ElasticRun(LauncherProcess launcher) {
+    /// @param sharedFiles asked for names of shared files that the job has left behind, on any host
+    ElasticRun(LauncherProcess launcher, Cues cues, Supplier<Set<String>> sharedFiles) {
         this.launcher = launcher;
+        this.cues = cues;
+        this.sharedFiles = sharedFiles;
     }
 
     /// Starts such a job on this machine.
+    static ElasticRun start(Map<String, String> variables, Cues cues, String... words)
+            throws IOException {
+        SharedFiles before = SharedFiles.present();
+        return new ElasticRun(LauncherProcess.start(variables, words), cues, before::added);
+    }
+
+    /// The arguments of a launcher.
     ///
     /// @param flags of horovodrun, as one line
     /// @param program arguments of the trainer, as one line
-    static ElasticRun start(Map<String, String> variables, String flags, String program)
-            throws IOException {
-        return new ElasticRun(LauncherProcess.start(variables, words(flags, program)));
-    }
-
     static String[] words(String flags, String program) {
         List<String> words = new ArrayList<>(List.of(flags.split(" ", -1)));
         words.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -60,48 +80,104 @@ final class ElasticRun implements AutoCloseable {
     }
 
     void awaitError(String regex) {
+        Pattern pattern = Pattern.compile(regex);
         await().atMost(PATIENCE)
-                .until(() -> Pattern.compile(regex).matcher(launcher.stderr()).find());
+                .untilAsserted(
+                        () ->
+                                assertThat(pattern.matcher(launcher.stderr()).find())
+                                        .as(() -> regex + "\n" + tail())
+                                        .isTrue());
     }
 
-    /// The last beginning of each worker, by its number.
+    /// The generations that workers have begun, in the order in which they told.
     List<Beginning> beginnings() {
-        return results("begin worker=(\\d+) rank=(\\d+) size=(\\d+) step=(\\d+) pid=(\\d+)$")
+        return results(
+                        "begin worker=(\\d+) host=(\\S+) rank=(\\d+) size=(\\d+) step=(\\d+) pid=(\\d+)$")
                 .map(
                         it ->
                                 new Beginning(
                                         Integer.parseInt(it.group(1)),
-                                        Integer.parseInt(it.group(2)),
+                                        it.group(2),
                                         Integer.parseInt(it.group(3)),
                                         Integer.parseInt(it.group(4)),
-                                        Long.parseLong(it.group(5))))
+                                        Integer.parseInt(it.group(5)),
+                                        Long.parseLong(it.group(6))))
                 .toList();
     }
 
-    void signal(String name, int worker) throws IOException, InterruptedException {
-        long pid =
-                beginnings().stream()
-                        .filter(it -> it.worker() == worker)
-                        .findFirst()
-                        .orElseThrow()
-                        .pid();
-        Processes.signal(name, pid);
+    /// Waits until this worker is where it was told to hold.
+    void awaitHolding(String phase, int worker) {
+        await().atMost(PATIENCE)
+                .untilAsserted(
+                        () ->
+                                assertThat(cues.isHolding(phase, worker))
+                                        .as(() -> "%s %d\n%s".formatted(phase, worker, tail()))
+                                        .isTrue());
+    }
+
+    /// The processes of the workers that live, by number.
+    Map<Integer, Long> workers() {
+        return Processes.workersOf(jobId());
+    }
+
+    /// Signals these workers, wherever they are, as good as at once; those that live.
+    void signal(String name, Integer... numbers) throws IOException, InterruptedException {
+        Map<Integer, Long> workers = workers();
+        List<Long> pids = Stream.of(numbers).map(workers::get).filter(Objects::nonNull).toList();
+        Processes.signal(name, pids);
+    }
+
+    Cues cues() {
+        return cues;
     }
 
     String jobId() {
         return launcher.awaitOutput("job=(\\S+)", 1).getFirst();
     }
 
-    /// Those of the last generation have all ended after the same step, each step done once.
-    void assertSameResults(int size) {
-        List<String> results = results("(done .*)$").map(it -> it.group(1)).toList();
+    /// Ends the training, which must have lost nothing and leave nothing, whatever has happened to it.
+    ///
+    /// @param size the number of workers in the end
+    ElasticTrainer.Result finish(int size) throws InterruptedException {
+        cues.endTraining();
+        assertThat(launcher.exitCode(PATIENCE)).as(this::tail).isZero();
+        ElasticTrainer.Result result = assertSameResults(size);
+        assertNothingLeft();
+        return result;
+    }
+
+    /// The workers of the last generation have all ended with the same parameters, after the steps that
+    /// their epochs have, to which every sample has contributed once in each epoch; and with the loss of a
+    /// training without a fault.
+    private ElasticTrainer.Result assertSameResults(int size) {
+        List<ElasticTrainer.Result> results = trained();
         assertThat(results).as(this::tail).hasSize(size);
-        int steps = Integer.parseInt(results.getFirst().replaceFirst("done step=(\\d+) .*", "$1"));
-        assertThat(results)
+        ElasticTrainer.Result result = results.getFirst();
+        assertThat(results).as(this::tail).containsOnly(result);
+        int epochs = result.epochs();
+        assertThat(result.size()).as(this::tail).isEqualTo(size);
+        assertThat(result.step()).as(this::tail).isEqualTo(epochs * ElasticTrainer.STEPS_OF_EPOCH);
+        assertThat(List.of(result.fewest(), result.most())).as(this::tail).containsOnly(epochs);
+        assertThat(result.loss())
                 .as(this::tail)
-                .containsOnly(
-                        "done step=%d size=%d weight=%d same=true"
-                                .formatted(steps, size, ElasticTrainer.weightAfter(steps)));
+                .isCloseTo(ElasticTrainer.faultless(epochs).loss(), within(TOLERANCE));
+        return result;
+    }
+
+    private List<ElasticTrainer.Result> trained() {
+        return RESULT.matcher(launcher.stdout())
+                .results()
+                .map(
+                        it ->
+                                new ElasticTrainer.Result(
+                                        Integer.parseInt(it.group(1)),
+                                        Integer.parseInt(it.group(2)),
+                                        Integer.parseInt(it.group(3)),
+                                        Double.parseDouble(it.group(4)),
+                                        Integer.parseInt(it.group(5)),
+                                        Integer.parseInt(it.group(6)),
+                                        Integer.parseInt(it.group(7))))
+                .toList();
     }
 
     /// All processes that the workers ever were.
@@ -113,10 +189,13 @@ final class ElasticRun implements AutoCloseable {
         return launcher.stderr().lines().filter(it -> it.matches(".* generation \\d+: .*")).count();
     }
 
+    /// No process of the job is left on any host, nor a shared file.
     void assertNothingLeft() {
         String job = jobId();
         await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
         await().atMost(PATIENCE).until(() -> Processes.watchdogsOf(job).isEmpty());
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(sharedFiles.get()).as("shared files").isEmpty());
     }
 
     /// What is worth reading of a long job.

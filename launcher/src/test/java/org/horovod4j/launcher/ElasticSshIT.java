@@ -9,79 +9,65 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
-import java.util.Map;
 
-/// Elastic jobs over three hosts, through real ssh: hosts come, go, are switched off and cut off.
+/// Elastic jobs over three hosts, through real ssh: hosts come, go, are switched off and cut off. What
+/// happens to single workers there is in [ElasticFaultsSshIT].
 @Tag("slow")
 class ElasticSshIT {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final Map<String, String> NERVOUS = Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "4");
-
     @TempDir static Path folder;
-    private static SshHosts hosts;
-    private Path end;
+    private static ElasticCluster cluster;
 
     @BeforeAll
     static void up() throws Exception {
-        hosts = SshHosts.up(folder);
-        Path script = folder.resolve("found.sh");
-        Files.writeString(script, "#!/bin/sh\ncat %s\n".formatted(folder.resolve("found")));
-        assertThat(script.toFile().setExecutable(true)).isTrue();
+        cluster = ElasticCluster.up(folder);
     }
 
     @AfterAll
     static void down() throws Exception {
-        if (hosts != null) {
-            hosts.down();
+        if (cluster != null) {
+            cluster.down();
         }
     }
 
     @BeforeEach
-    void anEndThatIsNotThereYet() throws IOException {
-        end = folder.resolve("end");
-        Files.deleteIfExists(end);
+    void aScriptThatFindsWhatIsListed() throws IOException {
+        cluster.script("cat " + folder.resolve("found"));
     }
 
     private ElasticRun start(String... found) throws IOException {
-        list(found);
-        return new ElasticRun(
-                hosts.start(
-                        NERVOUS,
-                        ElasticRun.words(
-                                "-np 2 --min-np 1 --blacklist-cooldown-range 2 2"
-                                        + " --host-discovery-script "
-                                        + folder.resolve("found.sh"),
-                                end + " 50")));
+        cluster.list(found);
+        return cluster.start("-np 2 --min-np 1", cluster.cues());
     }
 
     @Test
     void aHostIsAddedAndAnotherTakenAway() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1")) {
             run.awaitStep(5, 2);
-            list("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
+            cluster.list("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
             run.awaitStep(6, 3);
-            list("hvdssh2:1", "hvdssh3:1");
+            cluster.list("hvdssh2:1", "hvdssh3:1");
             run.awaitError("generation 2: 2 workers \\(hvdssh2:1, hvdssh3:1\\)");
-            finish(run, 2);
+            run.finish(2);
         }
     }
 
     @Test
     void aHostThatLosesItsPowerIsLeftBehindAndComesBack() throws Exception {
-        try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1", "hvdssh3:1")) {
-            run.awaitStep(5, 3);
-            hosts.powerOff(1);
-            run.awaitError("lost contact with host hvdssh1 \\(worker \\d+\\)");
+        try (ElasticRun run = start("hvdssh1:2", "hvdssh2:1", "hvdssh3:1")) {
+            run.awaitStep(5, 4);
+            cluster.hosts().powerOff(1);
+            run.awaitError("lost contact with host hvdssh1 \\(workers \\d+, \\d+\\)");
             run.awaitStep(6, 2);
-            hosts.powerOn(1);
-            run.awaitError("(?s)lost contact with host hvdssh1.*generation \\d+: 3 workers");
-            finish(run, 3);
+            cluster.hosts().powerOn(1);
+            run.awaitError("(?s)lost contact with host hvdssh1.*generation \\d+: 4 workers");
+            run.finish(4);
         }
     }
 
@@ -89,11 +75,26 @@ class ElasticSshIT {
     void aLinkThatIsCutAndMendedCostsNoMoreThanItsHost() throws Exception {
         try (ElasticRun run = start("hvdssh1:2", "hvdssh2:1")) {
             run.awaitStep(5, 3);
-            hosts.cutLink(2);
+            cluster.hosts().cutLink(2);
             run.awaitStep(6, 2);
-            hosts.mendLink(2);
+            cluster.hosts().mendLink(2);
             run.awaitError("(?s)lost contact with host hvdssh2.*generation \\d+: 3 workers");
-            finish(run, 3);
+            run.finish(3);
+        }
+    }
+
+    /// Two hosts of three, and rank 0 with them.
+    @Test
+    void twoHostsLoseTheirLinksAtOnce() throws Exception {
+        try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1", "hvdssh3:1")) {
+            run.awaitStep(5, 3);
+            cluster.hosts().cutLink(1);
+            cluster.hosts().cutLink(2);
+            run.awaitStep(6, 1);
+            cluster.hosts().mendLink(1);
+            cluster.hosts().mendLink(2);
+            run.awaitError("(?s)lost contact with host.*generation \\d+: 3 workers");
+            run.finish(3);
         }
     }
 
@@ -102,7 +103,40 @@ class ElasticSshIT {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh-closed:1", "hvdssh2:1")) {
             run.awaitError("host hvdssh-closed is not ready: it refuses connections to port 23");
             run.awaitStep(5, 2);
-            finish(run, 2);
+            run.finish(2);
+        }
+    }
+
+    /// The script tells something else each second: all hosts, two, others, none, nonsense; and it fails.
+    @Test
+    void aScriptThatFlapsCostsNothingButGenerations() throws Exception {
+        try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1", "hvdssh3:1")) {
+            run.awaitStep(5, 3);
+            Path asked = Files.writeString(folder.resolve("asked"), "");
+            cluster.script(
+                    """
+                    echo >>%s
+                    case $(($(wc -l <%1$s) %% 6)) in
+                    0) printf 'hvdssh1:1\\nhvdssh2:1\\nhvdssh3:1\\n' ;;
+                    1) printf 'hvdssh1:1\\nhvdssh3:1\\n' ;;
+                    2) printf 'hvdssh2:1\\nhvdssh3:1\\n' ;;
+                    3) echo 'the service is not available' ;;
+                    4) exit 3 ;;
+                    5) true ;;
+                    esac"""
+                            .formatted(asked));
+            await().atMost(Duration.ofSeconds(90))
+                    .failFast(() -> assertThat(run.launcher().isAlive()).as(run.tail()).isTrue())
+                    .until(() -> Files.size(asked) >= 24);
+            cluster.list("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
+            cluster.script("cat " + folder.resolve("found"));
+            int flapped = run.beginnings().getLast().step();
+            run.awaitStep(flapped + 100, 3);
+            assertThat(run.launcher().stderr())
+                    .contains("hosts: hvdssh2 is gone\n")
+                    .contains("which is no host")
+                    .contains("no host is listed any more; the job goes on with those it has");
+            run.finish(3);
         }
     }
 
@@ -115,16 +149,15 @@ class ElasticSshIT {
         }
     }
 
-    /// Ends the training, which must have been the same on all ranks and lost nothing.
-    private void finish(ElasticRun run, int size) throws Exception {
-        Files.createFile(end);
-        assertThat(run.launcher().exitCode(PATIENCE)).as(run::tail).isZero();
-        run.assertSameResults(size);
-        await().atMost(PATIENCE).until(() -> Processes.ofJob(run.jobId()).isEmpty());
-    }
-
-    private static void list(String... found) throws IOException {
-        Path next = Files.writeString(folder.resolve("next"), String.join("\n", found) + "\n");
-        Files.move(next, folder.resolve("found"), StandardCopyOption.ATOMIC_MOVE);
+    @ParameterizedTest(name = "SIG{0}")
+    @CsvSource({"TERM, 143", "INT, 130"})
+    void aLauncherThatIsToldToStopEndsAllWorkersOnAllHosts(String signal, int exitCode)
+            throws Exception {
+        try (ElasticRun run = start("hvdssh1:2", "hvdssh2:1")) {
+            run.awaitStep(5, 3);
+            run.launcher().signal(signal);
+            assertThat(run.launcher().exitCode()).as(run::tail).isEqualTo(exitCode);
+            run.assertNothingLeft();
+        }
     }
 }

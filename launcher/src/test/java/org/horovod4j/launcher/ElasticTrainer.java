@@ -1,128 +1,228 @@
 package org.horovod4j.launcher;
 
+import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.Tensor;
 import org.horovod4j.elastic.Elastic;
+import org.horovod4j.elastic.ElasticSampler;
 import org.horovod4j.elastic.ObjectState;
+import org.horovod4j.elastic.State;
 
-import java.nio.file.Files;
+import java.io.PrintStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Predicate;
-import java.util.stream.IntStream;
+import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 
-/// An elastic worker: a training whose result is the same however many workers take part, and whichever
-/// of them are lost.
+/// An elastic worker, which trains a [SmallNetwork]: the result is the same however many workers take
+/// part, and whichever of them are lost.
 ///
-/// In each step every rank contributes the same gradient, and their average is added to the weights. So the
-/// weights tell whether a step was lost or done twice; see [#weightAfter].
+/// The batch of a step is always the same samples, which the ranks share out. So an epoch has as many
+/// steps whatever happens, and the loss that a training without a fault has. How often each sample
+/// contributed is counted beside the parameters.
 ///
-/// Arguments: the number of steps, or a file whose appearance ends the training; the milliseconds of each
-/// step; and what else to do, as in `throw:2:5` (worker 2 throws in step 5).
+/// Arguments: a file whose appearance ends the training after an epoch; the milliseconds of each step;
+/// and what else to do. `throw:2:5`: worker 2 throws in step 5; `hold:2:commit:5`: worker 2 holds in that
+/// phase of step 5, see [Cues]. Phases are
+///
+/// | phase       | where it holds                                                   | number     |
+/// |-------------|------------------------------------------------------------------|------------|
+/// | `start`     | before it asks for its first place                               | 0          |
+/// | `meeting`   | in `Hvd.init`, when it has a place and has not met the others    | its count  |
+/// | `sync`      | before it takes part in sending the state                        | generation |
+/// | `allreduce` | before it takes part in the sum that the others wait for         | step       |
+/// | `commit`    | in the middle of a commit                                        | step       |
+/// | `restore`   | after a loss, while the others ask for their next places already | generation |
 final class ElasticTrainer {
-    private static final int WEIGHTS = 1000;
+    /// The samples that all ranks together take in a step: worlds of 1, 2, 3, 4 and 6 share them evenly.
+    private static final int BATCH = 24;
 
-    private final Predicate<Integer> isLast;
+    static final int STEPS_OF_EPOCH = SmallNetwork.SAMPLES / BATCH;
+
+    private static final double RATE = 0.1;
+
+    /// What a training has led to.
+    ///
+    /// @param parameters their hash
+    /// @param fewest how often the sample was seen that was seen least
+    record Result(
+            int step, int epochs, int size, double loss, int parameters, int fewest, int most) {}
+
+    private final Cues cues;
+    private final IntPredicate isEnough;
     private final Duration pause;
-    private final String misdeed;
+    private final List<String> misdeeds;
+    private final Consumer<String> out;
     private final String worker = String.valueOf(System.getenv("HOROVOD_ELASTIC_WORKER"));
-    private final float[] weights = new float[WEIGHTS];
-    private final ObjectState state = new ObjectState().with("weights", weights).with("step", 0);
+    private final SmallNetwork network = new SmallNetwork(1);
+    private final int[] seen = new int[SmallNetwork.SAMPLES];
+    private final ElasticSampler sampler = ElasticSampler.shuffled(SmallNetwork.SAMPLES, 2);
+    private final ObjectState state =
+            new ObjectState()
+                    .with("phases", new Phases())
+                    .with("parameters", network.parameters())
+                    .with("seen", seen)
+                    .with("sampler", sampler)
+                    .with("step", 0);
+    private int meetings;
 
-    private ElasticTrainer(Predicate<Integer> isLast, Duration pause, String misdeed) {
-        this.isLast = isLast;
+    /// @param isEnough told how many epochs are done
+    private ElasticTrainer(
+            Cues cues,
+            IntPredicate isEnough,
+            Duration pause,
+            List<String> misdeeds,
+            Consumer<String> out) {
+        this.cues = cues;
+        this.isEnough = isEnough;
         this.pause = pause;
-        this.misdeed = misdeed;
+        this.misdeeds = misdeeds;
+        this.out = out;
     }
 
     public static void main(String[] arguments) {
         IO.println(
                 "job=%s pid=%d"
                         .formatted(System.getenv("HOROVOD_JOB_ID"), ProcessHandle.current().pid()));
-        new ElasticTrainer(
-                        isLast(arguments[0]),
+        Cues cues = new Cues(Path.of(arguments[0]));
+        ElasticTrainer trainer =
+                new ElasticTrainer(
+                        cues,
+                        _ -> cues.isEnd(),
                         Duration.ofMillis(Long.parseLong(arguments[1])),
-                        arguments.length > 2 ? arguments[2] : "")
-                .run();
-    }
-
-    private static Predicate<Integer> isLast(String argument) {
-        if (argument.startsWith("/")) {
-            Path file = Path.of(argument);
-            return _ -> Files.exists(file);
-        }
-        int steps = Integer.parseInt(argument);
-        return step -> step >= steps;
-    }
-
-    /// Small whole numbers, whose sums are exact for days.
-    private static int gradient(int step) {
-        return step % 10;
-    }
-
-    /// What every weight is after so many steps, each done once.
-    static int weightAfter(int steps) {
-        return IntStream.rangeClosed(1, steps).map(ElasticTrainer::gradient).sum();
-    }
-
-    private void run() {
-        Elastic.run(state, _ -> train());
-        IO.println(
-                "done step=%d size=%d weight=%.0f same=%b"
-                        .formatted(state.getInt("step"), Hvd.size(), weights[0], isSame()));
+                        List.of(arguments).subList(2, arguments.length),
+                        IO::println);
+        System.setErr(trainer.listeningForPlaces(System.err));
+        trainer.holdIn("start", 0);
+        IO.println("done " + trainer.run());
         Hvd.shutdown();
     }
 
+    /// Trains for so many epochs in this process alone, without a fault.
+    static Result faultless(int epochs) {
+        Cues none = new Cues(Path.of("none"));
+        try {
+            return new ElasticTrainer(
+                            none, done -> done == epochs, Duration.ZERO, List.of(), _ -> {})
+                    .run();
+        } finally {
+            Hvd.shutdown();
+        }
+    }
+
+    private Result run() {
+        Elastic.run(state, _ -> train());
+        return new Result(
+                state.getInt("step"),
+                sampler.epoch() + 1,
+                Hvd.size(),
+                network.loss(),
+                Arrays.hashCode(network.parameters()),
+                Arrays.stream(seen).min().orElseThrow(),
+                Arrays.stream(seen).max().orElseThrow());
+    }
+
     private void train() {
-        IO.println(
-                "begin worker=%s rank=%d size=%d step=%d pid=%d"
+        out.accept(
+                "begin worker=%s host=%s rank=%d size=%d step=%d pid=%d"
                         .formatted(
                                 worker,
+                                System.getenv("HOROVOD_HOSTNAME"),
                                 Hvd.rank(),
                                 Hvd.size(),
                                 state.getInt("step"),
                                 ProcessHandle.current().pid()));
-        boolean hasMore = true;
-        while (hasMore) {
-            int step = state.getInt("step") + 1;
-            misbehave(step);
-            float[] gradient = new float[WEIGHTS];
-            Arrays.fill(gradient, gradient(step));
-            LockSupport.parkNanos(pause.toNanos());
-            Hvd.allreduce("gradient", gradient, ReduceOp.AVERAGE);
-            float[] isLastForSome = {
-                isLast.test(step) ? 1 : 0
-            }; // a file is not seen by all at once
-            Hvd.allreduce("last", isLastForSome, ReduceOp.MAX);
-            for (int at = 0; at < WEIGHTS; at++) {
-                weights[at] += Math.round(gradient[at]);
-            }
-            state.set("step", step);
-            hasMore = isLastForSome[0] == 0;
-            if (hasMore) {
-                state.commit();
-            }
-            IO.println("step=%d size=%d".formatted(step, Hvd.size()));
+        finishEpoch();
+        while (!isEnd()) {
+            sampler.nextEpoch();
+            finishEpoch();
         }
     }
 
-    private void misbehave(int step) {
-        if (misdeed.equals("throw:%s:%d".formatted(worker, step))) {
+    private void finishEpoch() {
+        while (sampler.hasNext()) {
+            step(state.getInt("step") + 1);
+            state.commit();
+            out.accept("step=%d size=%d".formatted(state.getInt("step"), Hvd.size()));
+        }
+    }
+
+    /// A file is not seen by all ranks at once.
+    private boolean isEnd() {
+        float[] isEndForSome = {isEnough.test(sampler.epoch() + 1) ? 1 : 0};
+        Hvd.allreduce("end", isEndForSome, ReduceOp.MAX);
+        return isEndForSome[0] > 0;
+    }
+
+    private void step(int step) {
+        throwAsTold(step);
+        LockSupport.parkNanos(pause.toNanos());
+        int[] samples = sampler.nextBatch(BATCH / Hvd.size());
+        double[] gradient = network.gradient(samples);
+        int[] taken = new int[SmallNetwork.SAMPLES];
+        Arrays.stream(samples).forEach(sample -> taken[sample]++);
+        holdIn("allreduce", step);
+        Hvd.allreduce("gradient", gradient, ReduceOp.SUM);
+        Hvd.allreduce("taken", Tensor.of(taken), ReduceOp.SUM);
+        network.step(gradient, BATCH, RATE);
+        Arrays.setAll(seen, sample -> seen[sample] + taken[sample]);
+        state.set("step", step);
+    }
+
+    private void throwAsTold(int step) {
+        if (misdeeds.contains("throw:%s:%d".formatted(worker, step)) || cues.isToFail(worker)) {
             throw new IllegalStateException("worker %s throws in step %d".formatted(worker, step));
         }
-        if (misdeed.equals("throw:all:%d".formatted(step))) {
+        if (misdeeds.contains("throw:all:%d".formatted(step))) {
             throw new IllegalStateException("every worker throws in step %d".formatted(step));
         }
     }
 
-    private boolean isSame() {
-        for (float weight : weights) {
-            if (weight != weights[0]) {
-                return false;
-            }
+    private void holdIn(String phase, int number) {
+        if (misdeeds.contains("hold:%s:%s:%d".formatted(worker, phase, number))) {
+            cues.hold(phase, worker);
         }
-        return true;
+    }
+
+    /// Between its place and the meeting a worker calls nothing of its program but the log.
+    private PrintStream listeningForPlaces(PrintStream log) {
+        return new PrintStream(log, true) {
+            @Override
+            public void print(String lines) {
+                super.print(lines);
+                if (lines.contains("elastic worker %s is rank".formatted(worker))) {
+                    holdIn("meeting", meetings++);
+                }
+            }
+        };
+    }
+
+    /// A part of the state with nothing in it, which is there when others commit, go back and sync.
+    private final class Phases extends State {
+        private int generation;
+
+        @Override
+        protected void begin(Communicator communicator) {
+            generation = Hvd.membership().generation();
+        }
+
+        @Override
+        protected void save() {
+            holdIn("commit", state.getInt("step"));
+        }
+
+        @Override
+        public void restore() {
+            holdIn("restore", generation);
+        }
+
+        @Override
+        public void sync(Communicator communicator, int rootRank) {
+            holdIn("sync", generation);
+        }
     }
 }

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
@@ -75,6 +76,11 @@ final class LauncherProcess implements AutoCloseable {
 
     boolean isAlive() {
         return process.isAlive();
+    }
+
+    /// Its exit code, once it has ended.
+    OptionalInt ending() {
+        return isAlive() ? OptionalInt.empty() : OptionalInt.of(process.exitValue());
     }
 
     String stdout() {

@@ -5,10 +5,18 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /// What runs on this machine, as `/proc` tells it.
 final class Processes {
+    private static final Pattern WORKER = Pattern.compile("\0HOROVOD_ELASTIC_WORKER=(\\d+)\0");
+
     private Processes() {}
 
     /// All processes that have the job's mark in their environment.
@@ -43,8 +51,32 @@ final class Processes {
                 .orElseThrow();
     }
 
+    /// The process of an elastic worker, on whichever host of this machine.
+    static long ofWorker(String jobId, int worker) {
+        return Optional.ofNullable(workersOf(jobId).get(worker)).orElseThrow();
+    }
+
+    /// The processes of a job's elastic workers that live now, by their numbers. A number that a dead one
+    /// once had may be anybody's today.
+    static Map<Integer, Long> workersOf(String jobId) {
+        Map<Integer, Long> workers = new TreeMap<>();
+        for (long pid : ofJob(jobId)) {
+            Matcher matcher = WORKER.matcher(read(Path.of("/proc", Long.toString(pid), "environ")));
+            if (matcher.find()) {
+                workers.put(Integer.parseInt(matcher.group(1)), pid);
+            }
+        }
+        return workers;
+    }
+
+    static void signal(String name, List<Long> pids) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of("kill", "-s", name));
+        pids.forEach(pid -> command.add(pid.toString()));
+        new ProcessBuilder(command).start().waitFor();
+    }
+
     static void signal(String name, long pid) throws IOException, InterruptedException {
-        new ProcessBuilder("sh", "-c", "kill -s " + name + " " + pid).start().waitFor();
+        signal(name, List.of(pid));
     }
 
     private static List<Long> holding(String file, String text) {

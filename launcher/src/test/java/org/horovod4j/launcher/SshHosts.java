@@ -7,16 +7,21 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 
 /// Three hosts with an sshd each, made of namespaces; `hosts.sh` says how they are wired.
 final class SshHosts {
+    private static final int COUNT = 3;
+
     private final Path folder;
     private final Path script;
 
@@ -106,6 +111,38 @@ final class SshHosts {
         String name = "hvdssh" + host;
         assertThat(run("tc", "qdisc", "del", "dev", name + "-o", "root")).isZero();
         assertThat(run("tc", "-n", name, "qdisc", "del", "dev", "eth0", "root")).isZero();
+    }
+
+    /// The names of shared files on all hosts, which must be there and answer.
+    Set<String> sharedFiles() {
+        Set<String> names = new HashSet<>();
+        for (int host = 1; host <= COUNT; host++) {
+            String name = "hvdssh" + host;
+            output(name, "ls /dev/shm")
+                    .lines()
+                    .filter(file -> file.startsWith(SharedFiles.PREFIX))
+                    .forEach(file -> names.add(name + ":" + file));
+        }
+        return names;
+    }
+
+    /// What a command prints on a host.
+    private String output(String host, String command) {
+        try {
+            Process process =
+                    new ProcessBuilder(folder.resolve("bin/ssh").toString(), host, command)
+                            .redirectErrorStream(true)
+                            .start();
+            process.getOutputStream().close();
+            String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+            assertThat(process.waitFor()).as(said).isZero();
+            return said;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while asking " + host, e);
+        }
     }
 
     /// Where a host keeps temporary files.

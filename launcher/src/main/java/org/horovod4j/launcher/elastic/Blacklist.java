@@ -2,14 +2,16 @@ package org.horovod4j.launcher.elastic;
 
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /// The hosts on which nothing is started for a while, because something failed there.
 ///
 /// A slot gets a second chance before its host pays for it: most failures are of one process, and
-/// happen once. Every failure is forgotten after the longest cooldown, so that two in a week are not
-/// taken for a broken host. Workers that run well on a blacklisted host stay.
+/// happen once. Every failure is forgotten after the longest cooldown, so that two in a week are
+/// not taken for a broken host. Workers that run well on a blacklisted host stay.
 final class Blacklist {
     private static final Duration REST = Duration.ofSeconds(1);
 
@@ -20,6 +22,7 @@ final class Blacklist {
     private final Cooldown cooldown;
     private final Map<Slot, Duration> strikes = new HashMap<>();
     private final Map<String, Ban> bans = new HashMap<>();
+    private final Set<String> shunned = new HashSet<>();
 
     Blacklist(Cooldown cooldown) {
         this.cooldown = cooldown;
@@ -43,6 +46,7 @@ final class Blacklist {
         int times = before == null || isForgotten(before.until, now) ? 0 : before.times;
         Duration length = cooldown.after(times);
         bans.put(host, new Ban(times + 1, now.plus(length)));
+        shunned.add(host);
         return length;
     }
 
@@ -50,8 +54,8 @@ final class Blacklist {
         return now.minus(when).compareTo(cooldown.longest()) > 0;
     }
 
-    /// Whether a slot is too close to its last failure for another try: what its process held, such as a
-    /// device, may not be free yet.
+    /// Whether a slot is too close to its last failure for another try: what its process held, such
+    /// as a device, may not be free yet.
     boolean rests(String host, int slot, Duration now) {
         Duration strike = strikes.get(new Slot(host, slot));
         return strike != null && now.minus(strike).compareTo(REST) < 0;
@@ -60,5 +64,12 @@ final class Blacklist {
     boolean bars(String host, Duration now) {
         Ban ban = bans.get(host);
         return ban != null && ban.until.compareTo(now) > 0;
+    }
+
+    /// Takes note that something is started on a host again.
+    ///
+    /// @return whether that is the first time since it was banned
+    boolean pardons(String host) {
+        return shunned.remove(host);
     }
 }

@@ -6,11 +6,10 @@ import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
 import org.jspecify.annotations.Nullable;
 
+import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
-import java.lang.System.Logger.Level;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -18,25 +17,30 @@ import java.util.concurrent.TimeUnit;
 
 /// A program of the user's that prints the hosts there are.
 ///
-/// Its output goes to files, not pipes: a child that it leaves in the background may hold a pipe open
-/// for ever.
-public final class DiscoveryScript implements Discovery, AutoCloseable {
+/// What it prints comes through pipes, of which only those bytes are read that are there: a child
+/// that it leaves in the background may hold a pipe open for ever. Files would not, but stay behind
+/// when the launcher is killed. Such a child should print nothing: what is in a pipe when the script
+/// ends is read by the JDK, to its end.
+public final class DiscoveryScript implements Discovery {
     /// How long it may take.
     public static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    /// More than any list of hosts; what comes after it is not read.
+    /// More than any list of hosts. What comes after it is not kept.
     private static final int LONGEST = 1 << 20;
 
+    /// How often its pipes are emptied, while it runs: it stops when one is full.
+    private static final Duration LOOK_AGAIN = Duration.ofMillis(10);
+
     private static final int LAST_WORDS = 200;
+    private static final File NOTHING = new File("/dev/null");
 
     private final String script;
     private final @Nullable Integer slotsPerHost;
     private final Login login;
     private final Map<String, String> variables;
     private final Duration timeout;
-    private final Path folder;
 
-    /// Makes a folder for what the script prints.
+    /// A script that has not been run yet.
     ///
     /// @param script a command line for the shell
     /// @param slotsPerHost of hosts that it prints without; null if it may not
@@ -47,21 +51,18 @@ public final class DiscoveryScript implements Discovery, AutoCloseable {
             @Nullable Integer slotsPerHost,
             Login login,
             Map<String, String> variables,
-            Duration timeout)
-            throws IOException {
+            Duration timeout) {
         this.script = script;
         this.slotsPerHost = slotsPerHost;
         this.login = login;
         this.variables = Map.copyOf(variables);
         this.timeout = timeout;
-        this.folder = Files.createTempDirectory("horovodrun-discovery");
     }
 
     @Override
     public List<Host> find() throws DiscoveryException, InterruptedException {
         try {
-            run();
-            return HostLines.parse(read("out"), slotsPerHost).stream()
+            return HostLines.parse(run(), slotsPerHost).stream()
                     .map(host -> host.withDefaults(login))
                     .toList();
         } catch (IOException e) {
@@ -69,53 +70,64 @@ public final class DiscoveryScript implements Discovery, AutoCloseable {
         }
     }
 
-    private void run() throws IOException, DiscoveryException, InterruptedException {
+    /// @return what it has printed
+    private String run() throws IOException, DiscoveryException, InterruptedException {
         ProcessBuilder builder = new ProcessBuilder("sh", "-c", script);
         builder.environment().putAll(variables);
-        builder.redirectInput(Path.of("/dev/null").toFile());
-        builder.redirectOutput(folder.resolve("out").toFile());
-        builder.redirectError(folder.resolve("err").toFile());
+        builder.redirectInput(NOTHING);
         Process process = builder.start();
-        try {
-            if (!process.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
-                throw new DiscoveryException(
-                        "it did not end within %s s and was killed"
-                                .formatted(timeout.toMillis() / 1e3));
+        try (InputStream out = process.getInputStream();
+                InputStream err = process.getErrorStream()) {
+            ByteArrayOutputStream printed = new ByteArrayOutputStream();
+            ByteArrayOutputStream complaints = new ByteArrayOutputStream();
+            long deadline = System.nanoTime() + timeout.toNanos();
+            boolean hasEnded = false;
+            while (!hasEnded && System.nanoTime() - deadline < 0) {
+                hasEnded = process.waitFor(LOOK_AGAIN.toMillis(), TimeUnit.MILLISECONDS);
+                empty(out, printed);
+                empty(err, complaints);
+                checkLength(printed);
             }
+            check(process, hasEnded, complaints.toString(UTF_8));
+            return printed.toString(UTF_8);
         } finally {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
         }
+    }
+
+    /// Half a list would dismiss the workers of the other half.
+    private static void checkLength(ByteArrayOutputStream printed) throws DiscoveryException {
+        if (printed.size() > LONGEST) {
+            throw new DiscoveryException(
+                    "it prints more than %d bytes, which is no list of hosts".formatted(LONGEST));
+        }
+    }
+
+    private void check(Process process, boolean hasEnded, String complaints)
+            throws DiscoveryException {
+        if (!hasEnded) {
+            throw new DiscoveryException(
+                    "it did not end within %s s and was killed"
+                            .formatted(timeout.toMillis() / 1e3));
+        }
         if (process.exitValue() != 0) {
             throw new DiscoveryException(
-                    "exit code %d%s".formatted(process.exitValue(), lastWords()));
+                    "exit code %d%s".formatted(process.exitValue(), lastWords(complaints)));
         }
     }
 
-    private String lastWords() throws IOException {
-        String text = read("err").strip();
+    /// Reads what is there, once: a program that prints faster than this reads would never let it
+    /// end. When the script has ended, all that it wrote is there.
+    private static void empty(InputStream pipe, ByteArrayOutputStream kept) throws IOException {
+        byte[] bytes = pipe.readNBytes(Math.min(pipe.available(), LONGEST + 1));
+        kept.write(bytes, 0, Math.min(bytes.length, LONGEST + 1 - kept.size()));
+    }
+
+    private static String lastWords(String complaints) {
+        String text = complaints.strip();
         String last = text.substring(text.lastIndexOf('\n') + 1);
         return last.isEmpty() ? "" : ": " + last.substring(0, Math.min(last.length(), LAST_WORDS));
-    }
-
-    private String read(String name) throws IOException {
-        try (InputStream stream = Files.newInputStream(folder.resolve(name))) {
-            return new String(stream.readNBytes(LONGEST), UTF_8);
-        }
-    }
-
-    /// Removes what it printed. What cannot be removed stays: no job fails for that.
-    @Override
-    public void close() {
-        try {
-            for (String name : List.of("out", "err")) {
-                Files.deleteIfExists(folder.resolve(name));
-            }
-            Files.deleteIfExists(folder);
-        } catch (IOException e) {
-            System.getLogger(DiscoveryScript.class.getName())
-                    .log(Level.WARNING, "The folder of the discovery script stays: " + e);
-        }
     }
 
     /// As the user wrote it.

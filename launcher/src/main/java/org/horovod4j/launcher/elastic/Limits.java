@@ -28,4 +28,9 @@ public record Limits(int first, int least, int most, int resets) {
                                             : "%d to %d".formatted(least, most)));
         }
     }
+
+    /// How many workers are enough for a generation.
+    int enough(boolean isFirst) {
+        return isFirst ? first : least;
+    }
 }

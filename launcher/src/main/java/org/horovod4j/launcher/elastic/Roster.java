@@ -33,6 +33,11 @@ final class Roster {
         members.computeIfPresent(worker.number(), (_, member) -> change.apply(member));
     }
 
+    /// The worker is told to end.
+    void leaves(Worker worker) {
+        change(worker, Member::leaving);
+    }
+
     Optional<Member> remove(int number) {
         return Optional.ofNullable(members.remove(number));
     }

@@ -2,6 +2,7 @@ package org.horovod4j.launcher.elastic;
 
 import org.horovod4j.launcher.plan.Host;
 
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,7 +12,7 @@ import java.util.stream.Collectors;
 final class Wording {
     private Wording() {}
 
-    /// As in "generation 1: 3 workers (gpu1:1, gpu2:2), new is worker 4, state from worker 0".
+    /// As in "generation 1: 3 workers (gpu1:1, gpu2:2), with worker 4, state from worker 0".
     static String of(int generation, List<Member> members, boolean sync) {
         Map<String, Integer> byHost = new LinkedHashMap<>();
         members.forEach(member -> byHost.merge(member.worker().host(), 1, Integer::sum));
@@ -29,8 +30,7 @@ final class Wording {
         if (generation == 0) {
             return text;
         }
-        List<Worker> joining =
-                members.stream().filter(member -> !member.hasServed()).map(Member::worker).toList();
+        List<Member> joining = members.stream().filter(member -> !member.hasServed()).toList();
         return text
                 + (joining.isEmpty() ? "" : ", with " + numbers(joining))
                 + (sync ? ", state from worker " + members.getFirst().worker().number() : "");
@@ -43,10 +43,15 @@ final class Wording {
     }
 
     /// As in "workers 2, 3".
-    static String numbers(List<Worker> workers) {
-        return workers.stream()
-                .map(worker -> Integer.toString(worker.number()))
+    static String numbers(List<Member> members) {
+        return members.stream()
+                .map(member -> Integer.toString(member.worker().number()))
                 .collect(
-                        Collectors.joining(", ", workers.size() == 1 ? "worker " : "workers ", ""));
+                        Collectors.joining(", ", members.size() == 1 ? "worker " : "workers ", ""));
+    }
+
+    static String ban(String host, Duration length) {
+        return "Host %s is blacklisted: nothing is started there for %d s."
+                .formatted(host, length.toSeconds());
     }
 }

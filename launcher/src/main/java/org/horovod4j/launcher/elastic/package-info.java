@@ -1,8 +1,9 @@
 /// Who belongs to an elastic job: which hosts there are, which workers run on them, and which rank
 /// each of them has. All decisions, and nothing that acts on them.
 ///
-/// Start with [Membership] (an [Event] in, [Action]s out), then [Assignment] (who gets which rank),
-/// [Blacklist] (which hosts to leave alone) and [Discovery] (how hosts are found).
+/// Start with [Driver] (an [Event] in, [Action]s out) and [Succession] (how generations follow each
+/// other), then [Ranking] (who gets which rank), [Blacklist] (which hosts to leave alone) and
+/// [Discovery] (how hosts are found).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.plan`.
 /// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.command`.

@@ -17,9 +17,9 @@ import java.util.Map;
 /// The program of a rank whose work is a function: fetches it, calls it, hands in the result.
 public final class RankMain {
     private final int rank;
-    private final DeskLine desk;
+    private final FunctionLine desk;
 
-    private RankMain(int rank, DeskLine desk) {
+    private RankMain(int rank, FunctionLine desk) {
         this.rank = rank;
         this.desk = desk;
     }
@@ -41,7 +41,7 @@ public final class RankMain {
         }
         return new RankMain(
                 settings.rank(),
-                new DeskLine(
+                new FunctionLine(
                         Secret.decode(rendezvous.secret().text())
                                 .with(Protection.of(settings.runtime().tls())),
                         DeskAddresses.parse(arguments[0]),

@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /// The launcher's deputy on another host: starts and ends processes there as it is told.
@@ -36,7 +37,9 @@ public final class Agent {
     private final String java;
     private final Map<Integer, AgentProcess> processes = new ConcurrentHashMap<>();
 
-    private Agent(Line line, Path folder, String java) {
+    /// @param folder its own
+    /// @param java the one that runs it
+    Agent(Line line, Path folder, String java) {
         this.line = line;
         this.folder = folder;
         this.java = java;
@@ -55,7 +58,10 @@ public final class Agent {
         System.exit(new Agent(line, Path.of(arguments[0]), arguments[1]).serve());
     }
 
-    private int serve() throws IOException {
+    /// Obeys until the launcher has nothing more to say.
+    ///
+    /// @return the exit code of the agent
+    int serve() throws IOException {
         try {
             if (!(line.receive()
                     instanceof
@@ -97,20 +103,27 @@ public final class Agent {
                     line.send(find(words, environment.getOrDefault("PATH", "")));
             case Message.Start start -> start(start, host, environment);
             case Message.Credit(int number, Message.Stream stream, int bytes) ->
-                    process(number).grant(stream, bytes);
+                    find(number).ifPresent(process -> process.grant(stream, bytes));
             case Message.SignalAll(Signal signal) -> host.signal(signal);
-            case Message.Kill(int number) -> host.kill(process(number).process());
-            case Message.Drain(int number) -> process(number).drain();
+            case Message.Kill(int number) ->
+                    find(number).ifPresent(process -> host.kill(process.process()));
+            case Message.Drain(int number) -> find(number).ifPresent(AgentProcess::drain);
+            case Message.Forget(int number) ->
+                    find(number)
+                            .ifPresent(
+                                    process -> process.whenSilent(() -> processes.remove(number)));
             case Message.Sweep() -> sweep(host);
         }
     }
 
-    private AgentProcess process(int number) throws MalformedMessageException {
-        AgentProcess process = processes.get(number);
-        if (process == null) {
-            throw new MalformedMessageException("an order about process " + number);
-        }
-        return process;
+    /// Empty when it is forgotten: the last credits and the end of the streams may pass each other.
+    private Optional<AgentProcess> find(int number) {
+        return Optional.ofNullable(processes.get(number));
+    }
+
+    /// How many processes have not been forgotten yet.
+    int count() {
+        return processes.size();
     }
 
     private void put(String path, boolean executable, byte[] bytes) throws IOException {

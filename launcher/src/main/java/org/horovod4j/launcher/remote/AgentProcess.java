@@ -2,6 +2,8 @@ package org.horovod4j.launcher.remote;
 
 import org.horovod4j.launcher.process.OutputReader;
 
+import java.util.concurrent.CompletableFuture;
+
 /// A process that the agent has started, and the senders of its two streams.
 final class AgentProcess {
     private final int number;
@@ -47,6 +49,11 @@ final class AgentProcess {
                             drain(outReader, out);
                             drain(errReader, err);
                         });
+    }
+
+    /// Calls `done` when the launcher was told the end of both streams.
+    void whenSilent(Runnable done) {
+        var _ = CompletableFuture.allOf(out.ended(), err.ended()).thenRun(done);
     }
 
     private static void drain(OutputReader reader, OutputSender sender) {

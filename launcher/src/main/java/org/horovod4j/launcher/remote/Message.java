@@ -54,6 +54,10 @@ sealed interface Message {
     /// Ends the streams of a process that has ended, as soon as they are silent.
     record Drain(int process) implements Order {}
 
+    /// There will be no more orders about a process that has ended, but credits and [Drain] until
+    /// both its streams have ended too.
+    record Forget(int process) implements Order {}
+
     /// Ends what processes have left behind, answered by [Swept].
     record Sweep() implements Order {}
 

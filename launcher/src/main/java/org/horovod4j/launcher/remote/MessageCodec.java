@@ -32,6 +32,7 @@ final class MessageCodec {
     private static final byte FAILED = 16;
     private static final byte MISSING = 17;
     private static final byte DRAIN = 18;
+    private static final byte FORGET = 19;
 
     private MessageCodec() {}
 
@@ -67,6 +68,7 @@ final class MessageCodec {
             case Message.SignalAll(Signal signal) -> FieldWriter.of(SIGNAL).constant(signal);
             case Message.Kill(int process) -> FieldWriter.of(KILL).int32(process);
             case Message.Drain(int process) -> FieldWriter.of(DRAIN).int32(process);
+            case Message.Forget(int process) -> FieldWriter.of(FORGET).int32(process);
             case Message.Sweep() -> FieldWriter.of(SWEEP);
         };
     }
@@ -106,6 +108,7 @@ final class MessageCodec {
             case SIGNAL -> new Message.SignalAll(in.constant(Signal.values()));
             case KILL -> new Message.Kill(in.int32());
             case DRAIN -> new Message.Drain(in.int32());
+            case FORGET -> new Message.Forget(in.int32());
             case SWEEP -> new Message.Sweep();
             case READY -> new Message.Ready();
             case FOUND -> new Message.Found(new Program(texts(in), in.text()));

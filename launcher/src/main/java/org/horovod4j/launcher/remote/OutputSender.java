@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;
 import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 
 /// Sends one stream of a process to the launcher, as far as that allows.
@@ -16,6 +17,7 @@ final class OutputSender implements OutputReader.Taker {
     private final Message.Stream stream;
     private final Line line;
     private final Semaphore credit = new Semaphore(Message.Stream.WINDOW);
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
     /// @param process its number
     OutputSender(int process, Message.Stream stream, Line line) {
@@ -33,8 +35,16 @@ final class OutputSender implements OutputReader.Taker {
         credit.release(bytes);
     }
 
+    /// Complete once the launcher was told the end of the stream.
+    CompletableFuture<Void> ended() {
+        return ended;
+    }
+
     @Override
     public void take(byte[] chunk, int length) {
+        if (ended.isDone()) {
+            return; // the stream was given up, and nobody would grant anything for it
+        }
         credit.acquireUninterruptibly(length);
         send(Arrays.copyOf(chunk, length));
     }
@@ -42,6 +52,7 @@ final class OutputSender implements OutputReader.Taker {
     @Override
     public void end() {
         send(new byte[0]);
+        ended.complete(null);
     }
 
     private void send(byte[] bytes) {

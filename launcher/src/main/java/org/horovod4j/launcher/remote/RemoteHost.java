@@ -16,9 +16,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /// A host behind ssh: passes everything on to the [Agent] there.
@@ -37,8 +35,7 @@ public final class RemoteHost implements HostAgent {
     private final Line line;
     private final Copies copies;
     private final Heartbeats heartbeats;
-    private final AtomicInteger numbers = new AtomicInteger();
-    private final Map<Integer, Entry> processes = new ConcurrentHashMap<>();
+    private final RemoteProcesses processes = new RemoteProcesses(this::tell);
     private final CompletableFuture<List<String>> swept = new CompletableFuture<>();
     private final CompletableFuture<String> loss = new CompletableFuture<>();
     private volatile CompletableFuture<Message.News> answer = new CompletableFuture<>();
@@ -112,27 +109,6 @@ public final class RemoteHost implements HostAgent {
         return translated;
     }
 
-    /// What is known of a process while it runs.
-    private record Entry(
-            CompletableFuture<Long> pid,
-            RemoteStream out,
-            RemoteStream err,
-            CompletableFuture<Integer> status) {
-        RemoteStream stream(Message.Stream stream) {
-            return switch (stream) {
-                case OUT -> out;
-                case ERR -> err;
-            };
-        }
-
-        void lost(String reason) {
-            pid.completeExceptionally(new IOException(reason));
-            out.came(new byte[0]);
-            err.came(new byte[0]);
-            status.complete(RemoteProcess.LOST);
-        }
-    }
-
     @Override
     public Program program(List<String> words) throws IOException {
         List<String> there = words.stream().map(copies::translate).toList();
@@ -144,24 +120,17 @@ public final class RemoteHost implements HostAgent {
 
     @Override
     public Process start(List<String> command, Map<String, String> variables) throws IOException {
-        int number = numbers.getAndIncrement();
-        Entry entry =
-                new Entry(
-                        new CompletableFuture<>(),
-                        new RemoteStream(bytes -> grant(number, Message.Stream.OUT, bytes)),
-                        new RemoteStream(bytes -> grant(number, Message.Stream.ERR, bytes)),
-                        new CompletableFuture<>());
-        processes.put(number, entry);
+        RemoteProcesses.Entry entry = processes.expect();
         checkContact();
-        line.send(new Message.Start(number, command, variables));
-        long pid = await(entry.pid);
+        line.send(new Message.Start(entry.number(), command, variables));
+        long pid = await(entry.pid());
         return new RemoteProcess(
-                number,
+                entry.number(),
                 pid,
-                entry.out,
-                entry.err,
-                entry.status,
-                () -> tell(new Message.Kill(number)));
+                entry.out(),
+                entry.err(),
+                entry.status(),
+                () -> tell(new Message.Kill(entry.number())));
     }
 
     @Override
@@ -169,9 +138,13 @@ public final class RemoteHost implements HostAgent {
         var _ = loss.thenAccept(listener);
     }
 
-    /// The agent has told of it, and so knows.
+    /// The agent has told of it, but keeps what it has of it until nobody here asks any more.
     @Override
-    public void ended(Process process) {}
+    public void ended(Process process) {
+        if (process instanceof RemoteProcess remote) {
+            tell(new Message.Forget(remote.number()));
+        }
+    }
 
     /// Here a silence may be the network's: the host itself tells the end, or is lost, which ends
     /// them too.
@@ -252,10 +225,6 @@ public final class RemoteHost implements HostAgent {
         }
     }
 
-    private void grant(int process, Message.Stream stream, int bytes) {
-        tell(new Message.Credit(process, stream, bytes));
-    }
-
     /// Says what the host need not hear if it is lost.
     private void tell(Message.Order order) {
         try {
@@ -293,25 +262,15 @@ public final class RemoteHost implements HostAgent {
             case Message.Ready _, Message.Found _ -> answer.complete(news);
             case Message.Missing(String reason) ->
                     answer.completeExceptionally(new ConfigurationException(reason));
-            case Message.Started(int number, long pid) -> entry(number).pid.complete(pid);
-            case Message.NotStarted(int number, String reason) -> {
-                entry(number).pid.completeExceptionally(new IOException(reason));
-                processes.remove(number);
-            }
+            case Message.Started(int number, long pid) -> processes.started(number, pid);
+            case Message.NotStarted(int number, String reason) ->
+                    processes.notStarted(number, reason);
             case Message.Output(int number, Message.Stream stream, byte[] bytes) ->
-                    entry(number).stream(stream).came(bytes);
-            case Message.Exited(int number, int status) -> entry(number).status.complete(status);
+                    processes.printed(number, stream, bytes);
+            case Message.Exited(int number, int status) -> processes.exited(number, status);
             case Message.Swept(List<String> left) -> swept.complete(left);
             case Message.Failed(String reason) -> lose(reason);
         }
-    }
-
-    private Entry entry(int number) throws MalformedMessageException {
-        Entry entry = processes.get(number);
-        if (entry == null) {
-            throw new MalformedMessageException("news of process " + number);
-        }
-        return entry;
     }
 
     private void lose(String reason) {
@@ -322,11 +281,11 @@ public final class RemoteHost implements HostAgent {
         endAll(reason);
     }
 
-    /// Ends every wait for something from this host, as nothing more comes: also when it was let go, for
-    /// its agent then ends without a word about the streams of its processes.
+    /// Ends every wait for something from this host, as nothing more comes: also when it was let
+    /// go, for its agent then ends without a word about the streams of its processes.
     private void endAll(String reason) {
         answer.completeExceptionally(new IOException(reason));
-        processes.values().forEach(entry -> entry.lost(reason));
+        processes.lost(reason);
         swept.complete(List.of());
     }
 

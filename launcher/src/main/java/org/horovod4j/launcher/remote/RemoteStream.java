@@ -32,6 +32,11 @@ final class RemoteStream extends InputStream {
         notifyAll();
     }
 
+    /// Whether nothing more comes; some of it may not have been read yet.
+    synchronized boolean hasEnded() {
+        return ended;
+    }
+
     @Override
     public int read() {
         byte[] one = new byte[1];

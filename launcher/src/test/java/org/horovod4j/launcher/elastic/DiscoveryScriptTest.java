@@ -9,7 +9,6 @@ import org.horovod4j.launcher.plan.Login;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,11 +19,9 @@ class DiscoveryScriptTest {
     @TempDir Path folder;
 
     private static List<Host> find(String script, Duration timeout) throws Exception {
-        try (DiscoveryScript discovery =
-                new DiscoveryScript(
-                        script, 2, new Login(null, 2222, null), Map.of("MARK", "m"), timeout)) {
-            return discovery.find();
-        }
+        return new DiscoveryScript(
+                        script, 2, new Login(null, 2222, null), Map.of("MARK", "m"), timeout)
+                .find();
     }
 
     @Test
@@ -78,37 +75,42 @@ class DiscoveryScriptTest {
     }
 
     @Test
-    void itsFilesGoWithIt() throws IOException {
-        List<Path> before = temporary();
-        try (DiscoveryScript discovery =
-                new DiscoveryScript("true", null, Login.DEFAULT, Map.of(), Duration.ofSeconds(9))) {
-            assertThat(discovery).hasToString("true");
-        }
-        assertThat(temporary()).isEqualTo(before);
+    void outputBeyondWhatAPipeHoldsIsReadWhileItRuns() throws Exception {
+        String lines =
+                "i=0; while [ $i -lt 20000 ]; do echo h$i:1; echo note $i >&2; i=$((i+1)); done";
+        assertThat(find(lines, Duration.ofSeconds(60))).hasSize(20_000);
     }
 
     @Test
-    void aFolderThatCannotBeRemovedIsNoFailure() throws Exception {
-        Path name = folder.resolve("name");
-        String script = "out=$(readlink /proc/$$/fd/1); echo $out > %s; echo a:1".formatted(name);
-        Path left;
-        try (DiscoveryScript discovery =
-                new DiscoveryScript(
-                        script, null, Login.DEFAULT, Map.of(), Duration.ofSeconds(30))) {
-            assertThat(discovery.find()).hasSize(1);
-            left = Path.of(Files.readString(name).strip()).resolveSibling("somebody-elses");
-            Files.createFile(left);
-        }
-        assertThat(left).as("the folder could not be removed").exists();
-        Files.delete(left);
-        Files.delete(left.resolveSibling(".").normalize());
+    void endlessOutputTakesNoMoreMemoryThanAListOfHosts() {
+        assertThatThrownBy(() -> find("yes a:1", Duration.ofMinutes(5)))
+                .isInstanceOf(DiscoveryException.class)
+                .hasMessage("it prints more than 1048576 bytes, which is no list of hosts");
     }
 
-    private static List<Path> temporary() throws IOException {
-        try (var files = Files.list(Path.of(System.getProperty("java.io.tmpdir")))) {
-            return files.filter(file -> file.toString().contains("horovodrun-discovery"))
-                    .sorted()
-                    .toList();
-        }
+    @Test
+    void endlessComplaintsAreEndedAtTheTimeLimit() {
+        assertThatThrownBy(() -> find("yes no host >&2", Duration.ofSeconds(1)))
+                .isInstanceOf(DiscoveryException.class)
+                .hasMessage("it did not end within 1.0 s and was killed");
+    }
+
+    /// However the launcher ends: what is nowhere cannot be left behind.
+    @Test
+    void itMakesNoFiles() throws Exception {
+        Path seen = folder.resolve("seen");
+        String script =
+                "for each in 0 1 2; do all=\"$all $(readlink /proc/$$/fd/$each)\"; done;"
+                        + " echo $all > %s; echo a:1".formatted(seen);
+        assertThat(find(script, Duration.ofSeconds(30))).hasSize(1);
+        assertThat(Files.readString(seen)).matches("/dev/null pipe:\\S+ pipe:\\S+\n");
+    }
+
+    @Test
+    void itIsKnownByWhatTheUserWrote() {
+        assertThat(
+                        new DiscoveryScript(
+                                "./hosts.sh", null, Login.DEFAULT, Map.of(), Duration.ofSeconds(9)))
+                .hasToString("./hosts.sh");
     }
 }

@@ -35,9 +35,9 @@ class FunctionDeskTest {
         desk.close();
     }
 
-    private DeskLine line(Secret known) {
+    private FunctionLine line(Secret known) {
         String text = DeskAddresses.local(desk.port());
-        return new DeskLine(known, DeskAddresses.parse(text), Duration.ofSeconds(10));
+        return new FunctionLine(known, DeskAddresses.parse(text), Duration.ofSeconds(10));
     }
 
     private static Failure failure(boolean isConsequence) {
@@ -56,7 +56,7 @@ class FunctionDeskTest {
 
     @Test
     void aStrangerGetsAndChangesNothing() {
-        DeskLine stranger = line(Secret.random());
+        FunctionLine stranger = line(Secret.random());
         assertThatThrownBy(stranger::fetch)
                 .isInstanceOf(UnreachableException.class)
                 .hasMessageContaining("secret");

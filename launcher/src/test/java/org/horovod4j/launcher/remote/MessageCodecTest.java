@@ -29,6 +29,7 @@ class MessageCodecTest {
                 new Message.SignalAll(Signal.TERM),
                 new Message.Kill(3),
                 new Message.Drain(3),
+                new Message.Forget(3),
                 new Message.Sweep(),
                 new Message.Ready(),
                 new Message.Found(new Program(List.of("sh", "-c", "true"), "a line")),

@@ -11,15 +11,15 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /// Courses of a job, told event by event.
-class MembershipTest {
+class DriverTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final List<Action> actions = new ArrayList<>();
-    private Membership membership = membership(4, 2, 4, Limits.NONE);
+    private Driver driver = driver(4, 2, 4, Limits.NONE);
     private Duration now = Duration.ZERO;
 
-    private static Membership membership(int first, int least, int most, int resets) {
-        return new Membership(
+    private static Driver driver(int first, int least, int most, int resets) {
+        return new Driver(
                 new Limits(first, least, most, resets),
                 PATIENCE,
                 new Cooldown(Duration.ofSeconds(10), Duration.ofSeconds(100)));
@@ -101,7 +101,7 @@ class MembershipTest {
 
     @Test
     void tooFewSurvivorsWaitForNewWorkers() {
-        membership = membership(4, 4, 4, Limits.NONE);
+        driver = driver(4, 4, 4, Limits.NONE);
         run();
         fail(1);
         ready(0, 0, "lost", 2, 3);
@@ -113,7 +113,7 @@ class MembershipTest {
 
     @Test
     void aHostThatComesIsFilledAndAllAreCalledBackOnce() {
-        membership = membership(2, 2, 4, Limits.NONE);
+        driver = driver(2, 2, 4, Limits.NONE);
         list(new Host("a", 2));
         ready(0, -1, 1);
         list(new Host("a", 2), new Host("b", 2));
@@ -135,18 +135,18 @@ class MembershipTest {
 
     @Test
     void aWorkerThatStartsForEverKeepsTheOthersWaitingForAMomentOnly() {
-        membership = membership(2, 2, 4, Limits.NONE);
+        driver = driver(2, 2, 4, Limits.NONE);
         list(new Host("a", 2));
         ready(0, -1, 1);
         list(new Host("a", 4));
         ready(2, -1);
-        pass(Membership.GATHERING);
+        pass(Muster.GATHERING);
         assertThat(callBacks()).isEqualTo(1);
     }
 
     @Test
     void aHostThatGoesIsLeftAtTheNextCommitWithoutASync() {
-        membership = membership(4, 2, 4, Limits.NONE);
+        driver = driver(4, 2, 4, Limits.NONE);
         list(new Host("a", 2), new Host("b", 2));
         ready(0, -1, 1, 2, 3);
         list(new Host("b", 2));
@@ -155,15 +155,15 @@ class MembershipTest {
         assertThat(form()).isEqualTo("1: [2, 3]");
         assertThat(dismissed()).containsExactly(0, 1);
         assertThat(actions).doesNotContain(new Action.Release("a"));
-        membership.on(new Event.Ended(0, false, "exit code 0"), now);
+        driver.on(new Event.Ended(0, false, "exit code 0"), now);
         act(new Event.Ended(1, false, "exit code 0"));
-        assertThat(membership.isOver()).isFalse();
+        assertThat(driver.isOver()).isFalse();
         assertThat(actions).contains(new Action.Release("a"));
     }
 
     @Test
     void aHostIsNotLeftWhileThereAreTooFewOthers() {
-        membership = membership(4, 3, 4, Limits.NONE);
+        driver = driver(4, 3, 4, Limits.NONE);
         list(new Host("a", 2), new Host("b", 2));
         ready(0, -1, 1, 2, 3);
         list(new Host("b", 2));
@@ -178,7 +178,7 @@ class MembershipTest {
 
     @Test
     void whenAllHostsAreExchangedOneStaysToHandOverTheState() {
-        membership = membership(2, 2, 4, Limits.NONE);
+        driver = driver(2, 2, 4, Limits.NONE);
         list(new Host("a", 2));
         ready(0, -1, 1);
         list(new Host("b", 2));
@@ -191,6 +191,22 @@ class MembershipTest {
         ready(0, 1, "", 2, 3);
         assertThat(form()).isEqualTo("2: [2, 3]");
         assertThat(dismissed()).containsExactly(1, 0);
+    }
+
+    @Test
+    void whoeverHandsOverTheStateStaysUntilAnotherHasIt() {
+        driver = driver(1, 1, 4, Limits.NONE);
+        list(new Host("a", 1));
+        ready(0, -1);
+        list(new Host("b", 2));
+        ready(1, -1, 2);
+        ready(0, 0);
+        assertThat(form()).isEqualTo("1: [0, 1, 2] sync");
+        fail(1); // before worker 2 has received anything
+        ready(0, 0, "lost");
+        ready(2, -1, "lost");
+        assertThat(givenUp()).isEmpty();
+        assertThat(form()).isEqualTo("2: [0, 2] sync");
     }
 
     @Test
@@ -237,10 +253,10 @@ class MembershipTest {
         fail(3);
         assertThat(givenUp())
                 .containsExactly(
-                        "no host is left: all are blacklisted before the training has begun");
-        assertThat(membership.isOver()).isTrue();
-        assertThat(membership.failure())
-                .contains(new Membership.Failure(new Worker(0, "a", 0), "killed"));
+                        "no host is left: all are blacklisted before the training has begun. Try the"
+                                + " command by itself on one of them");
+        assertThat(driver.isOver()).isTrue();
+        assertThat(driver.failure()).contains(new Driver.Failure(new Worker(0, "a", 0), "killed"));
     }
 
     @Test
@@ -248,13 +264,15 @@ class MembershipTest {
         run();
         IntStream.range(0, 4).forEach(this::fail);
         assertThat(givenUp())
-                .containsExactly("all workers are lost, and the state of the training with them");
-        assertThat(membership.isOver()).isTrue();
+                .containsExactly(
+                        "all workers are lost, and the state of the training with them. Start it again"
+                                + " from a checkpoint");
+        assertThat(driver.isOver()).isTrue();
     }
 
     @Test
     void workersWithoutStateDoNotGoOnFromNothing() {
-        membership = membership(1, 1, 2, Limits.NONE);
+        driver = driver(1, 1, 2, Limits.NONE);
         list(new Host("a", 1));
         ready(0, -1);
         list(new Host("a", 2));
@@ -264,7 +282,9 @@ class MembershipTest {
         fail(0);
         ready(1, -1, "lost during sync");
         assertThat(givenUp())
-                .containsExactly("the workers that are left never got the state of the training");
+                .containsExactly(
+                        "the workers that are left never got the state of the training. Start it again"
+                                + " from a checkpoint");
     }
 
     @Test
@@ -289,8 +309,54 @@ class MembershipTest {
     }
 
     @Test
+    void newsFromALostHostThatAreBehindItsLossChangeNothing() {
+        list(new Host("a", 2), new Host("b", 2));
+        ready(0, -1, 1, 2);
+        act(new Event.HostLost("b", "no sign of life"));
+        int before = actions.size();
+        act(new Event.Ready(3, -1, ""));
+        act(new Event.Silent(2, "its connection closed"));
+        act(new Event.Ended(2, true, "exit code 255"));
+        act(new Event.Ended(3, true, "it cannot be started: its host is gone"));
+        pass(Vigil.LIMIT);
+        assertThat(actions).hasSize(before);
+        ready(0, -1);
+        assertThat(driver.failure())
+                .contains(
+                        new Driver.Failure(
+                                new Worker(2, "b", 0), "contact with its host was lost"));
+    }
+
+    @Test
+    void aNewWorkerWhoseHostIsGoneWhenItIsReadyNeedNotWaitForTheNextGeneration() {
+        driver = driver(2, 2, 4, Limits.NONE);
+        list(new Host("a", 2));
+        ready(0, -1, 1);
+        list(new Host("a", 2), new Host("b", 1));
+        list(new Host("a", 2));
+        ready(2, -1);
+        assertThat(dismissed()).containsExactly(2);
+        assertThat(callBacks()).isZero();
+        act(new Event.Ended(2, false, "exit code 0"));
+        assertThat(actions).contains(new Action.Release("b"));
+        assertThat(driver.failure()).isEmpty();
+    }
+
+    @Test
+    void aNewWorkerBeyondTheMostNeedNotWaitForTheNextGeneration() {
+        driver = driver(2, 2, 2, Limits.NONE);
+        list(new Host("a", 2));
+        ready(0, -1, 1);
+        list(new Host("a", 1), new Host("b", 1));
+        list(new Host("a", 2), new Host("b", 1));
+        ready(2, -1);
+        assertThat(dismissed()).containsExactly(2);
+        assertThat(callBacks()).isZero();
+    }
+
+    @Test
     void theLossOfAHostThatWasLeftIsNoLossToTheJob() {
-        membership = membership(4, 2, 4, Limits.NONE);
+        driver = driver(4, 2, 4, Limits.NONE);
         list(new Host("a", 2), new Host("b", 2));
         ready(0, -1, 1, 2, 3);
         list(new Host("a", 2));
@@ -298,14 +364,14 @@ class MembershipTest {
         act(new Event.HostLost("b", "switched off"));
         list(new Host("a", 2), new Host("c", 2));
         assertThat(starts()).contains(new Worker(4, "c", 0), new Worker(5, "c", 1));
-        assertThat(membership.failure()).isEmpty();
+        assertThat(driver.failure()).isEmpty();
     }
 
     @Test
     void aHostThatIsNotReadyIsTriedAgainLater() {
-        membership = membership(2, 2, 4, Limits.NONE);
+        driver = driver(2, 2, 4, Limits.NONE);
         actions.addAll(
-                membership.on(new Event.Listed(List.of(new Host("a", 2), new Host("b", 2))), now));
+                driver.on(new Event.Listed(List.of(new Host("a", 2), new Host("b", 2))), now));
         act(new Event.HostOpened("a"));
         act(new Event.HostRefused("b", "it has no java."));
         ready(0, -1, 1);
@@ -316,7 +382,7 @@ class MembershipTest {
 
     @Test
     void theResetLimitEndsAJobThatLosesAWorkerOnceTooOften() {
-        membership = membership(4, 1, 4, 1);
+        driver = driver(4, 1, 4, 1);
         run();
         fail(3);
         ready(0, 0, "lost", 1, 2);
@@ -327,7 +393,8 @@ class MembershipTest {
         ready(0, 1, "lost", 1);
         assertThat(givenUp())
                 .containsExactly(
-                        "its workers have changed 1 times, which is all that --reset-limit allows");
+                        "its workers have changed 1 times, which is all that --reset-limit allows. Raise"
+                                + " it, or leave it out");
     }
 
     @Test
@@ -335,7 +402,7 @@ class MembershipTest {
         run();
         act(new Event.Silent(1, "silent for 10 s"));
         assertThat(kills()).isEmpty();
-        pass(Membership.SILENCE);
+        pass(Vigil.LIMIT);
         assertThat(kills()).containsExactly(1);
         fail(1);
         assertThat(said())
@@ -369,10 +436,10 @@ class MembershipTest {
         assertThat(dismissed()).containsExactly(1);
         act(new Event.Ended(1, false, "exit code 0"));
         act(new Event.Ended(4, true, "killed"));
-        assertThat(membership.isOver()).isFalse();
+        assertThat(driver.isOver()).isFalse();
         act(new Event.Ended(2, false, "exit code 0"));
-        assertThat(membership.isOver()).isTrue();
-        assertThat(membership.failure()).isEmpty();
+        assertThat(driver.isOver()).isTrue();
+        assertThat(driver.failure()).isEmpty();
     }
 
     @Test
@@ -391,7 +458,7 @@ class MembershipTest {
                                 + " started there for 10 s.");
         pass(Duration.ofSeconds(10));
         assertThat(starts()).as("the job still grows").last().isEqualTo(new Worker(5, "a", 3));
-        assertThat(membership.failure()).isEmpty();
+        assertThat(driver.failure()).isEmpty();
     }
 
     @Test
@@ -413,16 +480,15 @@ class MembershipTest {
         fail(1);
         act(new Event.Ended(2, false, "exit code 0"));
         act(new Event.Ended(3, false, "exit code 0"));
-        assertThat(membership.isOver()).isTrue();
-        assertThat(membership.failure())
-                .contains(new Membership.Failure(new Worker(1, "a", 1), "killed"));
+        assertThat(driver.isOver()).isTrue();
+        assertThat(driver.failure()).contains(new Driver.Failure(new Worker(1, "a", 1), "killed"));
     }
 
     @Test
     void aProgramThatAsksForNoPlaceMayEndWellToo() {
         list(new Host("a", 4));
         IntStream.range(0, 4).forEach(each -> act(new Event.Ended(each, false, "exit code 0")));
-        assertThat(membership.isOver()).isTrue();
+        assertThat(driver.isOver()).isTrue();
         assertThat(kills()).isEmpty();
     }
 
@@ -457,7 +523,7 @@ class MembershipTest {
 
     /// Hosts open as soon as they are asked to.
     private void act(Event event) {
-        List<Action> decided = membership.on(event, now);
+        List<Action> decided = driver.on(event, now);
         actions.addAll(decided);
         if (event instanceof Event.HostOpened) {
             return;

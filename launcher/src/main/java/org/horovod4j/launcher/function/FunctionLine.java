@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.List;
 
 /// A rank's way to the [FunctionDesk].
-final class DeskLine {
+final class FunctionLine {
     private final Dialler dialler;
     private final List<InetSocketAddress> addresses;
     private final Duration patience;
@@ -22,7 +22,7 @@ final class DeskLine {
 
     /// @param addresses where the desk may be reached
     /// @param patience how long to look for it there
-    DeskLine(Secret secret, List<InetSocketAddress> addresses, Duration patience) {
+    FunctionLine(Secret secret, List<InetSocketAddress> addresses, Duration patience) {
         Handshake handshake = new Handshake(secret, Purpose.FUNCTION);
         this.dialler = new Dialler(SocketSettings.DEFAULT, handshake::dial);
         this.addresses = List.copyOf(addresses);

@@ -12,12 +12,12 @@ import java.util.SequencedMap;
 /// The ranks of one generation.
 ///
 /// - Rank 0 is the senior worker, whose state the others get.
-/// - The ranks of a host are neighbours; hosts follow by their senior workers, so that new hosts come
-///   last and those who stay keep their ranks.
+/// - The ranks of a host are neighbours; hosts follow by their senior workers, so that new hosts
+///   come last and those who stay keep their ranks.
 /// - Local ranks follow the slots of the host, not the ranks: a worker that took device 1 keeps
 ///   local rank 1 when a new worker replaces the one beside it.
-final class Assignment {
-    private Assignment() {}
+final class Ranking {
+    private Ranking() {}
 
     /// Gives workers their places.
     ///

@@ -19,18 +19,18 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/// Jobs in a world that is played: hosts come and go, workers start, die and fall silent at random, and
-/// news of it are late. Whatever happens, decisions fit together; and once the world is calm, all slots
-/// are in use.
-class MembershipPropertyTest {
+/// Jobs in a world that is played: hosts come and go, workers start, die and fall silent at random,
+/// and news of it are late. Whatever happens, decisions fit together; and once the world is calm,
+/// all slots are in use.
+class DriverPropertyTest {
     private static final int LEAST = 2;
     private static final int MOST = 6;
     private static final Duration PATIENCE = Duration.ofHours(1);
 
     private final long seed = new Random().nextLong();
     private final Random random = new Random(seed);
-    private final Membership membership =
-            new Membership(
+    private final Driver driver =
+            new Driver(
                     new Limits(LEAST, LEAST, MOST, Limits.NONE),
                     PATIENCE,
                     new Cooldown(Duration.ofSeconds(1), Duration.ofSeconds(8)));
@@ -132,8 +132,8 @@ class MembershipPropertyTest {
         asking.remove(worker);
     }
 
-    /// A moment passes: late news arrive, workers that start ask for a place, and those whose generation is
-    /// over come back, some now and some later.
+    /// A moment passes: late news arrive, workers that start ask for a place, and those whose
+    /// generation is over come back, some now and some later.
     private void step() {
         now = now.plusMillis(100 + random.nextInt(900));
         for (Event event : List.copyOf(late)) {
@@ -167,7 +167,7 @@ class MembershipPropertyTest {
         if (hasGivenUp) {
             return;
         }
-        List<Action> actions = membership.on(event, now);
+        List<Action> actions = driver.on(event, now);
         if (!(event instanceof Event.Passed && actions.isEmpty())) {
             story.add(now + " " + event);
         }

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 
 /// Where a program wants its job to run, and how the hosts reach this one.
-final class LaunchPlaces {
+final class LaunchHosts {
     private final int processes;
     private @Nullable String hosts;
     private @Nullable Path hostFile;
@@ -25,7 +25,7 @@ final class LaunchPlaces {
     private @Nullable Path sshIdentity;
     private List<String> networkInterfaces = List.of();
 
-    LaunchPlaces(int processes) {
+    LaunchHosts(int processes) {
         this.processes = processes;
     }
 

@@ -17,7 +17,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-class AssignmentTest {
+class RankingTest {
     private static final Worker A0 = new Worker(0, "a", 0);
     private static final Worker A1 = new Worker(1, "a", 1);
     private static final Worker B2 = new Worker(2, "b", 0);
@@ -25,14 +25,14 @@ class AssignmentTest {
 
     @Test
     void aFirstGenerationIsThatOfAJobOfOneSize() {
-        assertThat(List.copyOf(Assignment.of(List.of(A0, A1, B2)).values()))
+        assertThat(List.copyOf(Ranking.of(List.of(A0, A1, B2)).values()))
                 .isEqualTo(HostPlan.of(List.of(new Host("a", 2), new Host("b", 1)), 3).slots());
     }
 
     @Test
     void aNewHostComesLastAndTheOthersKeepTheirRanks() {
-        Map<Worker, Slot> before = Assignment.of(List.of(A0, A1));
-        Map<Worker, Slot> after = Assignment.of(List.of(A0, A1, B2, B3));
+        Map<Worker, Slot> before = Ranking.of(List.of(A0, A1));
+        Map<Worker, Slot> after = Ranking.of(List.of(A0, A1, B2, B3));
         assertThat(rank(after, A0)).isEqualTo(rank(before, A0)).isZero();
         assertThat(rank(after, A1)).isEqualTo(rank(before, A1)).isEqualTo(1);
         assertThat(after.get(B3)).isEqualTo(new Slot("b", 3, 4, 1, 2, 1, 2));
@@ -40,7 +40,7 @@ class AssignmentTest {
 
     @Test
     void whoIsLeftMovesUp() {
-        assertThat(Assignment.of(List.of(B2, B3)))
+        assertThat(Ranking.of(List.of(B2, B3)))
                 .containsExactly(
                         Map.entry(B2, new Slot("b", 0, 2, 0, 2, 0, 1)),
                         Map.entry(B3, new Slot("b", 1, 2, 1, 2, 0, 1)));
@@ -49,7 +49,7 @@ class AssignmentTest {
     @Test
     void aReplacementTakesTheLocalRankOfItsSlotAndNoRankOfItsElders() {
         Worker replacement = new Worker(4, "a", 0);
-        Map<Worker, Slot> places = Assignment.of(List.of(A1, replacement));
+        Map<Worker, Slot> places = Ranking.of(List.of(A1, replacement));
         assertThat(places.get(A1)).isEqualTo(new Slot("a", 0, 2, 1, 2, 0, 1));
         assertThat(places.get(replacement)).isEqualTo(new Slot("a", 1, 2, 0, 2, 0, 1));
     }
@@ -60,7 +60,7 @@ class AssignmentTest {
         Random random = new Random(seed);
         for (int round = 0; round < 500; round++) {
             List<Worker> workers = workers(random);
-            var places = Assignment.of(workers);
+            var places = Ranking.of(workers);
             String story = "seed %d, %s".formatted(seed, places);
             Collection<Slot> slots = places.values();
             assertThat(slots.stream().map(Slot::rank))

@@ -1,0 +1,92 @@
+package org.horovod4j.launcher;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/// Whom a fault at random may hit so that the job can go on: it lives as long as one worker has the state
+/// and keeps its place. Two are spared, since one of them may be on its way out for another reason.
+///
+/// One thread uses it.
+final class Bystanders {
+    /// Within this time the launcher has heard of a list and acted on it.
+    private static final Duration HEARING = Duration.ofSeconds(10);
+
+    /// As many slots as a host ever has: who is on a host with all of them has a place.
+    static final int ALL_SLOTS = 2;
+
+    private static final int SPARED = 2;
+
+    /// What the script has told, until it told something else.
+    private static final class Listing {
+        private final Map<String, Integer> slots;
+        private long replacedNanos = Long.MAX_VALUE;
+
+        Listing(Map<String, Integer> slots) {
+            this.slots = Map.copyOf(slots);
+        }
+    }
+
+    private final Random random;
+    private final List<Listing> listings = new ArrayList<>();
+    private final Set<Integer> stopped = new HashSet<>();
+
+    Bystanders(Random random) {
+        this.random = random;
+    }
+
+    void listed(Map<String, Integer> slots) {
+        long now = System.nanoTime();
+        if (!listings.isEmpty()) {
+            listings.getLast().replacedNanos = now;
+        }
+        listings.removeIf(it -> it.replacedNanos < now - HEARING.toNanos());
+        listings.add(new Listing(slots));
+    }
+
+    /// A stopped worker is as good as lost.
+    void stopped(int worker) {
+        stopped.add(worker);
+    }
+
+    /// Workers that may be lost together, in any order. If too few would be left with the state, these are
+    /// new ones alone.
+    List<Integer> victims(ElasticRun run) {
+        Set<Integer> alive = run.workers().keySet();
+        List<ElasticRun.Beginning> begun =
+                run.beginnings().stream().filter(it -> alive.contains(it.worker())).toList();
+        List<Integer> keepers =
+                begun.stream()
+                        .filter(it -> hasPlace(it.host()) && !stopped.contains(it.worker()))
+                        .map(ElasticRun.Beginning::worker)
+                        .distinct()
+                        .collect(Collectors.toCollection(ArrayList::new));
+        Collections.shuffle(keepers, random);
+        Set<Integer> spared =
+                keepers.size() < SPARED
+                        ? begun.stream()
+                                .map(ElasticRun.Beginning::worker)
+                                .collect(Collectors.toSet())
+                        : Set.copyOf(keepers.subList(0, SPARED));
+        List<Integer> victims =
+                alive.stream()
+                        .filter(it -> !spared.contains(it))
+                        .collect(Collectors.toCollection(ArrayList::new));
+        Collections.shuffle(victims, random);
+        return victims;
+    }
+
+    private boolean hasPlace(String host) {
+        long now = System.nanoTime();
+        return listings.stream()
+                .filter(it -> it.replacedNanos >= now - HEARING.toNanos())
+                .allMatch(it -> Objects.equals(it.slots.get(host), ALL_SLOTS));
+    }
+}
