@@ -1,0 +1,107 @@
+package org.horovod4j.launcher;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/// A message as the sources have it, with gaps for what differs each time.
+///
+/// @param file where it was found
+/// @param words of the text, in which [#GAP] stands for what is not known before the program runs
+record MessageTemplate(String file, List<String> words) {
+    static final String GAP = "\u0000";
+
+    private static final String ELLIPSIS = "…";
+    private static final Pattern PLACEHOLDER =
+            Pattern.compile("%(\\d+\\$)?[-+0,]*\\d*(\\.\\d+)?[sdf]|\\{\\d\\}");
+    private static final Pattern WORD = Pattern.compile("[('\"]*[A-Za-z-]+[.,:;)'\"]*");
+
+    /// Shorter texts are names, parts of other texts and punctuation.
+    private static final int FEWEST_WORDS = 3;
+
+    MessageTemplate {
+        words = List.copyOf(words);
+    }
+
+    MessageTemplate(String file, String text) {
+        this(
+                file,
+                split(
+                        PLACEHOLDER
+                                .matcher(text.replace("%n", " ").replace("%%", "%"))
+                                .replaceAll(GAP)));
+    }
+
+    /// The words of a text, without the marks at their ends: a quote may end anywhere.
+    static List<String> split(String text) {
+        return Arrays.stream(text.split("\\s+", -1))
+                .map(word -> word.replaceAll("[.,:;]+$", ""))
+                .filter(word -> !word.isEmpty())
+                .toList();
+    }
+
+    /// Whether this says something, rather than being a name, a pattern or a part of a command.
+    boolean isSentence() {
+        return words.stream().filter(word -> WORD.matcher(word).matches()).count() >= FEWEST_WORDS;
+    }
+
+    /// Whether a text may be this message, or a part of it that has some of its own words.
+    ///
+    /// @param quote in which "…" stands for anything
+    boolean isQuotedBy(String quote) {
+        List<String> quoted = split(quote);
+        for (int from = 0; from < words.size(); from++) {
+            if (fits(from, quoted, 0, 0)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// Whether the rest of a quote fits to the rest of this message, or to its beginning.
+    ///
+    /// @param same how many words were the same so far
+    private boolean fits(int at, List<String> quoted, int from, int same) {
+        if (from == quoted.size()) {
+            return same >= FEWEST_WORDS;
+        }
+        if (quoted.get(from).equals(ELLIPSIS)) {
+            for (int to = at; to <= words.size(); to++) {
+                if (fits(to, quoted, from + 1, same)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+        if (at == words.size()) {
+            return false;
+        }
+        String word = words.get(at);
+        if (!word.contains(GAP)) {
+            return word.equals(quoted.get(from)) && fits(at + 1, quoted, from + 1, same + 1);
+        }
+        for (int to = from + 1; to <= quoted.size(); to++) {
+            if (fills(String.join(" ", quoted.subList(from, to)), word)
+                    && fits(at + 1, quoted, to, same)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// Whether a word with gaps may become this text.
+    private static boolean fills(String text, String word) {
+        String pattern =
+                Arrays.stream(word.split(GAP, -1))
+                        .map(part -> part.replaceAll("[.,:;]+$", ""))
+                        .map(Pattern::quote)
+                        .collect(Collectors.joining(".*"));
+        return text.contains(ELLIPSIS) || text.matches(pattern);
+    }
+
+    @Override
+    public String toString() {
+        return file + ": " + String.join(" ", words).replace(GAP, ELLIPSIS);
+    }
+}
