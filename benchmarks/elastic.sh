@@ -1,28 +1,48 @@
 #!/usr/bin/env bash
-# How long an elastic job stands still: when one of its ranks is killed, until the others have completed
-# their next step; and when the rank that takes its place joins.
+# What elastic training costs: the share of a step that a commit in each of them takes, for ResNet-50 with
+# Adam; how long a job stands still when one of its ranks is killed, until the others have completed their
+# next step; and when the rank that takes its place joins. See docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 rounds=5
 np=4
+ranks=2
+side=224
+batch=8
+turns=6
 
 usage() {
     cat <<END
-usage: benchmarks/elastic.sh [--rounds n] [--np n]
+usage: benchmarks/elastic.sh [--quick] [--rounds n] [--np n] [--ranks n] [--image n] [--batch n] [--turns n]
+  --quick   images of 64 pixels, two turns and two rounds, to see that it works
   --rounds  how many jobs, in each of which one rank is killed (default $rounds)
-  --np      number of processes (default $np)
+  --np      number of processes of such a job (default $np)
+  --ranks   number of processes that train ResNet-50, with a thread each (default $ranks)
+  --image   side of its images, in pixels (default $side)
+  --batch   images of a rank in a step (default $batch)
+  --turns   how often each way to commit takes its turn (default $turns)
 END
 }
 
 while [ $# -gt 0 ]; do
-    [ "$1" != --help ] || { usage && exit; }
+    case "$1" in
+        --quick) rounds=2 side=64 turns=2 && shift && continue ;;
+        --help) usage && exit ;;
+    esac
     [ $# -gt 1 ] || { usage >&2 && exit 2; }
     case "$1" in
         --rounds) rounds="$2" ;;
         --np) np="$2" ;;
+        --ranks) ranks="$2" ;;
+        --image) side="$2" ;;
+        --batch) batch="$2" ;;
+        --turns) turns="$2" ;;
         *) usage >&2 && exit 2 ;;
     esac
     shift 2
+done
+for number in "$rounds" "$np" "$ranks" "$side" "$batch" "$turns"; do
+    [[ "$number" =~ ^[1-9][0-9]*$ ]] || die "'$number' is no whole number above 0; see --help"
 done
 [ "$np" -gt 1 ] || die "--np: with $np process nobody would be left"
 
@@ -39,7 +59,7 @@ await_steps() { # count size moment
 measure() {
     rm -f "$scratch/notes" "$scratch/end"
     ./horovodrun -np "$np" --min-np 1 --start-timeout 300 \
-        java -cp "$classpath" org.horovod4j.benchmarks.ElasticSteps "$scratch/notes" "$scratch/end" \
+        java -cp "$classpath" org.horovod4j.benchmarks.elastic.ElasticSteps "$scratch/notes" "$scratch/end" \
         >"$scratch/log" 2>&1 &
     job=$!
     await_steps $((100 * np)) "$np" 0
@@ -47,9 +67,10 @@ measure() {
     victim="$(awk '{ print $3 }' "$scratch/notes" | sort -n | uniq | shuf -n 1)"
     killed="$(date +%s%3N)"
     kill -9 "$victim"
-    await_steps $((100 * np)) "$np" $((killed + 500))
+    await_steps $((10 * np)) "$np" $((killed + 500))
     touch "$scratch/end"
     wait "$job" || die "the job failed: $(tail -n 5 "$scratch/log")"
+    job=
     awk -v np="$np" -v killed="$killed" '
         $2 == np - 1 && !($3 in next_step) { next_step[$3] = $1 }
         $2 == np - 1 { last[$3] = $1 }
@@ -67,9 +88,23 @@ spread() { # column
         printf "%d [%d..%d]", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[1], v[NR] }'
 }
 
+# A job of a fixed number of workers, which is elastic all the same: a commit asks for changes of hosts.
+commits() {
+    OMP_NUM_THREADS=1 ./horovodrun -np "$ranks" --min-np "$ranks" \
+        java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
+        -cp "$classpath:$(jar frameworks/djl):$(cat benchmarks/target/libraries.txt)" \
+        org.horovod4j.benchmarks.elastic.CommitCost "$side" "$batch" "$turns" \
+        >"$scratch/commits" 2>"$scratch/log" || die "the job failed: $(tail -n 5 "$scratch/log")"
+    grep -q '^\[0\]<stdout>:commit' "$scratch/commits" || die "the job has measured no commit"
+    sed -n 's/^\[0\]<stdout>://p' "$scratch/commits" | while read -r line; do say "$line"; done
+}
+
 build
 scratch="$(mktemp -d)"
-trap 'rm -rf "$scratch"' EXIT
+job=
+trap '[ -z "$job" ] || kill "$job" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+say "load of the machine: $(cut -d ' ' -f 1-3 /proc/loadavg), $(nproc) cores"
+commits
 for ((round = 1; round <= rounds; round++)); do
     measure
     say "round $round, ms from kill to step, of pause: $(tail -n 1 "$scratch/times")"

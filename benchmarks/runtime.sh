@@ -4,15 +4,19 @@
 source "$(dirname "$0")/common.sh"
 
 rounds=5
-seconds=1
+turns=10
+seconds=0.2
+tuned_rounds=10
 nps=2,4
 works=resnet,tiny,one,overlap
 
 usage() {
     cat <<END
-usage: benchmarks/runtime.sh [--quick] [--rounds n] [--np 2,4] [--work resnet,tiny,one,overlap]
-  --quick   two rounds, shorter timing: ten minutes instead of half an hour
-  --rounds  how often each variant takes its turn (default $rounds)
+usage: benchmarks/runtime.sh [--quick] [--rounds n] [--turns n] [--np 2,4]
+           [--work resnet,tiny,one,overlap]
+  --quick   two rounds of jobs, five turns in each: a quarter of an hour instead of an hour
+  --rounds  how often each job is started (default $rounds; with and without a tuning, $tuned_rounds)
+  --turns   how many turns each variant has in a job (default $turns)
   --np      numbers of processes (default $nps)
   --work    what to reduce (default $works)
 END
@@ -20,12 +24,13 @@ END
 
 while [ $# -gt 0 ]; do
     case "$1" in
-        --quick) rounds=2 seconds=0.3 && shift && continue ;;
+        --quick) rounds=2 turns=5 seconds=0.1 tuned_rounds=4 && shift && continue ;;
         --help) usage && exit ;;
     esac
     [ $# -gt 1 ] || { usage >&2 && exit 2; }
     case "$1" in
-        --rounds) rounds="$2" ;;
+        --rounds) rounds="$2" tuned_rounds="$2" ;;
+        --turns) turns="$2" ;;
         --np) nps="$2" ;;
         --work) works="$2" ;;
         *) usage >&2 && exit 2 ;;
@@ -55,74 +60,102 @@ byte_size() { # work; what Workload.java says, which refuses to report any other
     esac
 }
 
-openmpi() { # np work
+openmpi() { # np work; a size for each turn
     [ -x "$binaries/steps_mpi" ] || return 0
+    local sizes
+    sizes="$(for ((turn = 1; turn <= turns; turn++)); do byte_size "$2"; done | paste -sd,)"
     mpi --mca btl self,vader -np "$1" \
-        "$binaries/steps_mpi" openmpi@shm "$csv" "$seconds" "$(byte_size "$2")"
+        "$binaries/steps_mpi" openmpi@shm "$csv" "$seconds" "$sizes"
 }
 
-# Fills `variables` with what stands after the plus of a variant.
-choose_setting() { # variant
+# Fills `variables` with what stands after the plus of a variant, where a whole job has it.
+choose_setting() { # variants
     case "$1" in
-        *+timeline) variables=("HOROVOD_TIMELINE=$scratch/timeline.json") ;;
+        *+before-*) variables=() ;;
         *+autotune) variables=(HOROVOD_AUTOTUNE=1 "HOROVOD_AUTOTUNE_FILE=$tuning") ;;
         *+unlocked) variables=(HOROVOD_PLAN_LOCKING=0) ;;
         *+uncached) variables=(HOROVOD_PLAN_LOCKING=0 HOROVOD_CACHE_CAPACITY=0) ;;
-        *+*) die "no such setting: $1" ;;
         *) variables=() ;;
     esac
 }
 
-# Searches once for each number of processes and work; the rounds then start with what was found.
+run_job() { # np work variants
+    local variables tuning
+    tuning="$(tuning_file "$1" "$2")"
+    choose_setting "$3"
+    env "${variables[@]}" ./horovodrun -np "$1" java -Djava.io.tmpdir="$scratch" -cp "$classpath" \
+        org.horovod4j.benchmarks.runtime.RuntimeBenchmark "$3" "$2" "$csv" "$seconds" "$turns"
+}
+
+tuning_file() { echo "$scratch/tuning-$1-$2"; } # np work
+
+# Searches once for each number of processes and work; jobs then start with what was found.
 tune() { # np work variant
+    local tuning
+    tuning="$(tuning_file "$1" "$2")"
     [ ! -e "$tuning" ] || return 0
     say "searching a tuning for $2 on $1 processes"
-    env "${variables[@]}" HOROVOD_LOG_LEVEL=info ./horovodrun -np "$1" java -cp "$classpath" \
+    HOROVOD_AUTOTUNE=1 HOROVOD_AUTOTUNE_FILE="$tuning" HOROVOD_LOG_LEVEL=info \
+        ./horovodrun -np "$1" java -cp "$classpath" \
         org.horovod4j.benchmarks.runtime.TuningRun "$3" "$2" "$tuning" >"$tuning.log" 2>&1 ||
-        { cat "$tuning.log" && return 1; }
+        { cat "$tuning.log" && die "the search for a tuning failed: see above"; }
     grep -o 'autotune: done.*' "$tuning.log"
 }
 
-ours() { # np work variant
-    local variables tuning="$scratch/tuning-$1-$2"
-    choose_setting "$3"
-    case "$3" in *+autotune) tune "$@" || return ;; esac
-    env "${variables[@]}" ./horovodrun -np "$1" java -cp "$classpath" \
-        org.horovod4j.benchmarks.runtime.RuntimeBenchmark "$3" "$2" "$csv" "$seconds" || return
-    rm -f "$scratch"/timeline* # a trace of all steps is large, and the scratch may be memory
-}
-
-all_ours() { # np work variants...
-    local np="$1" work="$2" variant
+# A job for each list of variants, which take turns in it. What is divided by each other stands in one
+# list, and a list has one kind of memory, as a program would: the compiler has seen no other.
+ours() { # np work lists...
+    local np="$1" work="$2" variants
     shift 2
-    for variant in "$@"; do
-        ours "$np" "$work" "$variant" || die "Horovod4J failed at $work, $variant: see above"
+    for variants in "$@"; do
+        run_job "$np" "$work" "$variants" || die "Horovod4J failed at $work, $variants: see above"
     done
 }
 
-turn() { # np work
+# Settings that a job has from its start, each after a plain job to be divided by.
+settings() { # np work variant settings...
+    local np="$1" work="$2" variant="$3" setting
+    shift 3
+    for setting in "$@"; do
+        ours "$np" "$work" "$variant+before-$setting" "$variant+$setting"
+    done
+}
+
+round() { # np work
     local np="$1" work="$2"
     if [ "$work" != overlap ]; then
-        openmpi "$np" "$work" || say "Open MPI failed in this round"
+        openmpi "$np" "$work" || die "Open MPI failed at $work: see above"
     fi
     case "$work" in
         resnet)
-            all_ours "$np" resnet flat-native async-native flat-heap async-heap \
-                flat-shared async-shared async-sliced \
-                async-native+timeline async-native+unlocked async-native+uncached \
-                async-native+autotune
+            ours "$np" resnet flat-native,async-native,async-native+timeline \
+                flat-heap,async-heap flat-shared,async-shared,async-sliced
+            settings "$np" resnet async-native unlocked uncached
             ;;
         tiny)
-            all_ours "$np" tiny flat-native async-native grouped-native \
-                async-native+timeline async-native+unlocked async-native+uncached \
-                async-native+autotune
+            ours "$np" tiny flat-native,async-native,async-native+timeline,grouped-native
+            settings "$np" tiny async-native unlocked uncached
             ;;
         one)
-            all_ours "$np" one flat-native \
-                flat-native+timeline flat-native+unlocked flat-native+uncached
+            ours "$np" one flat-native,flat-native+timeline
+            settings "$np" one flat-native unlocked uncached
             ;;
-        overlap) all_ours "$np" resnet overlap-native overlap-shared ;;
+        overlap)
+            ours "$np" resnet compute-native,communicate-native,overlap-native \
+                compute-shared,communicate-shared,overlap-shared
+            ;;
         *) die "no such work: $work" ;;
+    esac
+}
+
+# A tuning gains less than two jobs of the same program differ by, so it has more rounds.
+tuned_round() { # np work
+    case "$2" in
+        resnet | tiny)
+            tune "$1" "$2" async-native
+            settings "$1" "$2" async-native autotune
+            ;;
+        *) ;;
     esac
 }
 
@@ -134,17 +167,23 @@ find_java
 install_peers
 compile_peer
 mkdir -p benchmarks/results
-say "$rounds rounds; single results go to $csv"
+say "$rounds rounds of jobs, $turns turns in each; single results go to $csv"
 
 # Numbers of processes take turns too, for their ratio.
-for ((round = 1; round <= rounds; round++)); do
-    for np in ${nps//,/ }; do
-        for work in ${works//,/ }; do
-            say "round $round of $rounds, $np processes, $work"
-            turn "$np" "$work"
+all_rounds() { # count function
+    local count="$1" function="$2" round np work
+    for ((round = 1; round <= count; round++)); do
+        for np in ${nps//,/ }; do
+            for work in ${works//,/ }; do
+                say "${function/_/ } $round of $count, $np processes, $work"
+                "$function" "$np" "$work"
+            done
         done
     done
-done
+}
+
+all_rounds "$rounds" round
+all_rounds "$tuned_rounds" tuned_round
 
 "$java" -cp "$classpath" org.horovod4j.benchmarks.runtime.RuntimeReport "$csv" "$results.md"
 say "the same as Markdown: $results.md"

@@ -6,7 +6,7 @@
  */
 #include "mpi_peer.h"
 
-#define STEPS_MIN 20
+#define STEPS_MIN 5
 #define STEPS_MAX 200000
 #define SETTLING_STEPS 10
 

@@ -2,7 +2,7 @@ package org.horovod4j.benchmarks.runtime;
 
 import org.horovod4j.benchmarks.report.Rounds;
 import org.horovod4j.benchmarks.report.Table;
-import org.horovod4j.benchmarks.runtime.Trials.Trial;
+import org.horovod4j.benchmarks.report.Trials;
 
 import java.util.EnumSet;
 import java.util.List;
@@ -21,7 +21,7 @@ final class OverlapTable {
     }
 
     /// Empty where overlap was not measured.
-    static Optional<Table> of(Trials trials) {
+    static Optional<Table> of(Trials<Trial> trials) {
         List<Trial> overlaps =
                 trials.all()
                         .filter(OverlapTable::has)
@@ -44,7 +44,7 @@ final class OverlapTable {
         return Optional.of(table);
     }
 
-    private static List<String> row(Trials trials, Trial trial) {
+    private static List<String> row(Trials<Trial> trials, Trial trial) {
         Variant variant = trial.variant();
         Rounds compute = trials.rounds(trial.with(variant.with(Way.COMPUTE)));
         Rounds communicate = trials.rounds(trial.with(variant.with(Way.COMMUNICATE)));

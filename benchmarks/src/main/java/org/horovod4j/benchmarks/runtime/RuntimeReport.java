@@ -4,6 +4,7 @@ import org.horovod4j.benchmarks.report.Publication;
 import org.horovod4j.benchmarks.report.Result;
 import org.horovod4j.benchmarks.report.Spread;
 import org.horovod4j.benchmarks.report.Table;
+import org.horovod4j.benchmarks.report.Trials;
 
 import java.io.IOException;
 import java.util.List;
@@ -21,23 +22,25 @@ public final class RuntimeReport {
 
     /// @param question what it takes, in nanoseconds, to ask a timeline that is off whether it is on
     static String render(List<Result> results, String machine, Spread question) {
-        Trials trials = new Trials(results);
+        Trials<Trial> trials = new Trials<>(results, Trial::of);
         return """
         # A training step through the runtime
 
-        %s. Times are those of one step on rank 0: medians over rounds [10th..90th percentile] of \
-        the medians within a round.
+        %s. Times are those of one step on rank 0: medians over turns [10th..90th percentile] of \
+        the medians within a turn. Variants took turns of a fraction of a second in one job; those with a \
+        setting that a job has from its start took turns of whole jobs with plain ones (`before-`).
 
         - `openmpi ÷ this`: above 1, this row was faster than Open MPI on one flat buffer.
         - `÷ flat`: what the runtime makes of the raw collective, which is one allreduce of one \
         tensor of the same bytes in the same memory. The aim for ResNet-50 is at most 1.15.
         - `÷ plain`: what the setting after the plus costs; for `autotune`, 1 or less is what it is for.
+        Divided turn by turn by the same without it, in the same job or in the one before.
         - `÷ np %d`: what more processes on the same cores cost.
 
         %s%s%s"""
                 .formatted(
                         machine,
-                        trials.fewestProcesses(),
+                        StepTable.fewestProcesses(trials),
                         StepTable.of(trials).toMarkdown(),
                         OverlapTable.of(trials).map(RuntimeReport::overlap).orElse(""),
                         silentTimeline(question));

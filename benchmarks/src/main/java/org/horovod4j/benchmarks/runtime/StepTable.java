@@ -2,7 +2,7 @@ package org.horovod4j.benchmarks.runtime;
 
 import org.horovod4j.benchmarks.report.Rounds;
 import org.horovod4j.benchmarks.report.Table;
-import org.horovod4j.benchmarks.runtime.Trials.Trial;
+import org.horovod4j.benchmarks.report.Trials;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -14,16 +14,20 @@ final class StepTable {
     /// The peer has no row to be divided by.
     private static final List<String> PEER_RATIOS = Collections.nCopies(3, Rounds.MISSING);
 
-    private final Trials trials;
+    private final Trials<Trial> trials;
     private final int fewest;
 
-    private StepTable(Trials trials) {
+    private StepTable(Trials<Trial> trials) {
         this.trials = trials;
-        this.fewest = trials.fewestProcesses();
+        this.fewest = fewestProcesses(trials);
     }
 
-    static Table of(Trials trials) {
+    static Table of(Trials<Trial> trials) {
         return new StepTable(trials).build();
+    }
+
+    static int fewestProcesses(Trials<Trial> trials) {
+        return trials.all().mapToInt(Trial::np).min().orElseThrow();
     }
 
     private Table build() {
@@ -64,10 +68,11 @@ final class StepTable {
 
     private List<String> ratios(Trial trial, Rounds rounds) {
         Variant variant = trial.variant();
+        boolean takesTurns = variant.setting().takesTurns();
         // A flat tensor is the raw collective, and a plain variant its own measure.
         return List.of(
-                trials.rounds(trial.peer()).ratioTo(rounds),
-                variant.way() == Way.FLAT
+                takesTurns ? trials.rounds(trial.peer()).ratioTo(rounds) : Rounds.MISSING,
+                variant.way() == Way.FLAT || !takesTurns
                         ? Rounds.MISSING
                         : rounds.ratioTo(trials.rounds(trial.with(variant.flat()))),
                 variant.isPlain()

@@ -9,27 +9,43 @@ import java.time.Duration;
 /// Times steps as training makes them: one after the other, with no barrier between them.
 ///
 /// A step lasts, on this rank, from its first submission to its last result; there the next one
-/// begins. Ranks agree on times only before the timed steps: to agree is an operation of its own,
-/// and would throw the runtime out of the steady state that is to be measured.
+/// begins. Ranks agree on times only while they warm up: to agree is an operation of its own, and would
+/// throw the runtime out of the steady state that is to be measured.
 final class StepTimer {
-    private static final int STEPS_MIN = 20;
+    private static final int STEPS_MIN = 5;
     private static final int STEPS_MAX = 200_000;
 
-    /// Steps until the runtime, disturbed by the agreement, is surely in its steady state again.
+    /// Steps until the runtime, disturbed by what took its turn before, is surely in its steady state
+    /// again.
     private static final int SETTLING_STEPS = 10;
 
     private final Communicator comm;
-    private final double timedSeconds;
+    private final double turnSeconds;
 
-    StepTimer(Communicator comm, Duration timed) {
+    StepTimer(Communicator comm, Duration turn) {
         this.comm = comm;
-        this.timedSeconds = timed.toNanos() * 1e-9;
+        this.turnSeconds = turn.toNanos() * 1e-9;
     }
 
-    /// The spread of this rank's steps, in microseconds.
-    Spread time(Runnable step) {
-        double seconds = warmUp(step);
-        int steps = Math.clamp((long) (timedSeconds / seconds), STEPS_MIN, STEPS_MAX);
+    /// Warms up.
+    ///
+    /// @return how many steps make a turn, the same on all ranks
+    int stepsOfTurn(Runnable step) {
+        WarmUp warmUp = new WarmUp();
+        while (!warmUp.isOver()) {
+            long start = System.nanoTime();
+            run(step, warmUp.steps());
+            // Every rank hears the slowest rank's time, so all decide alike and none waits for a
+            // step that another left out.
+            double[] seconds = {(System.nanoTime() - start) * 1e-9};
+            comm.allreduce("slowest", seconds, ReduceOp.MAX);
+            warmUp.ran(seconds[0]);
+        }
+        return Math.clamp((long) (turnSeconds / warmUp.secondsPerStep()), STEPS_MIN, STEPS_MAX);
+    }
+
+    /// The spread of this rank's steps in one turn, in microseconds.
+    Spread time(Runnable step, int steps) {
         double[] micros = new double[steps];
         run(step, SETTLING_STEPS);
         long start = System.nanoTime();
@@ -40,20 +56,6 @@ final class StepTimer {
             start = end;
         }
         return Spread.of(micros);
-    }
-
-    /// Every rank hears the slowest rank's time, so all decide alike and none waits for a step that
-    /// another left out.
-    private double warmUp(Runnable step) {
-        WarmUp warmUp = new WarmUp();
-        while (!warmUp.isOver()) {
-            long start = System.nanoTime();
-            run(step, warmUp.steps());
-            double[] seconds = {(System.nanoTime() - start) * 1e-9};
-            comm.allreduce("slowest", seconds, ReduceOp.MAX);
-            warmUp.ran(seconds[0]);
-        }
-        return warmUp.secondsPerStep();
     }
 
     private static void run(Runnable step, long steps) {

@@ -1,7 +1,5 @@
 package org.horovod4j.benchmarks.runtime;
 
-import java.util.List;
-
 /// What a rank does in one step.
 enum Way {
     /// One synchronous allreduce of one tensor of the same bytes: the raw collective.
@@ -15,11 +13,5 @@ enum Way {
     /// [#ASYNC] once more, in the job that also computes.
     COMMUNICATE,
     /// Each gradient is submitted as soon as its share of the arithmetic is done.
-    OVERLAP;
-
-    /// What a job measures, one after the other: overlap means nothing without its two parts,
-    /// which must come from the same processes.
-    List<Way> measured() {
-        return this == OVERLAP ? List.of(COMPUTE, COMMUNICATE, OVERLAP) : List.of(this);
-    }
+    OVERLAP
 }

@@ -1,9 +1,9 @@
 /// A training step's gradients through the whole runtime: what negotiation, fusion and order cost
 /// beyond the bytes.
 ///
-/// Start with [RuntimeBenchmark] (what one rank does), then [Gradients] (a step), [StepTimer] (how
-/// it is timed) and [RuntimeReport] (how the rounds of all variants become one table). [TuningRun] comes
-/// before steps that are tuned. `runtime.sh` starts them all.
+/// Start with [RuntimeBenchmark] (what one rank does), then [Contender] (a variant and its turns),
+/// [Gradients] (a step), [StepTimer] (how it is timed) and [RuntimeReport] (how the turns of all variants
+/// become one table). [TuningRun] comes before steps that are tuned. `runtime.sh` starts them all.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.report`,
 ///   `org.horovod4j.runtime.timeline` (by [SilentTimeline] alone).

@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks.training;
 
 import org.horovod4j.benchmarks.report.Rounds;
 import org.horovod4j.benchmarks.report.Table;
+import org.horovod4j.benchmarks.report.Trials;
 
 import java.util.Comparator;
 import java.util.List;
@@ -12,13 +13,13 @@ import java.util.List;
 /// step takes as long as that of one process has `n` times its rate, and the efficiency is the time of
 /// one process divided by the time of the job.
 final class EfficiencyTable {
-    private final Trials trials;
+    private final Trials<Trial> trials;
 
-    private EfficiencyTable(Trials trials) {
+    private EfficiencyTable(Trials<Trial> trials) {
         this.trials = trials;
     }
 
-    static Table of(Trials trials) {
+    static Table of(Trials<Trial> trials) {
         return new EfficiencyTable(trials).build();
     }
 

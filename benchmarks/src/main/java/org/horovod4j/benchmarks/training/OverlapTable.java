@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks.training;
 
 import org.horovod4j.benchmarks.report.Rounds;
 import org.horovod4j.benchmarks.report.Table;
+import org.horovod4j.benchmarks.report.Trials;
 
 import java.util.Comparator;
 import java.util.List;
@@ -12,14 +13,14 @@ import java.util.Optional;
 /// The two differ: communication needs a core too, and where every core computes it can only use time
 /// that it takes from a backward pass.
 final class OverlapTable {
-    private final Trials trials;
+    private final Trials<Trial> trials;
 
-    private OverlapTable(Trials trials) {
+    private OverlapTable(Trials<Trial> trials) {
         this.trials = trials;
     }
 
     /// Empty where overlap was not measured on several ranks.
-    static Optional<Table> of(Trials trials) {
+    static Optional<Table> of(Trials<Trial> trials) {
         List<Trial> overlaps =
                 trials.all()
                         .filter(trial -> trial.way() == Way.OVERLAP && trial.np() > 1)

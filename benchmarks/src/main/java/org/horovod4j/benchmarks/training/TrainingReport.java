@@ -3,6 +3,7 @@ package org.horovod4j.benchmarks.training;
 import org.horovod4j.benchmarks.report.Publication;
 import org.horovod4j.benchmarks.report.Result;
 import org.horovod4j.benchmarks.report.Table;
+import org.horovod4j.benchmarks.report.Trials;
 
 import java.io.IOException;
 import java.util.List;
@@ -17,7 +18,7 @@ public final class TrainingReport {
     }
 
     static String render(List<Result> results, String machine) {
-        Trials trials = new Trials(results);
+        Trials<Trial> trials = new Trials<>(results, Trial::of);
         return """
         # Training on several ranks
 

@@ -46,6 +46,34 @@ class RuntimeReportTest {
     }
 
     @Test
+    void dividesAJobWithASettingByThePlainJobBeforeIt() {
+        // The plain turns of another job, however fast, say nothing about it.
+        assertThat(
+                        rows(
+                                "flat-native@shm,2,102228128,5000,1,1",
+                                "async-native@shm,2,102228128,10000,1,1",
+                                "async-native+before-unlocked@shm,2,102228128,20000,1,1",
+                                "async-native+unlocked@shm,2,102228128,30000,1,1"))
+                .contains(
+                        row(
+                                "2",
+                                "async-native+before-unlocked",
+                                "20.0 ms [20.0..20.0]",
+                                "–",
+                                "–",
+                                "–",
+                                "–"),
+                        row(
+                                "2",
+                                "async-native+unlocked",
+                                "30.0 ms [30.0..30.0]",
+                                "–",
+                                "–",
+                                same(1.5),
+                                "–"));
+    }
+
+    @Test
     void measuresSlicesOfABlockByAFlatTensorInSharedMemory() {
         assertThat(
                         rows(

@@ -23,7 +23,8 @@ class StepTimerTest {
                                 steps.increment();
                             };
 
-                    Spread spread = new StepTimer(comm, Duration.ofMillis(50)).time(step);
+                    StepTimer timer = new StepTimer(comm, Duration.ofMillis(50));
+                    Spread spread = timer.time(step, timer.stepsOfTurn(step));
 
                     assertThat(spread.p10()).isPositive().isLessThanOrEqualTo(spread.median());
                     assertThat(spread.median()).isLessThanOrEqualTo(spread.p90());

@@ -13,7 +13,8 @@ class VariantTest {
     @CsvSource({
         "async-native, async-native, flat-native",
         "async-native+timeline, async-native, flat-native",
-        "grouped-heap+unlocked, grouped-heap, flat-heap",
+        "grouped-heap+unlocked, grouped-heap+before-unlocked, flat-heap",
+        "async-native+before-autotune, async-native+before-autotune, flat-native",
         "async-sliced, async-sliced, flat-shared",
     })
     void knowsWhatItIsMeasuredBy(String text, String plain, String flat) {
@@ -32,11 +33,33 @@ class VariantTest {
                 .withMessageContaining("'" + text + "'");
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "async-native, true",
+        "async-native+timeline, false",
+        "async-native+autotune, false",
+        "async-native+before-autotune, true",
+    })
+    void isPlainWithoutASettingAndInTheJobBeforeOne(String text, boolean plain) {
+        assertThat(Variant.parse(text).isPlain()).isEqualTo(plain);
+    }
+
+    @Test
+    void whatTakesTurnsNeedsNoJobBeforeIt() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Variant.parse("async-native+before-timeline"))
+                .withMessageContaining("'timeline'");
+    }
+
     @Test
     void anUnknownPartIsToldTheKnownOnes() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Variant.parse("async-gpu"))
                 .withMessageContaining("'gpu'")
                 .withMessageContaining("native");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Variant.parse("async-native+fast"))
+                .withMessageContaining("'fast'")
+                .withMessageContaining("unlocked");
     }
 }

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /// One [Training] for each way, side by side in the processes of one job, which take turns.
@@ -28,6 +29,10 @@ final class Trainings implements AutoCloseable {
         }
     }
 
+    private Training training(Way way) {
+        return Objects.requireNonNull(trainings.get(way));
+    }
+
     /// Makes steps in every way, until the JVM has compiled what they need.
     void warmUp(int steps) {
         for (int step = 0; step < steps; step++) {
@@ -38,25 +43,25 @@ final class Trainings implements AutoCloseable {
     /// Gives every way its turn, after one process alone has had its own. Which rank that is changes
     /// from round to round, as may the cores' speeds.
     void round(int round, int warmUp, int steps, Path output) throws IOException {
-        Training alone = trainings.get(Way.ALONE);
+        Training alone = training(Way.ALONE);
         append(
                 StepTimes.ofOne(comm, round % comm.size(), alone::step, warmUp, steps),
                 Way.ALONE,
                 output);
         if (comm.size() == 1) {
             append(
-                    StepTimes.of(comm, trainings.get(Way.OVERLAP)::step, warmUp, steps),
+                    StepTimes.of(comm, training(Way.OVERLAP)::step, warmUp, steps),
                     Way.OVERLAP,
                     output);
             return;
         }
         for (Way way : Way.values()) {
-            append(StepTimes.of(comm, trainings.get(way)::step, warmUp, steps), way, output);
+            append(StepTimes.of(comm, training(way)::step, warmUp, steps), way, output);
         }
     }
 
     private void append(StepTimes times, Way way, Path output) throws IOException {
-        long bytes = trainings.get(way).gradientBytes();
+        long bytes = training(way).gradientBytes();
         times.appendTo(output, comm, way, network.toString(), batch, bytes);
     }
 
@@ -84,7 +89,7 @@ final class Trainings implements AutoCloseable {
 
     /// What the optimizer hid.
     Optional<Overlap> overlap() {
-        return comm.size() == 1 ? Optional.empty() : trainings.get(Way.OVERLAP).overlap();
+        return comm.size() == 1 ? Optional.empty() : training(Way.OVERLAP).overlap();
     }
 
     @Override

@@ -1,4 +1,4 @@
-package org.horovod4j.benchmarks;
+package org.horovod4j.benchmarks.elastic;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;

@@ -1,20 +1,21 @@
-package org.horovod4j.benchmarks.training;
-
-import org.horovod4j.benchmarks.report.Result;
-import org.horovod4j.benchmarks.report.Rounds;
+package org.horovod4j.benchmarks.report;
 
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /// All results of a run, found by what was tried.
-final class Trials {
+///
+/// @param <T> what was tried: all rounds of one trial make one figure
+public final class Trials<T> {
     /// In the order in which they were first measured.
-    private final Map<Trial, Rounds> rounds;
+    private final Map<T, Rounds> rounds;
 
-    Trials(List<Result> results) {
+    /// @param trial tells what a result is of
+    public Trials(List<Result> results, Function<Result, T> trial) {
         if (results.isEmpty()) {
             throw new IllegalArgumentException("no results, so nothing to report");
         }
@@ -22,7 +23,7 @@ final class Trials {
                 results.stream()
                         .collect(
                                 Collectors.groupingBy(
-                                        Trial::of,
+                                        trial,
                                         LinkedHashMap::new,
                                         Collectors.collectingAndThen(
                                                 Collectors.toList(),
@@ -30,12 +31,12 @@ final class Trials {
     }
 
     /// Each once, in the order in which they were first measured.
-    Stream<Trial> all() {
+    public Stream<T> all() {
         return rounds.keySet().stream();
     }
 
     /// Empty for what was not tried.
-    Rounds rounds(Trial trial) {
+    public Rounds rounds(T trial) {
         return rounds.getOrDefault(trial, Rounds.NONE);
     }
 }
