@@ -52,7 +52,8 @@ done
 export OMP_NUM_THREADS=1 # of a rank: with more, one rank alone would use the cores of the others
 
 # Keeps the memory of a step for the next; see docs/djl.md.
-export MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=4294967296 MALLOC_ARENA_MAX=1
+export MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=4294967296
+export MALLOC_TOP_PAD_=67108864 MALLOC_ARENA_MAX=1
 
 job() { # np network
     local shape
