@@ -56,8 +56,9 @@ final class Bystanders {
         stopped.add(worker);
     }
 
-    /// Workers that may be lost together, in any order. If too few would be left with the state, these are
-    /// new ones alone.
+    /// Workers that may be lost together, in any order. If too few would be left with the state, these
+    /// are new ones alone. If all that have it are on their way out, there are none: a new one may have
+    /// got it from them by the time that it is hit.
     List<Integer> victims(ElasticRun run) {
         Set<Integer> alive = run.workers().keySet();
         List<ElasticRun.Beginning> begun =
@@ -68,6 +69,9 @@ final class Bystanders {
                         .map(ElasticRun.Beginning::worker)
                         .distinct()
                         .collect(Collectors.toCollection(ArrayList::new));
+        if (keepers.isEmpty() && !begun.isEmpty()) {
+            return List.of();
+        }
         Collections.shuffle(keepers, random);
         Set<Integer> spared =
                 keepers.size() < SPARED
