@@ -3,6 +3,7 @@ package org.horovod4j.optim;
 import org.horovod4j.Handle;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.Scale;
+import org.horovod4j.Sequel;
 import org.horovod4j.Tensor;
 import org.horovod4j.optim.LaunchGroups.Group;
 import org.jspecify.annotations.Nullable;
@@ -310,7 +311,7 @@ public final class GradientReducer {
 
     private void launch(int parameter, Gradient.Sparse sparse) {
         Handle<Gradient> handle = reduction.reduce(name(parameter), sparse.rows());
-        launches.add(new Launch(List.of(parameter), new All<>(List.of(handle), all -> all)));
+        launches.add(new Launch(List.of(parameter), Sequel.of(handle, List::of)));
     }
 
     /// Under which the ranks find a gradient that travels by itself.

@@ -1,5 +1,6 @@
 package org.horovod4j.optim;
 
+import org.horovod4j.AllOf;
 import org.horovod4j.Communicator;
 import org.horovod4j.Compressor;
 import org.horovod4j.Handle;
@@ -49,8 +50,8 @@ record Together(
             arithmetic.scale(tensor, scale.prescale());
             handles.add(compressor.allreduceAsync(communicator, members.get(i), tensor, op));
         }
-        return new All<>(
-                handles,
+        return Sequel.of(
+                new AllOf<>(handles),
                 reduced -> {
                     reduced.forEach(tensor -> arithmetic.scale(tensor, scale.postscale()));
                     return dense(reduced);

@@ -1,5 +1,6 @@
 package org.horovod4j.runtime;
 
+import org.horovod4j.AllOf;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
@@ -292,7 +293,7 @@ final class RankCommunicator implements Communicator {
             requests.add(request.request(names[i], tensor).inGroup(name));
             operations.add(operation.apply(tensor));
         }
-        return new GroupHandle<>(agent.submitAll(requests, operations));
+        return new AllOf<>(agent.submitAll(requests, operations));
     }
 
     /// Makes the request for a member of a group.

@@ -1,28 +1,29 @@
-package org.horovod4j.optim;
+package org.horovod4j;
 
-import org.horovod4j.Handle;
-import org.horovod4j.HorovodException;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
 
-/// Several operations, and what is made of their results when all are done.
+/// A handle for several operations: done when all are.
 ///
-/// @param finish called once, as [#join] is by its one owner
-record All<S, T>(List<Handle<S>> handles, Function<List<S>, T> finish) implements Handle<T> {
+/// @param <T> what each of them returns
+public record AllOf<T>(List<? extends Handle<T>> handles) implements Handle<List<T>> {
+    public AllOf {
+        handles = List.copyOf(handles);
+    }
+
     @Override
     public boolean isDone() {
         return handles.stream().allMatch(Handle::isDone);
     }
 
-    /// Waits for all of them, even when one fails: their tensors are in use until then.
+    /// Waits for all of them, even when one fails, because their tensors are in use until then.
     @Override
-    public T join() {
-        List<S> results = new ArrayList<>();
+    public List<T> join() {
+        List<T> results = new ArrayList<>(handles.size());
         HorovodException first = null;
-        for (Handle<S> handle : handles) {
+        for (Handle<T> handle : handles) {
             try {
                 results.add(handle.join());
             } catch (HorovodException e) {
@@ -32,12 +33,12 @@ record All<S, T>(List<Handle<S>> handles, Function<List<S>, T> finish) implement
         if (first != null) {
             throw first;
         }
-        return finish.apply(results);
+        return results;
     }
 
     @Override
     public @Nullable HorovodException cause() {
-        for (Handle<S> handle : handles) {
+        for (Handle<T> handle : handles) {
             HorovodException cause = handle.cause();
             if (cause != null) {
                 return cause;
