@@ -2,8 +2,6 @@ package org.horovod4j.launcher.command;
 
 import org.horovod4j.ConfigurationException;
 
-import picocli.CommandLine;
-
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +14,6 @@ public final class CommandLineReader {
 
     private final Map<String, String> environment;
     private final Consumer<String> notices;
-    private final CommandLine commandLine = Specification.commandLine();
 
     /// A reader of one command line.
     ///
@@ -31,16 +28,16 @@ public final class CommandLineReader {
     ///
     /// @throws ConfigurationException when the arguments make no sense
     public Invocation read(String... arguments) {
-        Arguments given = Arguments.parse(commandLine, arguments);
+        Arguments given = Arguments.parse(Specification.toRead(), arguments);
         if (given.has(LauncherFlag.HELP)) {
-            return new Invocation.Tell(commandLine.getUsageMessage());
+            return new Invocation.Tell(Specification.toShow().getUsageMessage());
         }
         if (given.has(LauncherFlag.VERSION)) {
             return new Invocation.Tell(version());
         }
         Optional<String> shell = given.value(LauncherFlag.COMPLETION);
         if (shell.isPresent()) {
-            return new Invocation.Tell(Completion.script(commandLine, shell.get()));
+            return new Invocation.Tell(Completion.script(Specification.toShow(), shell.get()));
         }
         if (given.has(LauncherFlag.CHECK_BUILD)) {
             return new Invocation.CheckBuild(given.command());

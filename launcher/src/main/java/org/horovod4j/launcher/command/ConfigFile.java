@@ -25,45 +25,6 @@ record ConfigFile(
 
     private static final String CONTROLLER = "controller";
 
-    /// The keys of each section, with the flags they stand for.
-    private static final Map<String, SequencedMap<String, Key>> SECTIONS =
-            sections(
-                    section("params")
-                            .value("fusion_threshold_mb", "fusion-threshold-mb")
-                            .value("cycle_time_ms", "cycle-time-ms")
-                            .value("cache_capacity", "cache-capacity")
-                            .ignored("hierarchical_allreduce", "hierarchical-allreduce")
-                            .ignored("hierarchical_allgather", "hierarchical-allgather")
-                            .ignored("torus_allreduce", "torus-allreduce"),
-                    section("autotune")
-                            .truth("enabled", "autotune", "no-autotune")
-                            .value("log_file", "autotune-log-file")
-                            .value("warmup_samples", "autotune-warmup-samples")
-                            .value("steps_per_sample", "autotune-steps-per-sample")
-                            .value("bayes_opt_max_samples", "autotune-bayes-opt-max-samples")
-                            .value("gaussian_process_noise", "autotune-gaussian-process-noise"),
-                    section("timeline")
-                            .value("filename", "timeline-filename")
-                            .truth(
-                                    "mark_cycles",
-                                    "timeline-mark-cycles",
-                                    "no-timeline-mark-cycles"),
-                    section("stall_check")
-                            .truth("enabled", "stall-check", "no-stall-check")
-                            .value("warning_time_seconds", "stall-check-warning-time-seconds")
-                            .value("shutdown_time_seconds", "stall-check-shutdown-time-seconds"),
-                    section("library_options")
-                            .ignored("mpi_threads_disable", "mpi-threads-disable")
-                            .ignored("num_nccl_streams", "num-nccl-streams")
-                            .ignored("thread_affinity", "thread-affinity")
-                            .ignored("gloo_timeout_seconds", "gloo-timeout-seconds"),
-                    section("logging")
-                            .value("level", "log-level")
-                            .truth(
-                                    "with_timestamp",
-                                    "log-with-timestamp",
-                                    "log-without-timestamp"));
-
     ConfigFile {
         variables = Map.copyOf(variables);
         notices = List.copyOf(notices);
@@ -73,12 +34,12 @@ record ConfigFile(
     static ConfigFile read(Path file) {
         YamlNode.Section root = YamlFile.read(file);
         List<String> known = new ArrayList<>(List.of(CONTROLLER));
-        known.addAll(SECTIONS.keySet());
+        known.addAll(ConfigKeys.SECTIONS.keySet());
         root.allow(known);
 
         Map<String, String> variables = new LinkedHashMap<>();
         List<String> notices = new ArrayList<>();
-        SECTIONS.forEach(
+        ConfigKeys.SECTIONS.forEach(
                 (name, keys) ->
                         root.find(name)
                                 .map(YamlNode::asSection)
@@ -89,7 +50,7 @@ record ConfigFile(
 
     private static void read(
             YamlNode.Section section,
-            SequencedMap<String, Key> keys,
+            SequencedMap<String, ConfigKeys.Key> keys,
             Map<String, String> variables,
             Consumer<String> notices) {
         section.allow(keys.keySet());
@@ -99,14 +60,16 @@ record ConfigFile(
                                 .ifPresent(
                                         node -> {
                                             switch (key) {
-                                                case Key.Value(OptionFlag flag) ->
+                                                case ConfigKeys.Key.Value(OptionFlag flag) ->
                                                         set(flag, node, variables);
-                                                case Key.Truth(OptionFlag yes, OptionFlag no) ->
+                                                case ConfigKeys.Key.Truth(
+                                                                OptionFlag yes,
+                                                                OptionFlag no) ->
                                                         set(
                                                                 node.asTruth() ? yes : no,
                                                                 node,
                                                                 variables);
-                                                case Key.Ignored(HorovodFlag flag) ->
+                                                case ConfigKeys.Key.Ignored(HorovodFlag flag) ->
                                                         ignore(flag, node, notices);
                                             }
                                         }));
@@ -130,55 +93,5 @@ record ConfigFile(
 
     private static String located(Where where, String message) {
         return message.startsWith(where.file() + ":") ? message : where + ": " + message;
-    }
-
-    private static Map<String, SequencedMap<String, Key>> sections(SectionKeys... sections) {
-        Map<String, SequencedMap<String, Key>> byName = new LinkedHashMap<>();
-        for (SectionKeys section : sections) {
-            byName.put(section.name, section.keys);
-        }
-        return byName;
-    }
-
-    private static SectionKeys section(String name) {
-        return new SectionKeys(name);
-    }
-
-    /// What a key stands for.
-    private sealed interface Key {
-        record Value(OptionFlag flag) implements Key {}
-
-        record Truth(OptionFlag yes, OptionFlag no) implements Key {}
-
-        record Ignored(HorovodFlag flag) implements Key {}
-    }
-
-    /// A section that is being declared.
-    private static final class SectionKeys {
-        private final String name;
-        private final SequencedMap<String, Key> keys = new LinkedHashMap<>();
-
-        SectionKeys(String name) {
-            this.name = name;
-        }
-
-        SectionKeys value(String key, String flag) {
-            keys.put(key, new Key.Value(OptionFlag.named(flag).orElseThrow()));
-            return this;
-        }
-
-        SectionKeys truth(String key, String yes, String no) {
-            keys.put(
-                    key,
-                    new Key.Truth(
-                            OptionFlag.named(yes).orElseThrow(),
-                            OptionFlag.named(no).orElseThrow()));
-            return this;
-        }
-
-        SectionKeys ignored(String key, String flag) {
-            keys.put(key, new Key.Ignored(HorovodFlag.named(flag).orElseThrow()));
-            return this;
-        }
     }
 }

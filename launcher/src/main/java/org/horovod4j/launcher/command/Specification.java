@@ -15,32 +15,39 @@ import picocli.CommandLine.Model.PositionalParamSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 
-/// All flags there are, in the form that picocli parses, prints and completes.
+/// All flags there are, in the forms that picocli reads a command line by, and prints and completes.
 ///
 /// Built by calls rather than annotations, which picocli would have to look up at every start.
 /// Options end at the first word that is none: all from there on belongs to the program.
 final class Specification {
     private Specification() {}
 
-    static CommandLine commandLine() {
-        CommandSpec command = CommandSpec.create().name("horovodrun");
-        addLauncherFlags(
-                command,
-                Chapter.PROCESSES,
-                Chapter.FILES,
-                Chapter.ELASTIC,
-                Chapter.REMOTE,
-                Chapter.CONTROLLER);
-        for (OptionGroup chapter : OptionGroup.values()) {
-            List<OptionSpec> flags =
-                    Options.all().stream()
-                            .filter(option -> option.group() == chapter)
-                            .flatMap(option -> flags(option).stream())
-                            .toList();
-            addGroup(command, chapter.title(), flags);
-        }
-        addLauncherFlags(command, Chapter.OUTPUT);
+    /// To read command lines by, as every start does. It lacks the chapters of the help: picocli
+    /// writes a synopsis of each when it is made, which takes longer than all the flags do.
+    static CommandLine toRead() {
+        CommandSpec command = command();
+        chapters().flatMap(chapter -> chapter.flags().stream()).forEach(command::addOption);
+        return commandLine(command);
+    }
+
+    /// To print the help and to complete by.
+    static CommandLine toShow() {
+        CommandSpec command = command();
+        chapters().map(Specification::group).forEach(command::addArgGroup);
+        Usage.describe(command.usageMessage());
+        return commandLine(command);
+    }
+
+    /// A part of the help.
+    private record HelpChapter(String title, List<OptionSpec> flags) {}
+
+    private static CommandSpec command() {
+        return CommandSpec.create().name("horovodrun");
+    }
+
+    private static CommandLine commandLine(CommandSpec command) {
         addHidden(command);
         command.addPositional(
                 PositionalParamSpec.builder()
@@ -50,7 +57,6 @@ final class Specification {
                         .auxiliaryTypes(String.class)
                         .hidden(true)
                         .build());
-        Usage.describe(command.usageMessage());
         return new CommandLine(command)
                 .setStopAtPositional(true)
                 // Words such as @file are for the program to read.
@@ -61,10 +67,32 @@ final class Specification {
                 .setUsageHelpAutoWidth(true);
     }
 
-    private static void addLauncherFlags(CommandSpec command, Chapter... chapters) {
-        for (Chapter chapter : chapters) {
-            addGroup(command, chapter.title(), launcherFlags(chapter));
-        }
+    private static Stream<HelpChapter> chapters() {
+        return Stream.of(
+                        launcherChapters(
+                                Chapter.PROCESSES,
+                                Chapter.FILES,
+                                Chapter.ELASTIC,
+                                Chapter.REMOTE,
+                                Chapter.CONTROLLER),
+                        Arrays.stream(OptionGroup.values()).map(Specification::optionChapter),
+                        launcherChapters(Chapter.OUTPUT))
+                .flatMap(chapters -> chapters)
+                .filter(chapter -> !chapter.flags().isEmpty());
+    }
+
+    private static Stream<HelpChapter> launcherChapters(Chapter... chapters) {
+        return Arrays.stream(chapters)
+                .map(chapter -> new HelpChapter(chapter.title(), launcherFlags(chapter)));
+    }
+
+    private static HelpChapter optionChapter(OptionGroup group) {
+        return new HelpChapter(
+                group.title(),
+                Options.all().stream()
+                        .filter(option -> option.group() == group)
+                        .flatMap(option -> flags(option).stream())
+                        .toList());
     }
 
     private static List<OptionSpec> launcherFlags(Chapter chapter) {
@@ -111,11 +139,11 @@ final class Specification {
                 switch (flag.flag()) {
                     case Flag.Switch(String _, String value) -> {
                         spec.type(boolean.class).arity("0");
-                        yield "Sets %s to %s.".formatted(variable, value);
+                        yield "Sets " + variable + " to " + value + ".";
                     }
                     case Flag.Valued _ -> {
                         spec.type(String.class).paramLabel("VALUE");
-                        yield "Sets %s.".formatted(variable);
+                        yield "Sets " + variable + ".";
                     }
                 };
         return spec.description(help + sets).build();
@@ -141,13 +169,10 @@ final class Specification {
         return spec.build();
     }
 
-    private static void addGroup(CommandSpec command, String title, List<OptionSpec> options) {
-        if (options.isEmpty()) {
-            return;
-        }
+    private static ArgGroupSpec group(HelpChapter chapter) {
         ArgGroupSpec.Builder group =
-                ArgGroupSpec.builder().heading("%n" + title + "%n").validate(false);
-        options.forEach(group::addArg);
-        command.addArgGroup(group.build());
+                ArgGroupSpec.builder().heading("%n" + chapter.title() + "%n").validate(false);
+        chapter.flags().forEach(group::addArg);
+        return group.build();
     }
 }
