@@ -9,15 +9,11 @@ import org.horovod4j.Compressor;
 import org.horovod4j.Hvd;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.log.Log;
-import org.horovod4j.optim.GradientReducer;
 import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.optim.Groups;
 import org.horovod4j.optim.Timing;
 import org.jspecify.annotations.Nullable;
 
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -50,22 +46,18 @@ import java.util.function.Supplier;
 /// Between backward and step gradients belong to Horovod4J: do not zero or change them there but
 /// after [#synchronize].
 public final class DistributedOptimizer extends Optimizer {
-    private static final Logger LOG = Log.of(DistributedOptimizer.class);
-
     private final Optimizer wrapped;
     private final Block block;
     private final int processSetId;
     private final boolean overlap;
     private final Steps steps = new Steps();
+    private final StepReduction reduction = new StepReduction();
     private final List<Runnable> beforeUpdates = new ArrayList<>();
 
     private Supplier<ProcessSet> processSet;
     private GradientSettings settings;
     private @Nullable Training training;
     private Update update = Update.NONE;
-    private boolean isSynchronized;
-    private boolean isSkipping;
-    private boolean hasWarned;
 
     /// What a call of [#update] is left to do.
     private enum Update {
@@ -147,7 +139,7 @@ public final class DistributedOptimizer extends Optimizer {
     private Update begin(Training current, boolean isFirst, boolean isOwn) {
         current.follow();
         beforeUpdates.forEach(Runnable::run); // Adasum's reduction begins with an update
-        if (!reduce(current, isFirst)) {
+        if (!reduction.byStep(current, isFirst, settings.backwardPassesPerStep())) {
             return Update.NONE;
         }
         if (isOwn) {
@@ -156,65 +148,6 @@ public final class DistributedOptimizer extends Optimizer {
         }
         current.checkForeignWeights();
         return Update.THIS_ONE;
-    }
-
-    /// @return whether this step changes weights
-    private boolean reduce(Training current, boolean isFirst) {
-        GradientReducer reducer = current.reducer();
-        if (isSkipping) {
-            takeSynchronized();
-            return true;
-        }
-        if (isSynchronized && hasNoNews(current)) {
-            warnOfSecondSynchronization(
-                    "would synchronize again, and takes the gradients as they are");
-            isSynchronized = false;
-            return true;
-        }
-        if (isSynchronized && !current.isHooked()) {
-            warnOfSecondSynchronization("synchronizes again");
-        }
-        boolean countsSteps = isFirst || !current.isHooked();
-        if (countsSteps) {
-            reducer.passed();
-        }
-        reducer.stepped();
-        boolean isOver =
-                reducer.isComplete()
-                        || (isFirst && current.isHooked())
-                        || settings.backwardPassesPerStep() == 1;
-        if (isOver) {
-            current.synchronize();
-        }
-        isSynchronized = false;
-        return isOver;
-    }
-
-    private void takeSynchronized() {
-        if (!isSynchronized) {
-            throw new IllegalStateException(
-                    """
-                    step() inside skipSynchronize(), but gradients are not synchronized
-                    Call synchronize() before it, after the last backward pass.""");
-        }
-        isSynchronized = false;
-    }
-
-    /// Whether there was no backward pass since gradients were synchronized, as hooks would have
-    /// told.
-    private static boolean hasNoNews(Training current) {
-        return current.isHooked() && current.reducer().passes() == 0;
-    }
-
-    private void warnOfSecondSynchronization(String consequence) {
-        if (!hasWarned) {
-            hasWarned = true;
-            LOG.log(
-                    Level.WARNING,
-                    "step() after synchronize() {0}: put it inside skipSynchronize() to take them as they"
-                            + " are",
-                    consequence);
-        }
     }
 
     private Training training() {
@@ -238,22 +171,14 @@ public final class DistributedOptimizer extends Optimizer {
     ///     `backwardPassesPerStep`
     public void synchronize() {
         checkGradients("synchronize");
-        Training current = training();
-        if (isSynchronized && hasNoNews(current)) {
-            return;
-        }
-        if (!current.isHooked()) {
-            current.reducer().passed();
-        }
-        current.synchronize();
-        isSynchronized = true;
+        reduction.early(training());
     }
 
     /// Lets `trainer.step()` take gradients as they are, until closed.
     public Skip skipSynchronize() {
         checkGradients("skipSynchronize");
-        isSkipping = true;
-        return () -> isSkipping = false;
+        reduction.skip(true);
+        return () -> reduction.skip(false);
     }
 
     private void checkGradients(String method) {
@@ -295,8 +220,7 @@ public final class DistributedOptimizer extends Optimizer {
             training = null;
         }
         steps.begin(new BitSet());
-        isSynchronized = false;
-        isSkipping = false;
+        reduction.reset();
         if (canTrain()) {
             training().clear();
         }

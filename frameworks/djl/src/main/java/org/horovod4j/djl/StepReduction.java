@@ -1,0 +1,98 @@
+package org.horovod4j.djl;
+
+import org.horovod4j.log.Log;
+import org.horovod4j.optim.GradientReducer;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+
+/// When the gradients of a step are reduced: by the step, or before it by a program that wants to
+/// change them, and then tells the step not to do it again.
+final class StepReduction {
+    private static final Logger LOG = Log.of(StepReduction.class);
+
+    private boolean isSynchronized;
+    private boolean isSkipping;
+    private boolean hasWarned;
+
+    /// Reduces them now, whether or not the window of backward passes is complete.
+    void early(Training training) {
+        if (isSynchronized && hasNoNews(training)) {
+            return;
+        }
+        if (!training.isHooked()) {
+            training.reducer().passed();
+        }
+        training.synchronize();
+        isSynchronized = true;
+    }
+
+    /// Whether steps take gradients as they are from now on.
+    void skip(boolean yes) {
+        isSkipping = yes;
+    }
+
+    /// Reduces them as a step begins, if the step is to do so and the window is complete.
+    ///
+    /// @param isFirst whether the step began without hooks, so that passes were not counted
+    /// @param passes how many make a step
+    /// @return whether this step changes weights
+    boolean byStep(Training training, boolean isFirst, int passes) {
+        if (isSkipping) {
+            takeSynchronized();
+            return true;
+        }
+        if (isSynchronized && hasNoNews(training)) {
+            warn("would synchronize again, and takes the gradients as they are");
+            isSynchronized = false;
+            return true;
+        }
+        if (isSynchronized && !training.isHooked()) {
+            warn("synchronizes again");
+        }
+        GradientReducer reducer = training.reducer();
+        if (isFirst || !training.isHooked()) {
+            reducer.passed();
+        }
+        reducer.stepped();
+        boolean isOver = reducer.isComplete() || (isFirst && training.isHooked()) || passes == 1;
+        if (isOver) {
+            training.synchronize();
+        }
+        isSynchronized = false;
+        return isOver;
+    }
+
+    /// Forgets what the program has said.
+    void reset() {
+        isSynchronized = false;
+        isSkipping = false;
+    }
+
+    private void takeSynchronized() {
+        if (!isSynchronized) {
+            throw new IllegalStateException(
+                    """
+                    step() inside skipSynchronize(), but gradients are not synchronized
+                    Call synchronize() before it, after the last backward pass.""");
+        }
+        isSynchronized = false;
+    }
+
+    /// Whether there was no backward pass since gradients were synchronized, as hooks would have
+    /// told.
+    private static boolean hasNoNews(Training training) {
+        return training.isHooked() && training.reducer().passes() == 0;
+    }
+
+    private void warn(String consequence) {
+        if (!hasWarned) {
+            hasWarned = true;
+            LOG.log(
+                    Level.WARNING,
+                    "step() after synchronize() {0}: put it inside skipSynchronize() to take them as they"
+                            + " are",
+                    consequence);
+        }
+    }
+}
