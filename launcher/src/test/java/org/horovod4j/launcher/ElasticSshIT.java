@@ -88,14 +88,26 @@ class ElasticSshIT {
     void twoHostsLoseTheirLinksAtOnce() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1", "hvdssh3:1")) {
             run.awaitStep(5, 3);
-            cluster.hosts().cutLink(1);
-            cluster.hosts().cutLink(2);
+            int zero = hostOfRankZero(run);
+            int other = zero % 3 + 1;
+            cluster.hosts().cutLink(zero);
+            cluster.hosts().cutLink(other);
             run.awaitStep(6, 1);
-            cluster.hosts().mendLink(1);
-            cluster.hosts().mendLink(2);
+            cluster.hosts().mendLink(zero);
+            cluster.hosts().mendLink(other);
             run.awaitError("(?s)lost contact with host.*generation \\d+: 3 workers");
             run.finish(3);
+            assertThat(hostOfRankZero(run)).isNotIn(zero, other);
         }
+    }
+
+    /// Where it was last, as a number.
+    private static int hostOfRankZero(ElasticRun run) {
+        return run.beginnings().stream()
+                .filter(beginning -> beginning.rank() == 0)
+                .map(beginning -> Integer.parseInt(beginning.host().substring("hvdssh".length())))
+                .reduce((_, last) -> last)
+                .orElseThrow();
     }
 
     @Test
