@@ -1,6 +1,7 @@
 package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -54,8 +55,7 @@ class ElasticChaosIT {
                         .isFalse();
                 assertThat(run.launcher().ending()).as(() -> story(run)).isEmpty();
             }
-            list(ENOUGH);
-            run.awaitStep(run.beginnings().getLast().step() + 50, 4);
+            settle(run);
             ElasticTrainer.Result result = run.finish(4);
             IO.println(
                     "chaos: %d disturbances, %d workers, %d generations"
@@ -79,6 +79,24 @@ class ElasticChaosIT {
                                 + " --host-discovery-script "
                                 + script(),
                         end + " 20"));
+    }
+
+    /// Lets the job come to rest with four workers on two hosts, which make steps: until then it may still
+    /// hear of an older list, or wait for a worker that was stopped.
+    private void settle(ElasticRun run) throws IOException {
+        list(ENOUGH);
+        await().pollDelay(Duration.ofSeconds(3))
+                .atMost(ElasticRun.PATIENCE)
+                .until(() -> hostsOfTheLast(4, run).equals(ENOUGH));
+        run.awaitStep(run.beginnings().getLast().step() + 50, 4);
+    }
+
+    /// How many of the last that began a generation are where.
+    private static Map<String, Integer> hostsOfTheLast(int count, ElasticRun run) {
+        List<ElasticRun.Beginning> all = run.beginnings();
+        return all.subList(Math.max(0, all.size() - count), all.size()).stream()
+                .filter(beginning -> beginning.size() == count)
+                .collect(Collectors.toMap(ElasticRun.Beginning::host, _ -> 1, Integer::sum));
     }
 
     private void disturb(ElasticRun run) throws IOException, InterruptedException {

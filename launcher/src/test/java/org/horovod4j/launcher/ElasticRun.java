@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 
 /// An elastic job of [ElasticTrainer]s that a test watches and disturbs.
 final class ElasticRun implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(90);
+    static final Duration PATIENCE = Duration.ofSeconds(90);
 
     /// A worker that has begun a generation.
     record Beginning(int worker, String host, int rank, int size, int step, long pid) {}
