@@ -137,6 +137,11 @@ final class ElasticHosts implements AutoCloseable {
         return Optional.ofNullable(ready.get(host));
     }
 
+    /// Whether this one is who starts processes on the host of this name today.
+    boolean isAgent(HostAgent agent, String host) {
+        return find(host).map(Ready::agent).filter(agent::equals).isPresent();
+    }
+
     void signal(Signal signal) {
         agents().forEach(agent -> agent.signal(signal));
     }

@@ -11,6 +11,7 @@ import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.Ending;
+import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Signal;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.jspecify.annotations.Nullable;
@@ -91,7 +92,9 @@ final class ElasticJob implements WorkerDesk.Listener {
             Duration wait = stopping.timeLeft();
             boolean isTicking = wait.compareTo(TICK) > 0;
             switch (news.poll((isTicking ? TICK : wait).toNanos(), TimeUnit.NANOSECONDS)) {
-                case ElasticNews.Happened(Event event) -> happened(event, reception);
+                case ElasticNews.Happened(Event event) -> decide(event, reception);
+                case ElasticNews.HostLost(String host, HostAgent agent, String reason) ->
+                        hostLost(host, agent, reason, reception);
                 case ElasticNews.Started(WorkerProcess process) -> started(process);
                 case ElasticNews.NotStarted(Worker worker, String reason) ->
                         notStarted(worker, reason, reception);
@@ -117,14 +120,10 @@ final class ElasticJob implements WorkerDesk.Listener {
                 : driver.isOver() && crew.isGone();
     }
 
-    private void happened(Event event, Reception reception) {
-        if (event instanceof Event.HostLost(String host, String _)) {
-            hostLost(host, reception);
+    private void hostLost(String host, HostAgent agent, String reason, Reception reception) {
+        if (!hosts.isAgent(agent, host)) {
+            return; // the job had let go of it, and may have the host again through another
         }
-        decide(event, reception);
-    }
-
-    private void hostLost(String host, Reception reception) {
         for (Worker worker : crew.lose(host)) {
             rank(worker)
                     .ifPresent(
@@ -133,6 +132,7 @@ final class ElasticJob implements WorkerDesk.Listener {
                                             generation, rank, "contact with its host was lost"));
         }
         hosts.remove(host, () -> {});
+        decide(new Event.HostLost(host, reason), reception);
     }
 
     private void started(WorkerProcess process) {

@@ -39,7 +39,11 @@ final class Errands {
                     try {
                         HostAgent agent = hosts.add(host);
                         tell(new Event.HostOpened(host.name()));
-                        agent.onLoss(reason -> tell(new Event.HostLost(host.name(), reason)));
+                        agent.onLoss(
+                                reason ->
+                                        news.accept(
+                                                new ElasticNews.HostLost(
+                                                        host.name(), agent, reason)));
                     } catch (HostNotReadyException | IOException | RuntimeException e) {
                         tell(new Event.HostRefused(host.name(), reason(e)));
                     }
