@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mkdir -p target
-[ -e target/hosts.txt ] || echo localhost:2 >target/hosts.txt
+echo localhost:2 >target/hosts.txt
 echo "elastic-mnist.sh: edit target/hosts.txt while it runs, or kill -9 one of the processes"
 # More threads than cores make each process slower; how many there will be is not known here.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}

@@ -49,7 +49,7 @@ public final class ElasticSampler extends State {
     /// How far it has come.
     ///
     /// @param processed samples of the epoch that all ranks together have taken
-    record Progress(int epoch, int processed) {}
+    private record Progress(int epoch, int processed) {}
 
     /// Samples 0 to `count - 1`, in an order that is random and in each epoch another, but the same
     /// in every run with this seed.
@@ -76,6 +76,21 @@ public final class ElasticSampler extends State {
     /// How many samples of the epoch the ranks have taken, all together.
     public int processed() {
         return progress.processed;
+    }
+
+    /// Begins there, on all ranks: how a job goes on from a checkpoint on disk, which kept [#epoch] and
+    /// [#processed] of a sampler with the same count, order and seed.
+    ///
+    /// @throws IllegalArgumentException when the data set has no such place
+    public ElasticSampler startAt(int epoch, int processed) {
+        if (epoch < 0 || processed < 0 || processed > count) {
+            throw new IllegalArgumentException(
+                    "startAt(%d, %d): give an epoch from 0 on, and how many of its %d samples were taken"
+                            .formatted(epoch, processed, count));
+        }
+        progress = new Progress(epoch, processed);
+        committed = progress;
+        return this;
     }
 
     /// Whether the epoch has more: the same on all ranks.
@@ -173,14 +188,5 @@ public final class ElasticSampler extends State {
                 communicator.broadcastObject(
                         "elastic: sampler", List.of(progress.epoch, progress.processed), rootRank);
         progress = new Progress(told.get(0), told.get(1));
-    }
-
-    Progress progress() {
-        return progress;
-    }
-
-    /// As if another rank had sent it.
-    void resume(Progress sent) {
-        progress = sent;
     }
 }

@@ -5,6 +5,7 @@ import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.jspecify.annotations.Nullable;
 
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SequencedMap;
@@ -112,8 +113,8 @@ public class ObjectState extends State {
     }
 
     @Override
-    protected void begin(Communicator communicator) {
-        handled.values().forEach(state -> state.begin(communicator));
+    protected Collection<State> parts() {
+        return handled.values();
     }
 
     @Override

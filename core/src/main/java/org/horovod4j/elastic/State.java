@@ -8,6 +8,7 @@ import org.horovod4j.elastic.Generations.Generation;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 
 /// What training must not lose: parameters, counters, the place in the data.
@@ -34,7 +35,13 @@ public abstract class State {
     /// communicator calls this.
     public abstract void sync(Communicator communicator, int rootRank);
 
-    /// Hears of the generation that begins, before anything is synced.
+    /// The states that this one is made of. They are in its generation, and their callbacks of
+    /// [#onReset] are called before its own; what else they do is up to this one.
+    protected Collection<? extends State> parts() {
+        return List.of();
+    }
+
+    /// Hears of the generation that begins, before anything is synced, and after its parts.
     protected void begin(Communicator communicator) {}
 
     /// Commits, then checks for hosts that have come or will go. All ranks do at the same step.
@@ -80,10 +87,12 @@ public abstract class State {
 
     final void enter(Generation next) {
         generation = next;
+        parts().forEach(part -> part.enter(next));
         begin(next.communicator());
     }
 
     final void reset() {
+        parts().forEach(State::reset);
         onReset.forEach(Runnable::run);
     }
 }

@@ -40,7 +40,7 @@ public final class ElasticOptions {
                     .atLeast(Duration.ofSeconds(1))
                     .in(OptionGroup.START)
                     .help(
-                            "How long an [elastic](elastic.md) job waits for enough processes, at the"
+                            "How long an elastic job waits for enough processes, at the"
                                     + " start and after a failure, before it gives up.");
 
     private ElasticOptions() {}

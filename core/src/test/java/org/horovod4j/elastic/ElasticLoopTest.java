@@ -234,6 +234,33 @@ final class ElasticLoopTest {
     }
 
     @Test
+    void whatAStateIsMadeOfIsInItsGeneration() {
+        World.run(
+                1,
+                comm -> {
+                    Pretended generations = new Pretended(comm, true);
+                    TensorState part = new TensorState().with("weights", new float[1]);
+                    ObjectState state = new ObjectState().with("part", part);
+                    List<String> seen = new ArrayList<>();
+                    state.onReset(() -> seen.add("reset"));
+                    part.onReset(() -> seen.add("reset of the part"));
+                    new ElasticLoop<ObjectState, RuntimeException>(
+                                    generations,
+                                    state,
+                                    _ -> {
+                                        seen.add("train");
+                                        if (seen.size() == 1) {
+                                            generations.tellOfHosts();
+                                            part.checkHostUpdates();
+                                        }
+                                    })
+                            .run();
+                    assertThat(seen)
+                            .containsExactly("train", "reset of the part", "reset", "train");
+                });
+    }
+
+    @Test
     void aGenerationThatFailedBeforeTheLoopIsFollowedByAReset() {
         World.run(
                 1,

@@ -69,24 +69,42 @@ final class ElasticSamplerTest {
         Random random = new Random(seed);
         for (int round = 0; round < ROUNDS; round++) {
             int count = random.nextInt(200);
-            assertThat(new EventfulEpoch(count, random).run())
+            assertThat(new EventfulEpoch(count, LastBatch.UNEVEN, random).run())
                     .as("seed %d, round %d", seed, round)
                     .containsExactlyInAnyOrderElementsOf(all(count));
+        }
+    }
+
+    @Test
+    void fullBatchesRepeatLessThanAStepWhateverHappens() {
+        long seed = Long.getLong("horovod4j.seed", System.nanoTime());
+        System.out.println("ElasticSamplerTest: -Dhorovod4j.seed=" + seed);
+        Random random = new Random(seed);
+        for (int round = 0; round < ROUNDS; round++) {
+            int count = 1 + random.nextInt(200);
+            List<Integer> taken = new EventfulEpoch(count, LastBatch.REPEAT, random).run();
+            assertThat(taken).as("seed %d, round %d", seed, round).containsAll(all(count));
+            assertThat(taken.size() - count)
+                    .as("seed %d, round %d", seed, round)
+                    .isLessThan(EventfulEpoch.MOST_RANKS * EventfulEpoch.LARGEST_BATCH);
         }
     }
 
     /// An epoch in which ranks come and go between steps: with the state as it is when hosts
     /// change, or back at the last commit when one is lost, which takes back what was done since.
     private static final class EventfulEpoch {
+        static final int MOST_RANKS = 6;
+        static final int LARGEST_BATCH = 5;
+
         private final Supplier<ElasticSampler> sampler;
         private final Random random;
         private final List<ElasticSampler> ranks = new ArrayList<>();
         private List<Integer> counted = new ArrayList<>();
         private int committed;
 
-        EventfulEpoch(int count, Random random) {
+        EventfulEpoch(int count, LastBatch lastBatch, Random random) {
             long order = random.nextLong();
-            this.sampler = () -> ElasticSampler.shuffled(count, order);
+            this.sampler = () -> ElasticSampler.shuffled(count, order).withLastBatch(lastBatch);
             this.random = random;
             resize(anySize());
         }
@@ -94,7 +112,7 @@ final class ElasticSamplerTest {
         /// @return the samples of all steps that were not taken back
         List<Integer> run() {
             while (ranks.getFirst().hasNext()) {
-                counted.addAll(step(ranks, 1 + random.nextInt(5)));
+                counted.addAll(step(ranks, 1 + random.nextInt(LARGEST_BATCH)));
                 switch (random.nextInt(6)) {
                     case 0, 1 -> commit();
                     case 2 -> resize(anySize());
@@ -119,7 +137,7 @@ final class ElasticSamplerTest {
             while (ranks.size() < size) {
                 ElasticSampler fresh = sampler.get();
                 if (!ranks.isEmpty()) {
-                    fresh.resume(ranks.getFirst().progress());
+                    fresh.startAt(ranks.getFirst().epoch(), ranks.getFirst().processed());
                 } else { // nobody is left, so the epoch begins anew
                     counted.clear();
                 }
@@ -139,7 +157,7 @@ final class ElasticSamplerTest {
         }
 
         private int anySize() {
-            return 1 + random.nextInt(6);
+            return 1 + random.nextInt(MOST_RANKS);
         }
     }
 
@@ -158,6 +176,33 @@ final class ElasticSamplerTest {
                     assertThat(sampler.epoch()).isEqualTo(1);
                     assertThat(sampler.processed()).isEqualTo(15);
                 });
+    }
+
+    @Test
+    void goesOnFromACheckpointWithOtherRanks() {
+        List<ElasticSampler> before = ranks(() -> ElasticSampler.shuffled(20, 3), 2);
+        before.forEach(ElasticSampler::nextEpoch);
+        List<Integer> taken = new ArrayList<>(step(before, 4));
+        int epoch = before.getFirst().epoch();
+        int processed = before.getFirst().processed();
+        List<ElasticSampler> after =
+                ranks(() -> ElasticSampler.shuffled(20, 3).startAt(epoch, processed), 3);
+        while (after.getFirst().hasNext()) {
+            taken.addAll(step(after, 2));
+        }
+        assertThat(after.getFirst().epoch()).isEqualTo(1);
+        assertThat(taken).containsExactlyInAnyOrderElementsOf(all(20));
+    }
+
+    @ParameterizedTest(name = "epoch {0}, {1} samples")
+    @CsvSource({"-1, 0", "0, -1", "0, 4"})
+    void beginsNowhereElse(int epoch, int processed) {
+        ElasticSampler sampler = ElasticSampler.inOrder(3);
+        assertThatThrownBy(() -> sampler.startAt(epoch, processed))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(
+                        "startAt(%d, %d): give an epoch from 0 on, and how many of its 3 samples were taken",
+                        epoch, processed);
     }
 
     @Test

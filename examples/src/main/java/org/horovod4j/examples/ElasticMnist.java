@@ -53,11 +53,12 @@ public final class ElasticMnist {
     private final ElasticSampler sampler;
     private final ObjectState state;
 
-    private ElasticMnist(Trainer trainer, Optimizer optimizer, Options options) throws IOException {
+    private ElasticMnist(
+            Trainer trainer, Optimizer optimizer, Digits training, Digits test, int epochs) {
         this.trainer = trainer;
-        this.training = Digits.read(options.data(), "train");
-        this.test = Digits.read(options.data(), "t10k");
-        this.epochs = options.epochs();
+        this.training = training;
+        this.test = test;
+        this.epochs = epochs;
         // Elastic 1: a sampler that shares out what is left of an epoch among those that are left.
         this.sampler =
                 ElasticSampler.shuffled(training.count(), 42).withLastBatch(LastBatch.REPEAT);
@@ -73,6 +74,8 @@ public final class ElasticMnist {
         Options options = Options.parse(arguments);
         // Whatever takes long comes before init: from then on the others wait for this worker.
         String engine = Engine.getInstance().getEngineName();
+        Digits training = Digits.read(options.data(), "train");
+        Digits test = Digits.read(options.data(), "t10k");
         Hvd.init();
         try (Model model = Model.newInstance("mnist", HvdDjl.device(), engine)) {
             model.setBlock(network());
@@ -85,7 +88,7 @@ public final class ElasticMnist {
                             .optDevices(new Device[] {HvdDjl.device()});
             try (Trainer trainer = model.newTrainer(config)) {
                 trainer.initialize(new Shape(1, 1, 28, 28));
-                new ElasticMnist(trainer, optimizer, options).run();
+                new ElasticMnist(trainer, optimizer, training, test, options.epochs()).run();
             }
         } finally {
             Hvd.shutdown();

@@ -1,5 +1,6 @@
 package org.horovod4j.launcher.elastic;
 
+import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Slot;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,7 @@ final class Succession {
     private final Muster muster;
     private boolean isCalledBack;
     private boolean isShortTold;
+    private boolean isWaitTold;
     private @Nullable Duration idleSince = Duration.ZERO;
 
     /// @param patience how long the job waits for enough workers
@@ -74,6 +76,7 @@ final class Succession {
         course.advance();
         isCalledBack = false;
         idleSince = null;
+        isWaitTold = false;
         decisions.say(Wording.of(course.generation(), chosen, sync) + because);
         SequencedMap<Worker, Slot> places =
                 Ranking.of(chosen.stream().map(Member::worker).toList());
@@ -125,10 +128,23 @@ final class Succession {
         isShortTold = change.isShrinking();
     }
 
-    /// Ends a job that has waited for enough workers for too long. To be called while nobody works.
+    /// Tells of a job that waits for slots, and ends one that has waited for enough workers for too
+    /// long. To be called while nobody works.
     void watchIdle(Duration now) {
         if (idleSince == null) {
             idleSince = now;
+        }
+        int needed = limits.enough(!course.hasBegun());
+        int slots = hosts.listed().stream().mapToInt(Host::slots).sum();
+        if (!isWaitTold && slots > 0 && slots < needed) {
+            isWaitTold = true;
+            decisions.say(
+                    "the job needs %d workers, and its hosts have slots for %d (%s): it waits for more, %d s at most"
+                            .formatted(
+                                    needed,
+                                    slots,
+                                    Wording.of(hosts.listed()),
+                                    patience.toSeconds()));
         }
         if (now.minus(idleSince).compareTo(patience) >= 0) {
             course.giveUp(
@@ -137,7 +153,7 @@ final class Succession {
                             .formatted(
                                     patience.toSeconds(),
                                     roster.ready().size(),
-                                    limits.enough(!course.hasBegun()),
+                                    needed,
                                     Wording.of(hosts.listed())));
         }
     }

@@ -15,6 +15,10 @@ class DriverEndTest extends DriverStory {
         list(new Host("a", 2));
         ready(0, -1, 1);
         assertThat(forms()).isEmpty();
+        assertThat(said())
+                .containsExactly(
+                        "the job needs 4 workers, and its hosts have slots for 2 (a:2): it waits for more, 60 s"
+                                + " at most");
         pass(PATIENCE.minusSeconds(1));
         assertThat(givenUp()).isEmpty();
         pass(Duration.ofSeconds(1));
