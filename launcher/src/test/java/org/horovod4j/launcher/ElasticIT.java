@@ -3,11 +3,14 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.snakeyaml.engine.v2.api.Load;
+import org.snakeyaml.engine.v2.api.LoadSettings;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -88,6 +91,41 @@ class ElasticIT {
                     .filteredOn(it -> it.worker() == 2)
                     .extracting(ElasticRun.Beginning::rank)
                     .containsExactly(2, 0);
+        }
+    }
+
+    @Test
+    void aScriptMayNameHostsAlone() throws Exception {
+        list("localhost", "127.0.0.1");
+        try (ElasticRun run = found("-np 2 --max-np 3 --slots-per-host 2 --verbose")) {
+            run.awaitStep(5, 3);
+            run.finish(3);
+            assertThat(run.launcher().stderr())
+                    .containsPattern("generation \\d+: 3 workers")
+                    .doesNotContainPattern("generation \\d+: 4 workers")
+                    .contains("rank  worker    local    cross   process  host");
+        }
+    }
+
+    @Test
+    void eachGenerationHasATimeline() throws Exception {
+        Path trace = folder.resolve("trace.json");
+        try (ElasticRun run = start("-np 2 --min-np 1 --autotune --timeline-filename " + trace)) {
+            run.awaitStep(5, 2);
+            run.signal("KILL", 1);
+            run.awaitStep(6, 1);
+            run.awaitError("generation 2");
+            run.finish(2);
+        }
+        Load json =
+                new Load(
+                        LoadSettings.builder().build()); // which reads more than that, but not less
+        for (String file :
+                List.of("trace.json", "trace.generation-1.json", "trace.generation-2.json")) {
+            assertThat(json.loadFromString(Files.readString(folder.resolve(file))))
+                    .as(file)
+                    .asInstanceOf(InstanceOfAssertFactories.LIST)
+                    .hasSizeGreaterThan(10);
         }
     }
 
