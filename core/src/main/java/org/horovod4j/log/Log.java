@@ -19,6 +19,12 @@ public final class Log {
         return new RankLogger(type.getName(), OUTLET);
     }
 
+    /// For the progress of something that was asked for: where no level is set, its lines of level `INFO`
+    /// are printed too.
+    public static System.Logger ofProgress(Class<?> type) {
+        return new RankLogger(type.getName(), OUTLET, LogLevel.INFO);
+    }
+
     /// Settings of the process, from now on and for loggers that exist already.
     ///
     /// @param rank whose process this is, which each line then says; null for that of no rank

@@ -19,7 +19,9 @@ public record LogSettings(@Nullable LogLevel level, boolean showsTime) {
     }
 
     /// Whether a line is for standard error, where no application decides.
-    boolean prints(System.Logger.Level line) {
-        return (level == null ? UNSET : level).lets(line);
+    ///
+    /// @param unset what it must have at least when nobody said
+    boolean prints(System.Logger.Level line, LogLevel unset) {
+        return (level == null ? unset : level).lets(line);
     }
 }

@@ -9,10 +9,19 @@ import java.util.ResourceBundle;
 final class RankLogger implements System.Logger {
     private final String name;
     private final Outlet outlet;
+    private final LogLevel unset;
 
     RankLogger(String name, Outlet outlet) {
+        this(name, outlet, LogSettings.UNSET);
+    }
+
+    /// Like the other, with a default of its own.
+    ///
+    /// @param unset the level on standard error when nobody said any
+    RankLogger(String name, Outlet outlet, LogLevel unset) {
         this.name = name;
         this.outlet = outlet;
+        this.unset = unset;
     }
 
     @Override
@@ -28,7 +37,7 @@ final class RankLogger implements System.Logger {
         }
         return outlet.isUpToApplication(name)
                 ? application().isLoggable(level)
-                : settings.prints(level);
+                : settings.prints(level, unset);
     }
 
     @Override

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 
 /// A running rank: its parts put together.
 public final class Rank implements AutoCloseable {
-    private static final Logger LOG = Log.of(Rank.class);
+    private static final Logger AUTOTUNE = Log.ofProgress(Autotuner.class);
 
     private final Surroundings world;
     private final Membership membership;
@@ -71,7 +71,7 @@ public final class Rank implements AutoCloseable {
                 settings.autotune(),
                 settings.tuning(),
                 Space.of(topology.size(), topology.domains().size(), fixed(settings)),
-                line -> LOG.log(Level.INFO, line));
+                line -> AUTOTUNE.log(Level.INFO, line));
     }
 
     /// The knobs that the user has set.

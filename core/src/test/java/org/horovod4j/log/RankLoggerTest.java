@@ -51,6 +51,17 @@ class RankLoggerTest {
     }
 
     @Test
+    void progressIsSaidUnlessAnotherLevelIsSet() {
+        System.Logger progress = new RankLogger("some.Name", outlet, LogLevel.INFO);
+        outlet.configure(new LogSettings(null, false), null);
+        progress.log(Level.DEBUG, "a detail");
+        progress.log(Level.INFO, "half of it");
+        outlet.configure(new LogSettings(LogLevel.WARNING, false), null);
+        progress.log(Level.INFO, "all of it");
+        assertThat(lines).containsExactly("INFO: half of it");
+    }
+
+    @Test
     void whatIsNotSaidIsNotAskedFor() {
         logger.log(
                 Level.DEBUG,
