@@ -3,6 +3,7 @@ package org.horovod4j.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import org.horovod4j.testing.Packages;
 import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;

@@ -3,7 +3,6 @@ package org.horovod4j.launcher.mpi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -13,6 +12,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.launcher.output.Console;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.testing.Packages;
 import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -31,16 +31,21 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/// Jobs that a real `mpirun` starts: Open MPI's and MPICH's, where they are installed.
+/// Jobs that a real `mpirun` starts: Open MPI's and MPICH's, where they are or can be installed.
 @Tag("slow")
-@Timeout(120)
+@Timeout(300)
 class MpiRunIT {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    /// Debian's, by program.
+    private static final Map<String, String> PACKAGES =
+            Map.of("mpirun.openmpi", "openmpi-bin", "mpirun.mpich", "mpich");
 
     @TempDir Path folder;
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
@@ -192,12 +197,13 @@ class MpiRunIT {
     }
 
     /// Makes this the `mpirun` on the path: on Debian each has a name of its own.
-    private MpiRun launch(String mpirun) throws IOException {
+    private MpiRun launch(String mpirun) throws IOException, InterruptedException {
         return launch(mpirun, out);
     }
 
-    private MpiRun launch(String mpirun, OutputStream stdout) throws IOException {
-        assumeTrue(Files.isExecutable(Path.of("/usr/bin", mpirun)), mpirun + " is not installed");
+    private MpiRun launch(String mpirun, OutputStream stdout)
+            throws IOException, InterruptedException {
+        Packages.require(List.of(mpirun), List.of(Objects.requireNonNull(PACKAGES.get(mpirun))));
         script("exec " + mpirun + " \"$@\"");
         return run(stdout);
     }
