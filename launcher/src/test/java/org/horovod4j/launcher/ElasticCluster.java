@@ -65,6 +65,18 @@ final class ElasticCluster {
     /// @param flags of horovodrun, as one line
     /// @param misdeeds of the workers, see [ElasticTrainer]
     ElasticRun start(String flags, Cues cues, String... misdeeds) throws IOException {
+        return launch(
+                "%s --host-discovery-script %s".formatted(flags, folder.resolve("found.sh")),
+                cues,
+                misdeeds);
+    }
+
+    /// Starts such a job on the hosts that its flags name, without the script.
+    ElasticRun startFixed(String flags, Cues cues, String... misdeeds) throws IOException {
+        return launch(flags, cues, misdeeds);
+    }
+
+    private ElasticRun launch(String flags, Cues cues, String... misdeeds) throws IOException {
         SharedFiles before = SharedFiles.present();
         Supplier<Set<String>> left =
                 () -> {
@@ -74,8 +86,7 @@ final class ElasticCluster {
                 };
         String[] words =
                 ElasticRun.words(
-                        "%s --blacklist-cooldown-range 2 2 --host-discovery-script %s"
-                                .formatted(flags, folder.resolve("found.sh")),
+                        flags + " --blacklist-cooldown-range 2 2",
                         "%s 50 %s".formatted(cues.end(), String.join(" ", misdeeds)));
         return new ElasticRun(hosts.start(NERVOUS, words), cues, left);
     }

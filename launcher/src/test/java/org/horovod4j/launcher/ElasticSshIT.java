@@ -83,6 +83,37 @@ class ElasticSshIT {
         }
     }
 
+    /// Hosts that are always the same, without a script.
+    private static ElasticRun startFixed() throws IOException {
+        return cluster.startFixed("-np 3 --min-np 1 -H hvdssh1:2,hvdssh2:1", cluster.cues());
+    }
+
+    @Test
+    void aKilledWorkerOfFixedHostsIsReplaced() throws Exception {
+        try (ElasticRun run = startFixed()) {
+            run.awaitStep(5, 3);
+            run.signal("KILL", 2);
+            run.awaitError(
+                    "(?s)worker 2 on hvdssh2 \\(rank 2\\) failed: killed by signal 9"
+                            + ".*generation \\d+: 3 workers \\(hvdssh1:2, hvdssh2:1\\)");
+            run.finish(3);
+        }
+    }
+
+    @Test
+    void aFixedHostWhoseLinkIsCutAndMendedComesBack() throws Exception {
+        try (ElasticRun run = startFixed()) {
+            run.awaitStep(5, 3);
+            cluster.hosts().cutLink(2);
+            run.awaitStep(6, 2);
+            cluster.hosts().mendLink(2);
+            run.awaitError(
+                    "(?s)lost contact with host hvdssh2"
+                            + ".*generation \\d+: 3 workers \\(hvdssh1:2, hvdssh2:1\\)");
+            run.finish(3);
+        }
+    }
+
     /// Two hosts of three, and rank 0 with them.
     @Test
     void twoHostsLoseTheirLinksAtOnce() throws Exception {
