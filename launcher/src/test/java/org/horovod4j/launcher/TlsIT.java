@@ -1,0 +1,68 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.util.Map;
+
+/// Jobs whose connections the flag `--tls` encrypts.
+class TlsIT {
+    /// A rank that sums up all ranks, and tells what it knows of encryption.
+    static final class Sum {
+        private Sum() {}
+
+        public static void main(String[] arguments) {
+            Hvd.init();
+            float[] sum = {Hvd.rank() + 1};
+            Hvd.allreduce("sum", sum, ReduceOp.SUM);
+            IO.println("tls=%s sum=%.0f".formatted(System.getenv("HOROVOD_TLS"), sum[0]));
+            Hvd.shutdown();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"auto", "tcp"})
+    void ranksHearOfTheFlagAndReduceTogether(String transport) throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        Map.of("HOROVOD_TRANSPORT", transport),
+                        "-np",
+                        "2",
+                        "--tls",
+                        "java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Sum.class.getName())) {
+            assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
+            assertThat(launcher.stdout().lines())
+                    .containsExactlyInAnyOrder(
+                            "[0]<stdout>:tls=1 sum=3", "[1]<stdout>:tls=1 sum=3");
+        }
+    }
+
+    @Test
+    void ranksThatDoNotEncryptAreTurnedAway() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "-np",
+                        "2",
+                        "--tls",
+                        "sh",
+                        "-c",
+                        "HOROVOD_TLS=0 exec \"$@\"",
+                        "sh",
+                        System.getProperty("java.home") + "/bin/java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Sum.class.getName())) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stdout()).isEmpty();
+            assertThat(launcher.stderr()).contains("encrypts, while HOROVOD_TLS is off here");
+        }
+    }
+}
