@@ -18,22 +18,24 @@ class SeveralLinesIT {
                 "--job", Files.writeString(folder.resolve("job.yml"), job).toString());
     }
 
-    /// Each rank leaves a file at the end of its first line, and counts all of them in its second.
-    /// Rank 0 ends its first line only after the others have.
+    /// A job in which each rank leaves a file at the end of its first line, and counts all of them in its
+    /// second. Rank 0 ends its first line only after the others have.
+    static String twoLinesOfThreeWorkers(Path folder) {
+        return """
+        workers: 3
+        environment:
+          DIR: %s
+        run: |
+          if [ $HOROVOD_RANK = 0 ]; then until [ -e $DIR/1.done -a -e $DIR/2.done ]; do :; done; fi; \\
+            touch $DIR/$HOROVOD_RANK.done
+          ls $DIR/*.done | wc -l
+        """
+                .formatted(folder);
+    }
+
     @Test
     void allProcessesFinishALineBeforeAnyStartsTheNext() throws Exception {
-        try (LauncherProcess launcher =
-                start(
-                        """
-                        workers: 3
-                        environment:
-                          DIR: %s
-                        run: |
-                          if [ $HOROVOD_RANK = 0 ]; then until [ -e $DIR/1.done -a -e $DIR/2.done ]; do :; done; fi; \\
-                            touch $DIR/$HOROVOD_RANK.done
-                          ls $DIR/*.done | wc -l
-                        """
-                                .formatted(folder))) {
+        try (LauncherProcess launcher = start(twoLinesOfThreeWorkers(folder))) {
             assertThat(launcher.exitCode()).isZero();
             assertThat(launcher.stdout().lines())
                     .containsExactlyInAnyOrder("[0]<stdout>:3", "[1]<stdout>:3", "[2]<stdout>:3");

@@ -75,10 +75,20 @@ final class SshHosts {
     }
 
     LauncherProcess start(Map<String, String> variables, String... arguments) throws IOException {
+        return start(HorovodRun.class, variables, arguments);
+    }
+
+    /// A program that reaches them when it launches a function.
+    LauncherProcess start(Class<?> main, String... arguments) throws IOException {
+        return start(main, Map.of(), arguments);
+    }
+
+    private LauncherProcess start(Class<?> main, Map<String, String> variables, String... arguments)
+            throws IOException {
         Map<String, String> all = new HashMap<>();
         all.put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
         all.putAll(variables);
-        return LauncherProcess.start(all, arguments);
+        return LauncherProcess.start(main, all, arguments);
     }
 
     Path folder() {

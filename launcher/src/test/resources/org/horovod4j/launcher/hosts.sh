@@ -69,9 +69,12 @@ Host hvdssh-closed
   Port 23
 Host hvdssh-nowhere
   HostName 10.78.0.99
-Host hvdssh-keyless
+Host hvdssh-misled
+  HostName 10.78.0.3
+  User nobody
+Host hvdssh-keyless hvdssh-misled
   IdentityFile $folder/other
-Host * !hvdssh-keyless
+Host * !hvdssh-keyless !hvdssh-misled
   IdentityFile $folder/id
 Host *
   User root
