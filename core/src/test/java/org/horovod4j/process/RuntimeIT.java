@@ -6,7 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.horovod4j.Hvd;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.JoinAverage;
 import org.horovod4j.option.Options;
+import org.horovod4j.option.RuntimeOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -19,13 +22,17 @@ import java.util.stream.IntStream;
 
 /// Negotiation, fusion, plans, process sets and join, between processes, on every transport.
 class RuntimeIT {
+    private static final String PLAN = "following plan";
+
     /// Starts with process sets, at the third attempt, and then runs all rows.
     static final class Worker {
         private Worker() {}
 
         public static void main(String[] args) {
             startWithSets();
-            new RuntimeRows(Hvd.communicator()).run();
+            JoinAverage joinAverage =
+                    new Environment(System.getenv()).get(RuntimeOptions.JOIN_AVERAGE);
+            new RuntimeRows(Hvd.communicator(), joinAverage).run();
             System.out.println("state " + Hvd.describeState().replace('\n', ' '));
             Cue.await(); // for whoever left now would end the plan that the others are to show
             Hvd.shutdown();
@@ -78,12 +85,27 @@ class RuntimeIT {
         }
     }
 
+    @Test
+    void everyRowHoldsWhenAveragesCountTheLiveRanks() throws IOException {
+        JobPlan plan = JobPlan.of(3, Worker.class).with(RuntimeOptions.JOIN_AVERAGE, "live");
+        try (Job job = plan.start()) {
+            finish(job);
+        }
+    }
+
     private static void finish(Job job) throws IOException {
-        job.awaitLine("state ");
-        assertThat(job.ranks())
+        assertThat(states(job))
                 .as(job::output)
-                .allSatisfy(
-                        rank -> assertThat(rank.awaitLine("state ")).contains("following plan"));
+                .allSatisfy(state -> assertThat(state).contains(PLAN));
+        leave(job);
+    }
+
+    /// What each rank says of itself after all rows.
+    private static List<String> states(Job job) {
+        return job.ranks().stream().map(rank -> rank.awaitLine("state ")).toList();
+    }
+
+    private static void leave(Job job) throws IOException {
         for (RankProcess rank : job.ranks()) {
             rank.cue();
         }

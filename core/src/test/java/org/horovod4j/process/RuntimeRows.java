@@ -11,7 +11,7 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Tensor;
-import org.horovod4j.compression.Compression;
+import org.horovod4j.option.JoinAverage;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -24,7 +24,9 @@ import java.util.stream.IntStream;
 ///
 /// Values are small whole numbers, which every order of addition sums exactly, and each row ends
 /// with the world as it was, so that rows run in any order and again and again.
-record RuntimeRows(Communicator comm) {
+///
+/// @param joinAverage by what averages are divided while a rank has joined
+record RuntimeRows(Communicator comm, JoinAverage joinAverage) {
     /// Enough for a plan to be locked, and then followed for long enough to be worth it.
     private static final int STEPS = 12;
 
@@ -32,17 +34,17 @@ record RuntimeRows(Communicator comm) {
 
     /// Each row once while the ranks negotiate, and once out of the middle of a locked plan.
     void run() {
-        List<Runnable> rows =
+        List<Runnable> rows = new ArrayList<>(new CompressionRows(comm).all());
+        rows.addAll(
                 List.of(
                         this::differentShapesFailEverywhere,
                         this::differentTypesFailEverywhere,
                         this::setsReduceConcurrently,
                         this::reducescatterScalesAndRefuses,
-                        this::otherRanksGoOnWhileOneHasJoined,
+                        new JoinRows(comm, joinAverage)::otherRanksGoOnWhileOneHasJoined,
                         this::barriersAmongPendingOperations,
-                        this::compressionKeepsTypes,
                         this::adasumAddsAndAverages,
-                        this::setsComeAndGo);
+                        this::setsComeAndGo));
         rows.forEach(Runnable::run);
         for (Runnable row : rows) {
             steps();
@@ -163,43 +165,6 @@ record RuntimeRows(Communicator comm) {
         return comm.size() * 400 * i + 1;
     }
 
-    /// T-28, and T-29 as ours has it: what the others do stays defined while a rank has joined.
-    private void otherRanksGoOnWhileOneHasJoined() {
-        for (int first = 0; first < comm.size(); first++) {
-            assertSums("cached", comm, sumOfRanks());
-            if (comm.rank() != first) {
-                withoutRank(first);
-            }
-            int last = comm.join();
-            assertThat(last).isNotEqualTo(first).isBetween(0, comm.size() - 1);
-            assertThat(comm.allgatherObject("last", last)).containsOnly(last);
-        }
-    }
-
-    /// None of this can be over before `joined` has joined, so that it is not the last to do so.
-    private void withoutRank(int joined) {
-        int live = sumOfRanks() - joined;
-        Handle<Tensor> cached =
-                comm.allreduceAsync("cached", Tensor.of(filled(3, comm.rank())), ReduceOp.SUM);
-        Tensor fresh = Tensor.of(filled(4, comm.rank()));
-        Handle<Tensor> average = comm.allreduceAsync("without " + joined, fresh, ReduceOp.AVERAGE);
-        assertThat(cached.join().toFloatArray()).isEqualTo(filled(3, live));
-        float divided = (float) live / comm.size();
-        assertThat(average.join().toFloatArray())
-                .containsOnly(new float[] {divided}, within(1e-6f));
-
-        int[] others = IntStream.range(0, comm.size()).filter(rank -> rank != joined).toArray();
-        Tensor gathered = comm.allgather("rows", Tensor.of(new int[] {comm.rank()}));
-        assertThat(gathered.toIntArray()).isEqualTo(others);
-        int root = others[others.length - 1];
-        Tensor sent = comm.broadcast("from live", Tensor.of(filled(5, comm.rank())), root);
-        assertThat(sent.toFloatArray()).isEqualTo(filled(5, root));
-        Tensor vain = Tensor.of(new float[5]);
-        assertThatThrownBy(() -> comm.broadcast("from joined", vain, joined))
-                .isInstanceOf(MismatchException.class)
-                .hasMessageContaining("root rank %d has joined".formatted(joined));
-    }
-
     /// T-30.
     private void barriersAmongPendingOperations() {
         Communicator half = comm.processSets().get(isOdd() ? 2 : 1).communicator();
@@ -222,22 +187,6 @@ record RuntimeRows(Communicator comm) {
             half.barrier();
             pending.forEach(Handle::join);
         }
-    }
-
-    /// T-33.
-    private void compressionKeepsTypes() {
-        double[] exact = {0.5, 2, comm.rank()};
-        Tensor real = comm.allreduce("real", Tensor.of(exact), ReduceOp.SUM, Compression.FP16);
-        assertThat(real.toDoubleArray())
-                .containsExactly(0.5 * comm.size(), 2 * comm.size(), sumOfRanks());
-        float[] third = {1f / 3};
-        Tensor rounded =
-                comm.allreduce("third", Tensor.of(third), ReduceOp.AVERAGE, Compression.FP16);
-        assertThat(rounded.toFloatArray()[0]).isNotEqualTo(1f / 3).isCloseTo(1f / 3, within(1e-3f));
-        // As a half, it would lose its last digits.
-        int[] whole = {1_000_001};
-        Tensor kept = comm.allreduce("whole", Tensor.of(whole), ReduceOp.MAX, Compression.FP16);
-        assertThat(kept.toIntArray()).containsExactly(1_000_001);
     }
 
     /// T-48.
@@ -298,7 +247,7 @@ record RuntimeRows(Communicator comm) {
         return IntStream.range(0, comm.size()).sum();
     }
 
-    private static float[] filled(int length, float value) {
+    static float[] filled(int length, float value) {
         float[] values = new float[length];
         Arrays.fill(values, value);
         return values;
