@@ -93,6 +93,34 @@ class RuntimeIT {
         }
     }
 
+    @Test
+    void everyRowHoldsWithoutFusion() throws IOException {
+        try (Job job = unfused().start()) {
+            finish(job);
+        }
+    }
+
+    /// Every operation is then agreed on and performed for itself, every time.
+    @Test
+    void everyRowHoldsWithoutPlansCacheAndFusion() throws IOException {
+        JobPlan plan =
+                unfused()
+                        .with(RuntimeOptions.PLAN_LOCKING, "0")
+                        .with(RuntimeOptions.CACHE_CAPACITY, "0");
+        try (Job job = plan.start()) {
+            assertThat(states(job))
+                    .as(job::output)
+                    .allSatisfy(state -> assertThat(state).doesNotContain(PLAN));
+            leave(job);
+        }
+    }
+
+    private static JobPlan unfused() {
+        return JobPlan.of(3, Worker.class)
+                .with(RuntimeOptions.FUSION_THRESHOLD, "0")
+                .with(RuntimeOptions.DISABLE_GROUP_FUSION, "1");
+    }
+
     private static void finish(Job job) throws IOException {
         assertThat(states(job))
                 .as(job::output)

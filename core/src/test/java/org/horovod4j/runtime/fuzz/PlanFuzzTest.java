@@ -62,6 +62,12 @@ class PlanFuzzTest {
         if (random.nextInt(3) == 0) {
             options.put("HOROVOD_CACHE_CAPACITY", random.nextBoolean() ? "0" : "3");
         }
+        if (random.nextInt(4) == 0) {
+            options.put("HOROVOD_PLAN_LOCKING", "0");
+        }
+        if (random.nextInt(4) == 0) {
+            options.put("HOROVOD_DISABLE_GROUP_FUSION", "1");
+        }
         return options;
     }
 
