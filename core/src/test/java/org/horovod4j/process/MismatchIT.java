@@ -8,6 +8,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -133,7 +134,18 @@ class MismatchIT {
     @ParameterizedTest(name = "{0} ranks, transport {1}")
     @CsvSource({"3, auto", "3, tcp", "5, tcp"})
     void everyRankHearsTheSameAndTheNameServesAgain(int size, String transport) throws IOException {
-        JobPlan plan = JobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport);
+        assertAllHear(size, JobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport));
+    }
+
+    @Test
+    void everyRankHearsTheSameBetweenHosts() throws IOException {
+        try (PretendedHost alpha = new PretendedHost();
+                PretendedHost beta = new PretendedHost()) {
+            assertAllHear(3, JobPlan.of(3, Worker.class).on(alpha, beta));
+        }
+    }
+
+    private static void assertAllHear(int size, JobPlan plan) throws IOException {
         try (Job job = plan.start()) {
             job.awaitSuccess();
             OCCASIONS.forEach(

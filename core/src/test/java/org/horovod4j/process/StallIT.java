@@ -43,12 +43,19 @@ class StallIT {
     @ParameterizedTest(name = "transport {0}")
     @ValueSource(strings = {"auto", "tcp"})
     void aWarningNamesWhoLacksWhatAndThenTheJobEnds(String transport) throws IOException {
-        JobPlan plan =
-                JobPlan.of(3, Worker.class)
-                        .with(Options.TRANSPORT, transport)
-                        .with(RuntimeOptions.STALL_CHECK_TIME, "2")
-                        .with(RuntimeOptions.STALL_SHUTDOWN_TIME, "6");
-        try (Job job = plan.start()) {
+        warnAndEnd(JobPlan.of(3, Worker.class).with(Options.TRANSPORT, transport));
+    }
+
+    @Test
+    void aWarningTellsOfTheOtherHost() throws IOException {
+        try (PretendedHost alpha = new PretendedHost();
+                PretendedHost beta = new PretendedHost()) {
+            warnAndEnd(JobPlan.of(3, Worker.class).on(alpha, beta));
+        }
+    }
+
+    private static void warnAndEnd(JobPlan plan) throws IOException {
+        try (Job job = impatient(plan).start()) {
             job.awaitLine("ready");
             job.rank(2).cue();
             assertThat(job.rank(2).awaitLine("state "))
@@ -110,12 +117,26 @@ class StallIT {
                     """)
     void callsOfAllRanksAreWatchedLikeOperations(String call, String transport, String story)
             throws IOException {
-        JobPlan plan =
-                JobPlan.of(3, Caller.class, call)
-                        .with(Options.TRANSPORT, transport)
-                        .with(RuntimeOptions.STALL_CHECK_TIME, "2")
-                        .with(RuntimeOptions.STALL_SHUTDOWN_TIME, "6");
-        try (Job job = plan.start()) {
+        watchCall(JobPlan.of(3, Caller.class, call).with(Options.TRANSPORT, transport), story);
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @CsvSource(
+            delimiter = '|',
+            textBlock =
+                    """
+                    join | join has waited for %d s, in which no rank did anything
+                    make | making process sets [[0, 2]] has waited for %d s
+                    """)
+    void callsOfAllRanksAreWatchedBetweenHosts(String call, String story) throws IOException {
+        try (PretendedHost alpha = new PretendedHost();
+                PretendedHost beta = new PretendedHost()) {
+            watchCall(JobPlan.of(3, Caller.class, call).on(alpha, beta), story);
+        }
+    }
+
+    private static void watchCall(JobPlan plan, String story) throws IOException {
+        try (Job job = impatient(plan).start()) {
             job.awaitLine("ready");
             job.awaitExits(job.othersThan(2), Duration.ofSeconds(45));
             assertThat(job.rank(0).output())
@@ -129,6 +150,11 @@ class StallIT {
                         .contains("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=6", story.formatted(6));
             }
         }
+    }
+
+    private static JobPlan impatient(JobPlan plan) {
+        return plan.with(RuntimeOptions.STALL_CHECK_TIME, "2")
+                .with(RuntimeOptions.STALL_SHUTDOWN_TIME, "6");
     }
 
     /// Rank 0 joins at once; the others train on for several times the warning time.

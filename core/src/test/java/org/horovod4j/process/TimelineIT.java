@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -65,11 +66,13 @@ class TimelineIT {
     }
 
     /// T-46.
-    @Test
-    void rankZeroRecordsAsOftenAsItIsAskedTo() throws IOException {
+    @ParameterizedTest(name = "transport {0}")
+    @ValueSource(strings = {"auto", "tcp"})
+    void rankZeroRecordsAsOftenAsItIsAskedTo(String transport) throws IOException {
         Path flight = folder.resolve("rank1.jfr");
         JobPlan plan =
                 JobPlan.of(2, Worker.class, file("second").toString(), file("third").toString())
+                        .with(Options.TRANSPORT, transport)
                         .with(RuntimeOptions.TIMELINE, file("first").toString())
                         .with(RuntimeOptions.TIMELINE_MARK_CYCLES, "yes")
                         .withJvmOption(1, "-XX:StartFlightRecording:filename=" + flight);
