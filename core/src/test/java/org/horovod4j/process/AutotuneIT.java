@@ -1,6 +1,7 @@
 package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.horovod4j.process.RuntimeRows.filled;
 
 import org.horovod4j.Handle;
 import org.horovod4j.Hvd;
@@ -8,6 +9,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -17,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /// A job that finds out by itself what is fast, while it trains.
 class AutotuneIT {
@@ -26,29 +29,29 @@ class AutotuneIT {
     @TempDir Path folder;
 
     /// Trains until the test says that it is enough, and checks every sum: what is tuned is how
-    /// they are made, never what they are.
+    /// they are made, never what they are. The argument is by how many values each gradient is
+    /// longer than the one before.
     static final class Worker {
         private Worker() {}
 
         public static void main(String[] args) {
+            int unit = Integer.parseInt(args[0]);
             Hvd.init();
             float[] enough = new float[1];
             for (int step = 0; enough[0] == 0; step++) {
                 enough[0] = Cue.hasCome() ? 1 : 0;
                 List<Handle<Tensor>> handles = new ArrayList<>();
                 for (int i = 0; i < TENSORS; i++) {
-                    float[] gradient = new float[500 * i + 1];
-                    gradient[500 * i] = step % 100 + Hvd.rank();
+                    float[] gradient = filled(unit * i + 1, step % 100 + Hvd.rank());
                     handles.add(
                             Hvd.allreduceAsync("gradient " + i, Tensor.of(gradient), ReduceOp.SUM));
                 }
                 Handle<Tensor> ending =
                         Hvd.allreduceAsync("enough", Tensor.of(enough), ReduceOp.MAX);
                 for (int i = 0; i < TENSORS; i++) {
-                    float[] sum = handles.get(i).join().toFloatArray();
-                    assertThat(sum[500 * i])
-                            .isEqualTo(
-                                    Hvd.size() * (step % 100) + Hvd.size() * (Hvd.size() - 1) / 2f);
+                    float sum = Hvd.size() * (step % 100) + Hvd.size() * (Hvd.size() - 1) / 2f;
+                    assertThat(handles.get(i).join().toFloatArray())
+                            .isEqualTo(filled(unit * i + 1, sum));
                 }
                 ending.join();
             }
@@ -62,15 +65,9 @@ class AutotuneIT {
         Path log = folder.resolve("autotune.csv");
         Path saved = folder.resolve("autotune.properties");
         JobPlan plan =
-                JobPlan.of(2, Worker.class)
+                tuned(JobPlan.of(2, Worker.class, "500"), log)
                         .with(Options.TRANSPORT, transport)
-                        .with(RuntimeOptions.LOG_LEVEL, "info")
-                        .with(RuntimeOptions.AUTOTUNE, "1")
-                        .with(RuntimeOptions.AUTOTUNE_LOG, log.toString())
-                        .with(RuntimeOptions.AUTOTUNE_FILE, saved.toString())
-                        .with(RuntimeOptions.AUTOTUNE_WARMUP_SAMPLES, "1")
-                        .with(RuntimeOptions.AUTOTUNE_STEPS_PER_SAMPLE, "3")
-                        .with(RuntimeOptions.AUTOTUNE_MAX_SAMPLES, "6");
+                        .with(RuntimeOptions.AUTOTUNE_FILE, saved.toString());
         try (Job job = plan.start()) {
             String chosen = job.rank(0).awaitWords("autotune: done after");
             // Never anything that was not measured to be faster.
@@ -93,6 +90,38 @@ class AutotuneIT {
         }
         assertThat(saved).hasContent(kept);
         assertThat(Files.readAllLines(log).getLast()).startsWith(BEST + ",");
+    }
+
+    /// Gradients from 4 bytes to half a megabyte: the lower of the switch points that are tried lies
+    /// among them.
+    @Test
+    void betweenHostsTheSwitchPointAndTheStreamsAreTriedToo() throws IOException {
+        Path log = folder.resolve("hosts.csv");
+        try (PretendedHost alpha = new PretendedHost();
+                PretendedHost beta = new PretendedHost();
+                Job job = tuned(JobPlan.of(4, Worker.class, "7000"), log).on(alpha, beta).start()) {
+            job.rank(0).awaitWords("autotune: done after");
+            finish(job);
+        }
+        List<String> rows = Files.readAllLines(log);
+        List<String> columns = List.of(rows.getFirst().split(","));
+        for (String knob : List.of("ring_bytes", "streams")) {
+            assertThat(columns).contains(knob);
+            assertThat(rows.stream().filter(row -> row.startsWith("search,")))
+                    .hasSize(6)
+                    .extracting(row -> row.split(",")[columns.indexOf(knob)])
+                    .as("values of %s in %s", knob, rows)
+                    .satisfies(values -> assertThat(Set.copyOf(values)).hasSizeGreaterThan(1));
+        }
+    }
+
+    private static JobPlan tuned(JobPlan plan, Path log) {
+        return plan.with(RuntimeOptions.LOG_LEVEL, "info")
+                .with(RuntimeOptions.AUTOTUNE, "1")
+                .with(RuntimeOptions.AUTOTUNE_LOG, log.toString())
+                .with(RuntimeOptions.AUTOTUNE_WARMUP_SAMPLES, "1")
+                .with(RuntimeOptions.AUTOTUNE_STEPS_PER_SAMPLE, "3")
+                .with(RuntimeOptions.AUTOTUNE_MAX_SAMPLES, "6");
     }
 
     private static void finish(Job job) throws IOException {
