@@ -35,6 +35,7 @@ public final class Option<T extends Comparable<T>> {
     private final String whenUnset;
     private final @Nullable T least;
     private final @Nullable T most;
+    private final @Nullable T beyond;
     private final boolean isSecret;
     private final boolean isLenient;
     private final OptionGroup group;
@@ -50,6 +51,7 @@ public final class Option<T extends Comparable<T>> {
         this.whenUnset = draft.whenUnset;
         this.least = draft.least;
         this.most = draft.most;
+        this.beyond = draft.beyond;
         this.isSecret = draft.isSecret;
         this.isLenient = draft.isLenient;
         this.group = draft.group;
@@ -177,6 +179,11 @@ public final class Option<T extends Comparable<T>> {
     }
 
     private String allowed(Kind<T> unit) {
+        String bounded = bounded(unit);
+        return beyond == null ? bounded : "%s, or %s".formatted(bounded, unit.show().apply(beyond));
+    }
+
+    private String bounded(Kind<T> unit) {
         Function<T, String> show = unit.show();
         if (least != null && most != null) {
             return "%s from %s to %s".formatted(unit.noun(), show.apply(least), show.apply(most));
@@ -227,11 +234,18 @@ public final class Option<T extends Comparable<T>> {
         } catch (IllegalArgumentException | ArithmeticException e) {
             throw refused(origin, text, unit, e);
         }
-        if ((least != null && value.compareTo(least) < 0)
-                || (most != null && value.compareTo(most) > 0)) {
+        if (!isAllowed(value)) {
             throw refused(origin, text, unit, null);
         }
         return value;
+    }
+
+    private boolean isAllowed(T value) {
+        if (beyond != null && value.compareTo(beyond) == 0) {
+            return true;
+        }
+        return (least == null || value.compareTo(least) >= 0)
+                && (most == null || value.compareTo(most) <= 0);
     }
 
     private ConfigurationException refused(

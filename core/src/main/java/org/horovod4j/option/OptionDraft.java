@@ -18,6 +18,7 @@ public final class OptionDraft<T extends Comparable<T>> {
     String whenUnset = "none";
     @Nullable T least;
     @Nullable T most;
+    @Nullable T beyond;
     boolean isSecret;
     boolean isLenient;
     OptionGroup group = OptionGroup.WORLD;
@@ -71,6 +72,12 @@ public final class OptionDraft<T extends Comparable<T>> {
 
     public OptionDraft<T> atMost(T value) {
         this.most = value;
+        return this;
+    }
+
+    /// Allows one value that the bounds do not, such as a 0 that stands for no limit.
+    public OptionDraft<T> or(T value) {
+        this.beyond = value;
         return this;
     }
 

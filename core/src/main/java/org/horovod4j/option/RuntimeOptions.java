@@ -150,11 +150,10 @@ public final class RuntimeOptions {
             Option.bytes("timeline-max-bytes")
                     .environment("HOROVOD_TIMELINE_MAX_BYTES")
                     .byDefault(1L << 30)
-                    .atLeast(0L)
+                    .atLeast(64L << 10) // what a trace of next to nothing takes
+                    .or(0L)
                     .in(OptionGroup.TIMELINE)
-                    .help(
-                            "How large the file may grow before the writing ends, at least 65536; 0 sets no"
-                                    + " limit.");
+                    .help("How large the file may grow before the writing ends; 0 sets no limit.");
 
     public static final Option<Boolean> AUTOTUNE =
             Option.bool("autotune")

@@ -1,6 +1,5 @@
 package org.horovod4j.option;
 
-import org.horovod4j.ConfigurationException;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
@@ -15,9 +14,6 @@ import java.util.Optional;
 /// @param maxBytes how large the file may grow; 0 for no limit
 public record TimelineSettings(
         @Nullable Path file, boolean dynamic, boolean markCycles, boolean allRanks, long maxBytes) {
-    /// What a trace of next to nothing takes.
-    private static final long LEAST_BYTES = 64 * 1024;
-
     /// What stands in the place of a file.
     private static final Path DYNAMIC = Path.of("DYNAMIC");
 
@@ -28,19 +24,13 @@ public record TimelineSettings(
     }
 
     static TimelineSettings from(Environment environment) {
-        long maxBytes = environment.get(RuntimeOptions.TIMELINE_MAX_BYTES);
-        if (maxBytes > 0 && maxBytes < LEAST_BYTES) {
-            throw new ConfigurationException(
-                    "%s is %d, but a trace takes at least %d bytes; 0 sets no limit"
-                            .formatted(RuntimeOptions.TIMELINE_MAX_BYTES, maxBytes, LEAST_BYTES));
-        }
         Optional<Path> timeline = environment.find(RuntimeOptions.TIMELINE);
         return new TimelineSettings(
                 timeline.filter(path -> !path.equals(DYNAMIC)).orElse(null),
                 timeline.filter(DYNAMIC::equals).isPresent(),
                 environment.get(RuntimeOptions.TIMELINE_MARK_CYCLES),
                 environment.get(RuntimeOptions.TIMELINE_ALL_RANKS),
-                maxBytes);
+                environment.get(RuntimeOptions.TIMELINE_MAX_BYTES));
     }
 
     /// The same for one generation of an elastic job, each of which has a file of its own from the

@@ -80,6 +80,30 @@ class OptionTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"0", "3", "5", "7"})
+    void oneValueMayLieBeyondTheBounds(String text) {
+        assertThat(fromThreeToSevenOrNone().parse("it", text)).isEqualTo(Integer.valueOf(text));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-1", "1", "2", "8"})
+    void otherValuesBeyondTheBoundsAreRefused(String text) {
+        assertThatThrownBy(() -> fromThreeToSevenOrNone().parse("it", text))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("it is '%s', which is not allowed", text)
+                .hasMessageContaining("allowed: a whole number from 3 to 7, or 0\n");
+    }
+
+    private static Option<Integer> fromThreeToSevenOrNone() {
+        return Option.integer("some")
+                .environment("HOROVOD_SOME")
+                .atLeast(3)
+                .atMost(7)
+                .or(0)
+                .help("Some, or none.");
+    }
+
+    @ParameterizedTest
     @CsvSource({"0.8, 0.8", "1, 1", "1e-3, 0.001"})
     void numbersMayHaveFractions(String text, String written) {
         Option<Double> number =

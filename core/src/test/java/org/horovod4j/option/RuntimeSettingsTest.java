@@ -104,6 +104,13 @@ class RuntimeSettingsTest {
     }
 
     @ParameterizedTest
+    @CsvSource({"0, 0", "64K, 65536", "65537, 65537"})
+    void aTraceHasALimitThatItCanKeepOrNone(String text, long bytes) {
+        Map<String, String> variables = Map.of("HOROVOD_TIMELINE_MAX_BYTES", text);
+        assertThat(settings(variables).timeline().maxBytes()).isEqualTo(bytes);
+    }
+
+    @ParameterizedTest
     @CsvSource({"60, 30", "10, 9.9"})
     void endingBeforeTheWarningIsIgnoredAndSaid(String warning, String shutdown) {
         Map<String, String> variables =
@@ -158,6 +165,8 @@ class RuntimeSettingsTest {
         "HOROVOD_ROUND_BYTES, 1K, from 16K to 512K",
         "HOROVOD_JOIN_AVERAGE, some, '`all`, `live`'",
         "HOROVOD_PLAN_LOCKING, maybe, '`true`, `yes`, `on` or `1`'",
+        "HOROVOD_TIMELINE_MAX_BYTES, 65535, 'at least 64K, or 0'",
+        "HOROVOD_TIMELINE_MAX_BYTES, -1, 'at least 64K, or 0'",
         "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE, 0, at least 1",
         "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 1.1, a number from 0 to 1",
         "HOROVOD_STALL_CHECK_TIME_SECONDS, -5, 'seconds, at least 0'"

@@ -117,6 +117,7 @@ class CommandLineReaderTest {
         "--fusion-threshold-mb 0.3, 'mebibytes, at least 0'",
         "--cycle-time-ms -1, 'milliseconds, at least 0'",
         "--autotune-gaussian-process-noise 1.5, a number from 0 to 1",
+        "--timeline-max-bytes 65535, 'at least 64K, or 0'",
         "--log-level loud, '`trace`, `debug`, `info`'"
     })
     void valuesOfFlagsAreChecked(String flag, String allowed) {
