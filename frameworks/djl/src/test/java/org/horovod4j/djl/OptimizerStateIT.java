@@ -1,0 +1,83 @@
+package org.horovod4j.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+
+import org.horovod4j.Communicator;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.util.List;
+import java.util.Map;
+
+/// Two real processes whose optimizers have come to different states, and then get that of one.
+class OptimizerStateIT {
+    private static final int ROOT = 1;
+
+    /// Both have state that decides over the next step.
+    enum Kind {
+        ADAM,
+        MOMENTUM;
+
+        Optimizer build() {
+            Tracker rate = Tracker.fixed(0.1f);
+            return switch (this) {
+                case ADAM -> Optimizer.adam().optLearningRateTracker(rate).build();
+                case MOMENTUM ->
+                        Optimizer.sgd().setLearningRateTracker(rate).optMomentum(0.9f).build();
+            };
+        }
+    }
+
+    /// All that a rank has learnt.
+    public record Learnt(List<String> weights, List<String> slots, OptimizerState.Counts counts) {
+        static Learnt of(Model model, Optimizer optimizer) {
+            OptimizerState state = OptimizerState.of(optimizer, model.getBlock());
+            Map<String, NDArray> weights = Parameters.arrays(model.getBlock());
+            weights.keySet().removeIf(name -> name.contains("running")); // of a rank's own samples
+            return new Learnt(
+                    SmallNetwork.contents(weights),
+                    SmallNetwork.contents(state.arrays()),
+                    state.counts());
+        }
+    }
+
+    /// What a rank had at the start, after the broadcast, and after a step.
+    public record Result(Learnt start, Learnt broadcast, Learnt end) {}
+
+    @ParameterizedTest
+    @EnumSource
+    void ranksGoOnAlikeFromWhatTheRootHad(Kind kind) {
+        List<Result> results = Trial.ranks(2).run(comm -> train(comm, kind));
+
+        Result root = results.get(ROOT);
+        Result other = results.get(1 - ROOT);
+        assertThat(other.start().slots()).isNotEqualTo(root.start().slots());
+        assertThat(other.start().counts()).isNotEqualTo(root.start().counts());
+        assertThat(other.broadcast()).isEqualTo(root.broadcast()).isEqualTo(root.start());
+        assertThat(other.end()).isEqualTo(root.end());
+        assertThat(root.end().weights()).isNotEqualTo(root.start().weights());
+        assertThat(root.end().slots()).isNotEqualTo(root.start().slots());
+    }
+
+    private static Result train(Communicator comm, Kind kind) {
+        try (Model model = SmallNetwork.initialised()) {
+            model.getNDManager().getEngine().setRandomSeed(7 + comm.rank());
+            Optimizer own = kind.build();
+            SmallNetwork.train(model, own, 2 + comm.rank()); // each rank for itself
+            Optimizer optimizer = HvdDjl.distributed(own, model);
+            Learnt start = Learnt.of(model, optimizer);
+
+            HvdDjl.broadcastParameters(model, ROOT);
+            HvdDjl.broadcastOptimizerState(optimizer, model, ROOT);
+            Learnt broadcast = Learnt.of(model, optimizer);
+
+            SmallNetwork.step(model, optimizer); // each rank on samples of its own
+            return new Result(start, broadcast, Learnt.of(model, optimizer));
+        }
+    }
+}
