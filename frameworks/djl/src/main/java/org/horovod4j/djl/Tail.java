@@ -17,6 +17,14 @@ public enum Tail {
 
     /// Every sample comes once, and some ranks may have one batch more than others. A rank that
     /// trains in this way says `join()` when it has no more batches, or the others wait for it for
-    /// ever.
+    /// ever. That takes a loop by hand: `EasyTrain.fit` does not join. A rank that has joined makes
+    /// no step while the others go on, so after each epoch it must be given weights and optimizer
+    /// state, from the rank that `join()` returns:
+    ///
+    /// ```java
+    /// int last = Hvd.join();
+    /// HvdDjl.broadcastParameters(model, last);
+    /// HvdDjl.broadcastOptimizerState(optimizer, model, last);
+    /// ```
     UNEVEN
 }
