@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -84,6 +85,52 @@ class DjlExamplesIT {
             assertThat(Double.parseDouble(losses.group(1))).isLessThan(first);
             // 3000 images are 94 batches of 16 on each of two ranks, four of which make a step.
             assertThat(job.output()).containsPattern("; [1-9]\\d* of 47 steps were clipped");
+        }
+    }
+
+    /// A rank is killed in one of the first epochs, so that many are left to go on with.
+    @Test
+    void elasticMnistLearnsAlthoughARankIsKilled() throws Exception {
+        try (ExampleJob job =
+                ExampleJob.start(
+                        List.of("-np", "2", "--min-np", "1"),
+                        ElasticMnist.class,
+                        with(new String[] {"--data", digits.toString()}, "--epochs", "40"))) {
+            job.awaitLine("2 process(es): has read all images 1 time(s)");
+            job.killARank();
+
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(job.output())
+                    .contains("failed: killed by signal 9 (SIGKILL)")
+                    .containsPattern("step [1-9]\\d*, [12] process\\(es\\): goes on")
+                    .contains("has read all images 40 time(s)");
+            assertThat(accuracy(job)).isGreaterThan(85);
+        }
+    }
+
+    /// A batch of one image on each of two processes, whose gradients travel in half as many bits.
+    @Test
+    void resNet50BenchmarkTellsHowFastItWas() throws Exception {
+        try (ExampleJob job =
+                ExampleJob.start(
+                        2,
+                        ResNet50Benchmark.class,
+                        "--batch-size",
+                        "1",
+                        "--num-warmup-batches",
+                        "0",
+                        "--num-batches-per-iter",
+                        "1",
+                        "--num-iters",
+                        "1",
+                        "--fp16-allreduce")) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(job.output())
+                    .contains("ResNet-50, 1 image(s) a batch, 2 process(es)")
+                    .contains("warming up: 0 batch(es)")
+                    .containsPattern("iteration 1: \\d+\\.\\d\\d images/s on each process")
+                    .containsPattern("images/s on all 2 process\\(es\\): \\d+\\.\\d\\d ± 0\\.00")
+                    .doesNotContain("iteration 2");
         }
     }
 

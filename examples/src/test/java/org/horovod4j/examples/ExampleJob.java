@@ -1,5 +1,6 @@
 package org.horovod4j.examples;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.io.BufferedReader;
@@ -27,22 +28,25 @@ final class ExampleJob implements AutoCloseable {
 
     static ExampleJob start(int processes, Class<?> example, String... arguments)
             throws IOException {
+        return start(List.of("-np", String.valueOf(processes)), example, arguments);
+    }
+
+    /// @param flags of `horovodrun`
+    static ExampleJob start(List<String> flags, Class<?> example, String... arguments)
+            throws IOException {
         String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         String classPath = System.getProperty("java.class.path");
         List<String> command =
                 new ArrayList<>(
-                        List.of(
-                                java,
-                                "-cp",
-                                classPath,
-                                "org.horovod4j.launcher.HorovodRun",
-                                "-np",
-                                String.valueOf(processes),
-                                java,
-                                "-XX:TieredStopAtLevel=1", // lives too shortly for more
-                                "-cp",
-                                classPath,
-                                example.getName()));
+                        List.of(java, "-cp", classPath, "org.horovod4j.launcher.HorovodRun"));
+        command.addAll(flags);
+        command.addAll(
+                List.of(
+                        java,
+                        "-XX:TieredStopAtLevel=1", // lives too shortly for more
+                        "-cp",
+                        classPath,
+                        example.getName()));
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().put("OMP_NUM_THREADS", "1");
@@ -60,6 +64,16 @@ final class ExampleJob implements AutoCloseable {
                             }
                         })
                 .until(() -> output().contains(part));
+    }
+
+    /// Ends one of the ranks as a machine that fails would, without a word.
+    void killARank() {
+        ProcessHandle rank =
+                process.children() // a shell is among them, which guards the job
+                        .filter(it -> it.info().command().orElse("").endsWith("java"))
+                        .findFirst()
+                        .orElseThrow();
+        assertThat(rank.destroyForcibly()).isTrue(); // SIGKILL
     }
 
     /// Waits for its end, and gives the exit code.
