@@ -88,7 +88,10 @@ public final class FashionMnist {
                         .best("validate_Accuracy")
                         .build();
         Progress progress =
-                Progress.ofEpochs(options.epochs()).stepsPerEpoch(epochs.stepsPerEpoch()).build();
+                Progress.ofEpochs(options.epochs())
+                        .stepsPerEpoch(epochs.stepsPerEpoch())
+                        .learningRate(optimizer, rate)
+                        .build();
         DefaultTrainingConfig config =
                 new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                         .addEvaluator(new Accuracy())

@@ -4,9 +4,12 @@ import ai.djl.training.Trainer;
 import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.listener.EvaluatorTrainingListener;
 import ai.djl.training.listener.TrainingListenerAdapter;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Ranks;
 import org.horovod4j.djl.training.ProgressLine.Figure;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +26,8 @@ import java.util.OptionalInt;
 import java.util.function.LongSupplier;
 
 /// Tells on rank 0 how training goes: a bar, images per second of the whole job, loss and
-/// evaluators, the time that is left; a line for each epoch, and a summary at the end.
+/// evaluators, the time that is left; a line for each epoch, with the learning rate if it was told
+/// of it, and a summary at the end.
 ///
 /// All ranks add it, since at the end of an epoch they add up what they have trained on; rank 0
 /// alone prints. On a terminal the bar is redrawn. Elsewhere, as under `horovodrun`, whose ranks
@@ -46,6 +50,7 @@ public final class Progress extends TrainingListenerAdapter {
     private final ProgressLine line;
     private final OptionalInt epochs;
     private final OptionalDouble onePerSecond;
+    private final @Nullable Rated rated;
 
     private OptionalInt stepsPerEpoch;
     private boolean hasFigures;
@@ -71,6 +76,7 @@ public final class Progress extends TrainingListenerAdapter {
         this.nanoTime = builder.nanoTime;
         this.epochs = builder.epochs;
         this.onePerSecond = builder.onePerSecond;
+        this.rated = builder.rated;
         this.stepsPerEpoch = builder.stepsPerEpoch;
         this.line = new ProgressLine(builder.epochs, builder.unit);
     }
@@ -191,6 +197,7 @@ public final class Progress extends TrainingListenerAdapter {
                             epoch,
                             seconds > 0 ? sums[1] / seconds : 0,
                             latest(trainer),
+                            learningRate(trainer),
                             Duration.ofNanos(now - epochStart)));
         }
         stepsPerEpoch = OptionalInt.of(throughput.batches());
@@ -217,6 +224,17 @@ public final class Progress extends TrainingListenerAdapter {
             }
         }
         return figures;
+    }
+
+    /// That of the last update.
+    private OptionalDouble learningRate(Trainer trainer) {
+        if (rated == null) {
+            return OptionalDouble.empty();
+        }
+        int updates = OptimizerState.of(rated.optimizer, trainer.getModel().getBlock()).updates();
+        return updates == 0
+                ? OptionalDouble.empty()
+                : OptionalDouble.of(rated.rate.getNewValue(updates));
     }
 
     /// DJL has the loss at the end.
@@ -270,11 +288,15 @@ public final class Progress extends TrainingListenerAdapter {
         }
     }
 
+    /// An optimizer with its learning rate, for which it has no accessor.
+    private record Rated(Optimizer optimizer, Tracker rate) {}
+
     /// What progress may be told.
     public static final class Builder {
         private final OptionalInt epochs;
         private OptionalInt stepsPerEpoch = OptionalInt.empty();
         private OptionalDouble onePerSecond = OptionalDouble.empty();
+        private @Nullable Rated rated;
         private String unit = "images";
         private Ranks ranks = Ranks.OF_HVD;
         private PrintStream out = System.out;
@@ -296,6 +318,15 @@ public final class Progress extends TrainingListenerAdapter {
         /// scaling efficiency.
         public Builder onePerSecond(double samples) {
             onePerSecond = OptionalDouble.of(samples);
+            return this;
+        }
+
+        /// Shows the learning rate too, that of the last update, at the end of each epoch.
+        ///
+        /// @param optimizer that trains, distributed or not
+        /// @param rate the learning rate that the optimizer was built with
+        public Builder learningRate(Optimizer optimizer, Tracker rate) {
+            rated = new Rated(optimizer, rate);
             return this;
         }
 

@@ -33,9 +33,22 @@ record ProgressLine(OptionalInt epochs, String unit) {
     }
 
     /// An epoch that is complete.
-    String after(int epoch, double perSecond, List<Figure> figures, Duration took) {
-        return "%s done in %s | %s%s"
-                .formatted(name(epoch), time(took), rate(perSecond), told(figures));
+    String after(
+            int epoch,
+            double perSecond,
+            List<Figure> figures,
+            OptionalDouble learningRate,
+            Duration took) {
+        String text =
+                "%s done in %s | %s%s"
+                        .formatted(name(epoch), time(took), rate(perSecond), told(figures));
+        return learningRate.isEmpty()
+                ? text
+                : text
+                        + String.format(
+                                Locale.ROOT,
+                                " | learning rate %.3g", // be it small, three of its digits
+                                learningRate.getAsDouble());
     }
 
     /// All of the training.

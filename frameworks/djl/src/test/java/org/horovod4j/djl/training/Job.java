@@ -118,6 +118,7 @@ public record Job(String folder, int epochs) {
                     Progress.ofEpochs(epochs)
                             .stepsPerEpoch(steps.stepsPerEpoch())
                             .onePerSecond(1000)
+                            .learningRate(optimizer, rate)
                             .output(new PrintStream(output, true, StandardCharsets.UTF_8), false)
                             .build();
             DefaultTrainingConfig config =

@@ -10,6 +10,8 @@ import ai.djl.training.Trainer;
 import ai.djl.training.dataset.Batch;
 import ai.djl.training.listener.TrainingListener.BatchData;
 import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.djl.SmallNetwork;
@@ -90,6 +92,32 @@ class ProgressTest {
                 });
     }
 
+    @Test
+    void anEpochEndsWithTheLearningRateOfItsLastUpdate() {
+        World.run(
+                1,
+                comm -> {
+                    Recording recording = new Recording();
+                    Tracker rate = update -> update == 3 ? 1.25e-6f : 0.1f;
+                    Optimizer adam = Optimizer.adam().optLearningRateTracker(rate).build();
+                    Progress progress =
+                            recording.builder(comm, false).learningRate(adam, rate).build();
+                    try (Model model = SmallNetwork.initialised();
+                            Trainer trainer =
+                                    model.newTrainer(new DefaultTrainingConfig(Loss.l2Loss()))) {
+                        recording.epoch(progress, trainer, comm);
+                        SmallNetwork.train(model, adam, 3);
+                        recording.epoch(progress, trainer, comm);
+                    }
+                    assertThat(recording.text().lines())
+                            .filteredOn(line -> line.contains("done"))
+                            .containsExactly(
+                                    "epoch 1/2 done in 39.0 s | 10.0 images/s", // without updates
+                                    "epoch 2/2 done in 40.0 s | 10.0 images/s"
+                                            + " | learning rate 1.25e-06");
+                });
+    }
+
     private static String train(Communicator comm, boolean isTerminal) {
         Recording recording = new Recording();
         Progress progress = recording.progress(comm, isTerminal);
@@ -108,12 +136,15 @@ class ProgressTest {
         private final AtomicLong nanos = new AtomicLong(Duration.ofDays(3).toNanos());
 
         Progress progress(Communicator comm, boolean isTerminal) {
+            return builder(comm, isTerminal).build();
+        }
+
+        Progress.Builder builder(Communicator comm, boolean isTerminal) {
             return Progress.ofEpochs(2)
                     .onePerSecond(12.5)
                     .communicator(comm)
                     .output(new PrintStream(output, true, StandardCharsets.UTF_8), isTerminal)
-                    .clock(nanos::get)
-                    .build();
+                    .clock(nanos::get);
         }
 
         /// As many batches as a rank has, one in each second.

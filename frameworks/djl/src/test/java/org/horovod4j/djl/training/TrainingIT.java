@@ -79,8 +79,8 @@ class TrainingIT {
 
     private static void progressIsTold(List<Result> results) {
         assertThat(results.get(0).output())
-                .contains("epoch 1/2 done in ")
-                .contains("epoch 2/2 done in ")
+                .containsPattern("epoch 1/2 done in .* \\| learning rate 0\\.200\n")
+                .containsPattern("epoch 2/2 done in .* \\| learning rate 0\\.200\n")
                 .contains(" images/s | loss ")
                 .contains(" | Accuracy ")
                 .contains(" | validation loss ")
