@@ -3,6 +3,7 @@ module org.horovod4j.core {
     requires static java.logging;
     requires static jdk.incubator.vector;
     requires static jdk.jfr;
+    requires static jdk.unsupported;
     requires static transitive org.jspecify;
 
     exports org.horovod4j;

@@ -9,7 +9,6 @@ import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -73,11 +72,12 @@ public record LocalAddresses(List<InetAddress> addresses) {
                                         !address.isLinkLocalAddress()
                                                 && !address.isMulticastAddress())
                         .map(LocalAddresses::withoutScope)
-                        .sorted(
-                                Comparator.comparing(InetAddress::isLoopbackAddress)
-                                        .thenComparing(
-                                                address -> !(address instanceof Inet4Address)))
+                        .sorted((one, other) -> Integer.compare(place(one), place(other)))
                         .toList());
+    }
+
+    private static int place(InetAddress address) {
+        return (address.isLoopbackAddress() ? 2 : 0) + (address instanceof Inet4Address ? 0 : 1);
     }
 
     /// The JDK names the interface with an IPv6 address, as in `fd00::2%eth0`, and another machine
@@ -94,7 +94,7 @@ public record LocalAddresses(List<InetAddress> addresses) {
         try {
             return NetworkInterface.networkInterfaces()
                     .filter(LocalAddresses::isUp)
-                    .sorted(Comparator.comparingInt(NetworkInterface::getIndex))
+                    .sorted((one, other) -> Integer.compare(one.getIndex(), other.getIndex()))
                     .toList();
         } catch (SocketException e) {
             throw new ConfigurationException(

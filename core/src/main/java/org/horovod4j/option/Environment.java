@@ -3,10 +3,12 @@ package org.horovod4j.option;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.scheduler.Assignment;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /// A snapshot of environment variables, read by declared options. A variable that is blank counts
 /// as not set, as scripts write `VARIABLE=` to take one away.
@@ -23,13 +25,14 @@ public final class Environment {
     ///
     /// @throws ConfigurationException when it is not allowed, or there is neither
     public <T extends Comparable<T>> T get(Option<T> option) {
-        return find(option)
-                .or(option::byDefault)
-                .orElseThrow(
-                        () ->
-                                new ConfigurationException(
-                                        "%s is not set, and has no default. Its meaning: %s"
-                                                .formatted(option.variable(), option.help())));
+        Optional<T> set = find(option);
+        Optional<T> value = set.isPresent() ? set : option.byDefault();
+        if (value.isEmpty()) {
+            throw new ConfigurationException(
+                    "%s is not set, and has no default. Its meaning: %s"
+                            .formatted(option.variable(), option.help()));
+        }
+        return value.get();
     }
 
     /// The value that is set, if one is.
@@ -43,10 +46,12 @@ public final class Environment {
     }
 
     private <T extends Comparable<T>> Optional<T> read(Option<T> option) {
-        return option.names()
-                .filter(this::isSet)
-                .findFirst()
-                .map(name -> option.parse(name, variables.getOrDefault(name, "")));
+        for (String name : option.names()) {
+            if (isSet(name)) {
+                return Optional.of(option.parse(name, variables.getOrDefault(name, "")));
+            }
+        }
+        return Optional.empty();
     }
 
     /// What is wrong with the value that is set, if something is.
@@ -61,7 +66,12 @@ public final class Environment {
 
     /// Whether the variable of an option, or one of its aliases, has a value.
     public boolean isSet(Option<?> option) {
-        return option.names().anyMatch(this::isSet);
+        for (String name : option.names()) {
+            if (isSet(name)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private boolean isSet(String name) {
@@ -76,18 +86,33 @@ public final class Environment {
     /// What the user should hear of variables that have no effect, or not the one that was wanted:
     /// there is no other sign of it.
     public List<String> warnings() {
-        return Stream.of(unknown(), unreadable(), StallSettings.warning(this).stream())
-                .flatMap(warnings -> warnings)
-                .toList();
+        List<String> warnings = new ArrayList<>();
+        List<String> known = new ArrayList<>();
+        for (Option<?> option : Options.all()) {
+            known.addAll(option.names());
+        }
+        for (String name : unknown(known)) {
+            warning(name, known).ifPresent(warnings::add);
+        }
+        for (Option<?> option : Options.all()) {
+            Optional<String> refusal = option.isLenient() ? refusal(option) : Optional.empty();
+            if (refusal.isPresent()) {
+                warnings.add(refusal.get() + " Until then it counts as not set.");
+            }
+        }
+        StallSettings.warning(this).ifPresent(warnings::add);
+        return warnings;
     }
 
-    /// Variables that look like options of ours but are none.
-    private Stream<String> unknown() {
-        List<String> known = Options.all().stream().flatMap(Option::names).toList();
-        return variables.keySet().stream()
-                .filter(name -> name.startsWith(PREFIX) && isSet(name) && !known.contains(name))
-                .sorted()
-                .flatMap(name -> warning(name, known).stream());
+    /// Variables that look like options of ours but are none, in alphabetical order.
+    private SortedSet<String> unknown(List<String> known) {
+        SortedSet<String> unknown = new TreeSet<>();
+        for (String name : variables.keySet()) {
+            if (name.startsWith(PREFIX) && isSet(name) && !known.contains(name)) {
+                unknown.add(name);
+            }
+        }
+        return unknown;
     }
 
     private static Optional<String> warning(String name, List<String> known) {
@@ -100,12 +125,5 @@ public final class Environment {
                 Spelling.nearest(name, known, PREFIX.length())
                         .map(meant -> "%s. Did you mean %s?".formatted(ignored, meant))
                         .orElse(ignored + "."));
-    }
-
-    private Stream<String> unreadable() {
-        return Options.all().stream()
-                .filter(Option::isLenient)
-                .flatMap(option -> refusal(option).stream())
-                .map(refusal -> refusal + " Until then it counts as not set.");
     }
 }

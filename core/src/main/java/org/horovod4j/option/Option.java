@@ -10,8 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.SequencedMap;
-import java.util.function.Function;
-import java.util.stream.Stream;
 
 /// The declaration of an option: all that is known of it but its value.
 ///
@@ -31,6 +29,7 @@ public final class Option<T extends Comparable<T>> {
     private final SequencedMap<String, T> switchFlags;
     private final String variable;
     private final List<String> aliases;
+    private final List<String> names;
     private final @Nullable T byDefault;
     private final String whenUnset;
     private final @Nullable T least;
@@ -47,6 +46,9 @@ public final class Option<T extends Comparable<T>> {
         this.switchFlags = new LinkedHashMap<>(draft.switchFlags);
         this.variable = draft.variable;
         this.aliases = List.copyOf(draft.aliases);
+        List<String> all = new ArrayList<>(aliases);
+        all.addFirst(variable);
+        this.names = List.copyOf(all);
         this.byDefault = draft.byDefault;
         this.whenUnset = draft.whenUnset;
         this.least = draft.least;
@@ -125,7 +127,7 @@ public final class Option<T extends Comparable<T>> {
 
     /// One of the constants, written in lower case and with dashes.
     public static <E extends Enum<E>> OptionDraft<E> choice(Class<E> constants) {
-        return new OptionDraft<>(Kind.choice(constants));
+        return new OptionDraft<>(new Kind.Choice<>(constants));
     }
 
     /// One of the constants, written in lower case and with dashes.
@@ -156,8 +158,8 @@ public final class Option<T extends Comparable<T>> {
     }
 
     /// The variable and its aliases.
-    public Stream<String> names() {
-        return Stream.concat(Stream.of(variable), aliases.stream());
+    public List<String> names() {
+        return names;
     }
 
     public Optional<T> byDefault() {
@@ -170,7 +172,7 @@ public final class Option<T extends Comparable<T>> {
     }
 
     private String defaultText(Kind<T> unit) {
-        return byDefault == null ? whenUnset : unit.show().apply(byDefault);
+        return byDefault == null ? whenUnset : unit.show(byDefault);
     }
 
     /// What a value may be, as in "a whole number from 0 to 16".
@@ -180,20 +182,19 @@ public final class Option<T extends Comparable<T>> {
 
     private String allowed(Kind<T> unit) {
         String bounded = bounded(unit);
-        return beyond == null ? bounded : "%s, or %s".formatted(bounded, unit.show().apply(beyond));
+        return beyond == null ? bounded : "%s, or %s".formatted(bounded, unit.show(beyond));
     }
 
     private String bounded(Kind<T> unit) {
-        Function<T, String> show = unit.show();
         if (least != null && most != null) {
-            return "%s from %s to %s".formatted(unit.noun(), show.apply(least), show.apply(most));
+            return "%s from %s to %s".formatted(unit.noun(), unit.show(least), unit.show(most));
         }
         if (least != null) {
-            return "%s, at least %s".formatted(unit.noun(), show.apply(least));
+            return "%s, at least %s".formatted(unit.noun(), unit.show(least));
         }
         return most == null
                 ? unit.noun()
-                : "%s, at most %s".formatted(unit.noun(), show.apply(most));
+                : "%s, at most %s".formatted(unit.noun(), unit.show(most));
     }
 
     /// Whether its value must not appear in logs and errors.
@@ -216,7 +217,7 @@ public final class Option<T extends Comparable<T>> {
 
     /// What the variable is set to for this value.
     public String format(T value) {
-        return kind.format().apply(value);
+        return kind.format(value);
     }
 
     /// Reads a value.
@@ -230,7 +231,7 @@ public final class Option<T extends Comparable<T>> {
     private T parse(String origin, String text, Kind<T> unit) {
         T value;
         try {
-            value = unit.parse().apply(text.strip());
+            value = unit.parse(text.strip());
         } catch (IllegalArgumentException | ArithmeticException e) {
             throw refused(origin, text, unit, e);
         }

@@ -94,8 +94,7 @@ final class SetRuntime {
                         : null;
         CycleAgent agent =
                 new CycleAgent(
-                        "hvd-cycle-%d%s"
-                                .formatted(parts.rank(), set.id() == 0 ? "" : "-set-" + set.id()),
+                        "hvd-cycle-" + parts.rank() + (set.id() == 0 ? "" : "-set-" + set.id()),
                         new AgentParts(
                                 set.id(),
                                 rank,

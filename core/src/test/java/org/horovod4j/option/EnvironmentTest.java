@@ -120,7 +120,7 @@ class EnvironmentTest {
 
     @Test
     void noOptionOfOursIsCalledHorovodsAlone() {
-        assertThat(Options.all().stream().flatMap(Option::names))
+        assertThat(Options.all().stream().flatMap(option -> option.names().stream()))
                 .noneMatch(name -> HorovodOnly.find(name).isPresent());
     }
 

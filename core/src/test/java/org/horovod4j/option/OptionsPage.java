@@ -61,7 +61,9 @@ final class OptionsPage {
     private static String row(Option<?> option) {
         return "| %s | %s | %s | %s | %s |"
                 .formatted(
-                        option.names().map(OptionsPage::code).collect(Collectors.joining(", or ")),
+                        option.names().stream()
+                                .map(OptionsPage::code)
+                                .collect(Collectors.joining(", or ")),
                         option.flags().stream()
                                 .map(flag -> code("--" + flag.name()))
                                 .collect(Collectors.joining(", ")),

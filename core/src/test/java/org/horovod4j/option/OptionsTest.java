@@ -23,7 +23,8 @@ class OptionsTest {
 
     @Test
     void noNameIsUsedTwice() {
-        assertThat(Options.all().stream().flatMap(Option::names)).doesNotHaveDuplicates();
+        assertThat(Options.all().stream().flatMap(option -> option.names().stream()))
+                .doesNotHaveDuplicates();
         assertThat(
                         Options.all().stream()
                                 .flatMap(option -> option.flags().stream())

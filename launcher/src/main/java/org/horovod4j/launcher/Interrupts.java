@@ -3,19 +3,14 @@ package org.horovod4j.launcher;
 import org.horovod4j.launcher.process.Signal;
 
 import java.lang.System.Logger.Level;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodHandleProxies;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
 /// Catches Ctrl-C and `kill`, which would end the launcher, and hands them to the job instead.
 ///
-/// `sun.misc.Signal` is the one way in Java to learn which signal came. It is reached by reflection
-/// since javac warns of it in words that no flag silences, and its absence costs little: the JVM
-/// then ends by itself and the watchdog ends the job.
+/// `sun.misc.Signal` is the one way in Java to learn which signal came. Its absence costs little: the
+/// JVM then ends by itself and the watchdog ends the job.
 final class Interrupts {
     private final CompletableFuture<Consumer<Signal>> receiver = new CompletableFuture<>();
 
@@ -30,7 +25,7 @@ final class Interrupts {
         try {
             interrupts.handle(Signal.INT);
             interrupts.handle(Signal.TERM);
-        } catch (ReflectiveOperationException e) {
+        } catch (NoClassDefFoundError | IllegalArgumentException e) {
             System.getLogger(Interrupts.class.getName())
                     .log(Level.DEBUG, "This JVM does not let its signals be handled", e);
         }
@@ -47,19 +42,8 @@ final class Interrupts {
         receiver.complete(to);
     }
 
-    /// `Signal.handle(new Signal("INT"), _ -> came(signal))`, in reflection.
-    private void handle(Signal signal) throws ReflectiveOperationException {
-        Class<?> type = Class.forName("sun.misc.Signal");
-        Class<?> handler = Class.forName("sun.misc.SignalHandler");
-        MethodHandle came =
-                MethodHandles.lookup()
-                        .bind(this, "came", MethodType.methodType(void.class, Signal.class))
-                        .bindTo(signal);
-        Object action =
-                MethodHandleProxies.asInterfaceInstance(
-                        handler, MethodHandles.dropArguments(came, 0, type));
-        type.getMethod("handle", type, handler)
-                .invoke(null, type.getConstructor(String.class).newInstance(signal.name()), action);
+    private void handle(Signal signal) {
+        sun.misc.Signal.handle(new sun.misc.Signal(signal.name()), _ -> came(signal));
     }
 
     /// Whether any signal has come.

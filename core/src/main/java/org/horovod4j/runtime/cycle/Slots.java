@@ -5,7 +5,6 @@ import org.horovod4j.runtime.queue.Entry;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -108,7 +107,7 @@ final class Slots {
                 entries.add(slot.entry);
             }
         }
-        entries.sort(Comparator.comparingLong(Entry::serial));
+        entries.sort((one, other) -> Long.compare(one.serial(), other.serial()));
         return entries;
     }
 

@@ -31,7 +31,7 @@ final class JobEnvironment {
             throw value.where().error("'%s' is not the name of a variable.".formatted(name));
         }
         for (Option<?> option : Options.all()) {
-            if (option.names().anyMatch(name::equals) && !text.isBlank()) {
+            if (option.names().contains(name) && !text.isBlank()) {
                 if (option.flags().isEmpty()) {
                     throw value.where()
                             .error("horovodrun sets this one for each process. Leave it out.");

@@ -6,7 +6,7 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.Set;
 
 /// The launcher's own two streams, shared by all ranks.
@@ -44,7 +44,7 @@ public final class Console {
     private final OutputStream out;
     private final OutputStream err;
     private final boolean isTerminal;
-    private final Set<Channel> closed = EnumSet.noneOf(Channel.class);
+    private final Set<Channel> closed = new HashSet<>();
     private boolean hasStatus;
     private boolean hasOutput;
 

@@ -50,7 +50,7 @@ public final class Pump {
             Forwarding forwarding,
             Predicate<byte[]> admission) {
         return OutputReader.start(
-                "hvd-output-%d-%s".formatted(speaker.number(), channel),
+                "hvd-output-" + speaker.number() + "-" + channel,
                 source,
                 CHUNK,
                 new LinePrefixer(speaker, channel, forwarding, admission));
