@@ -1,16 +1,5 @@
 package org.horovod4j.transport;
 
-import static java.lang.foreign.MemoryLayout.PathElement.groupElement;
-import static java.lang.foreign.MemoryLayout.PathElement.sequenceElement;
-import static java.lang.foreign.MemoryLayout.paddingLayout;
-import static java.lang.foreign.MemoryLayout.sequenceLayout;
-import static java.lang.foreign.MemoryLayout.structLayout;
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.MemoryLayout;
-import java.lang.foreign.StructLayout;
-
 /// How a rank's shared region is laid out. A region has one writer, its rank, and many readers;
 /// only what is claimed of it is counted by all.
 ///
@@ -28,35 +17,21 @@ public final class Region {
 
     private static final long LINE_PAIR = 128;
 
-    private static final StructLayout NOTICE =
-            structLayout(
-                    JAVA_LONG.withName("sequence"),
-                    JAVA_LONG.withName("stamp"),
-                    sequenceLayout(NOTICE_BYTES, JAVA_BYTE).withName("payload"),
-                    paddingLayout(LINE_PAIR - 2 * Long.BYTES));
+    // A notice: its sequence number, its stamp, its payload.
+    static final long STAMP = Long.BYTES;
+    static final long PAYLOAD = 2 * Long.BYTES;
+    private static final long NOTICE = LINE_PAIR + NOTICE_BYTES;
 
-    private static final StructLayout COUNTER =
-            structLayout(JAVA_LONG.withName("value"), paddingLayout(LINE_PAIR - Long.BYTES));
-
-    private static final StructLayout LAYOUT =
-            structLayout(
-                    sequenceLayout(2, NOTICE).withName("notices"),
-                    sequenceLayout(Counter.values().length, COUNTER).withName("counters"),
-                    COUNTER.withName("claimed"),
-                    sequenceLayout(STAGES, sequenceLayout(STAGE_BYTES, JAVA_BYTE))
-                            .withName("stages"));
-
-    /// The size of a whole region.
-    public static final long BYTES = LAYOUT.byteSize();
-
-    static final long STAMP = NOTICE.byteOffset(groupElement("stamp"));
-    static final long PAYLOAD = NOTICE.byteOffset(groupElement("payload"));
-    private static final long NOTICES = offset("notices");
-    private static final long COUNTERS = offset("counters");
-    private static final long STAGES_START = offset("stages");
+    // A region: two notices, the counters, what is claimed, the stages.
+    private static final long COUNTERS = 2 * NOTICE;
 
     /// How many shares of this rank's work have been taken, by itself or by others.
-    static final long CLAIMED = LAYOUT.byteOffset(groupElement("claimed"));
+    static final long CLAIMED = COUNTERS + Counter.values().length * LINE_PAIR;
+
+    private static final long STAGES_START = CLAIMED + LINE_PAIR;
+
+    /// The size of a whole region.
+    public static final long BYTES = STAGES_START + STAGES * STAGE_BYTES;
 
     private Region() {}
 
@@ -71,19 +46,14 @@ public final class Region {
     }
 
     static long notice(long sequence) {
-        return NOTICES + (sequence & 1) * NOTICE.byteSize();
+        return (sequence & 1) * NOTICE;
     }
 
     static long counter(Counter counter) {
-        return COUNTERS + counter.ordinal() * COUNTER.byteSize();
+        return COUNTERS + counter.ordinal() * LINE_PAIR;
     }
 
     static long stage(long round) {
         return STAGES_START + Math.floorMod(round, STAGES) * STAGE_BYTES;
-    }
-
-    private static long offset(String field) {
-        return LAYOUT.byteOffset(
-                new MemoryLayout.PathElement[] {groupElement(field), sequenceElement(0)});
     }
 }
