@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,10 +23,14 @@ import java.util.stream.Stream;
 /// The classes of a Java program as the JVM has prepared them, kept for the next start of the same
 /// program: each rank then starts with half the processor time.
 ///
-/// It is class data sharing of the JDK, which checks by itself that the archive fits. The first job
-/// makes it: rank 0 writes it as it ends, under a name of this job alone, and the launcher gives it
-/// its own name once the job has ended well. So no JVM ever sees half an archive. A program that
-/// changes, or another JDK, has another name; the oldest archives are removed.
+/// It is class data sharing of the JDK, which checks by itself that the archive fits. In the first job
+/// rank 0 lists the classes that it loads. When the job has ended well, the launcher lets a JVM make
+/// the archive of them, under a name of this job alone, and gives it its own name when it is whole: so
+/// no rank ever sees half an archive. A program that changes, or another JDK, has another name; the
+/// oldest archives are removed.
+///
+/// Rank 0 could write one as it ends, but that would build on the JDK's own archive, which does not
+/// know of our modules: ranks start with a tenth more work from such a one.
 public final class ClassArchive {
     private static final int KEPT = 16;
     private static final Duration ABANDONED = Duration.ofDays(1);
@@ -55,13 +60,23 @@ public final class ClassArchive {
                     "--module-path",
                     "-p");
 
+    /// How long the making may take: some seconds are usual for programs of ten thousand classes.
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+    private final Path java;
+    private final List<String> options;
     private final Path file;
     private final Path unfinished;
+    private final Path list;
     private final boolean exists;
 
-    private ClassArchive(Path file) {
+    private ClassArchive(Path java, List<String> options, Path file) {
+        this.java = java;
+        this.options = options;
         this.file = file;
-        this.unfinished = file.resolveSibling(UUID.randomUUID() + UNFINISHED);
+        String job = UUID.randomUUID().toString();
+        this.unfinished = file.resolveSibling(job + UNFINISHED);
+        this.list = file.resolveSibling(job + ".classes" + UNFINISHED);
         this.exists = Files.isRegularFile(file);
     }
 
@@ -88,7 +103,7 @@ public final class ClassArchive {
                     PosixFilePermissions.asFileAttribute(
                             PosixFilePermissions.fromString("rwx------")));
             return Files.isWritable(folder)
-                    ? new ClassArchive(folder.resolve(name + ENDING))
+                    ? new ClassArchive(java, words.options(), folder.resolve(name + ENDING))
                     : null;
         } catch (IOException e) {
             log("No archive of classes in " + folder, e);
@@ -133,7 +148,7 @@ public final class ClassArchive {
                 .append('\n');
     }
 
-    /// The command of a rank: with the archive, or such that rank 0 makes it.
+    /// The command of a rank: with the archive, or such that rank 0 lists its classes.
     List<String> applied(List<String> command, int rank) {
         if (!exists && rank > 0) {
             return command;
@@ -141,27 +156,49 @@ public final class ClassArchive {
         List<String> words = new ArrayList<>(command);
         words.addAll(
                 1,
-                List.of(
-                        exists
-                                ? "-XX:SharedArchiveFile=" + file
-                                : "-XX:ArchiveClassesAtExit=" + unfinished,
-                        SILENCE));
+                exists
+                        ? List.of("-XX:SharedArchiveFile=" + file, SILENCE)
+                        : List.of("-XX:DumpLoadedClassList=" + list));
         return words;
     }
 
-    /// To be called when the job has ended: keeps what rank 0 has made of it, if all went well.
+    /// To be called when the job has ended: makes an archive of what rank 0 has listed, if all went
+    /// well.
     void finish(boolean wentWell) {
         try {
             if (exists) {
                 Files.setLastModifiedTime(file, FileTime.from(Instant.now()));
-            } else if (wentWell && Files.exists(unfinished)) {
+            } else if (wentWell && Files.exists(list) && make()) {
                 Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
                 tidy();
-            } else {
-                Files.deleteIfExists(unfinished);
             }
+            Files.deleteIfExists(list);
+            Files.deleteIfExists(unfinished);
         } catch (IOException e) {
             log("An archive of classes is lost", e);
+        }
+    }
+
+    /// Whether a JVM of the same options, which runs no program, has made the archive.
+    private boolean make() throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(java.toString());
+        command.add("-Xshare:dump");
+        command.add("-XX:SharedClassListFile=" + list);
+        command.add("-XX:SharedArchiveFile=" + unfinished);
+        command.addAll(options);
+        Process process =
+                new ProcessBuilder(command)
+                        .redirectOutput(Redirect.DISCARD)
+                        .redirectError(Redirect.DISCARD)
+                        .start();
+        try {
+            return process.waitFor(PATIENCE) && process.exitValue() == 0;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        } finally {
+            process.destroyForcibly();
         }
     }
 
