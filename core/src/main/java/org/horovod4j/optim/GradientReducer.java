@@ -267,7 +267,7 @@ public final class GradientReducer {
 
     private void launchMissing() {
         kinds.agree(i -> !groups.isLocal(i) && gradients.isTrainable(i));
-        for (Group group : groups.all()) {
+        for (Group group : inLaunchOrder()) {
             launch(group, true);
         }
         for (int parameter = 0; parameter < names.size(); parameter++) {
@@ -275,6 +275,12 @@ public final class GradientReducer {
                 keepLocal(parameter);
             }
         }
+    }
+
+    /// Where passes launch nothing, all are launched here: the last ones first, as passes would, and as
+    /// they lie in memory that was laid out for passes.
+    private List<Group> inLaunchOrder() {
+        return gradients.canLendDuringPasses() ? groups.all() : groups.all().reversed();
     }
 
     /// Launches the members of a group that take part in this step and have not been launched. Those that

@@ -15,7 +15,7 @@ public interface Gradients {
     boolean isTrainable(int parameter);
 
     /// Whether something can be lent while a backward pass is still running; else everything is
-    /// launched when the step synchronizes.
+    /// launched when the step synchronizes. The same on every rank; may change between steps.
     default boolean canLendDuringPasses() {
         return true;
     }

@@ -106,6 +106,32 @@ class GradientReducerTest {
                 });
     }
 
+    @Test
+    void wherePassesLaunchNothingAStepLaunchesTheLastOnesFirst() {
+        World.run(
+                2,
+                comm -> {
+                    Toy toy = new Toy(LENGTH, "a", "b", "c");
+                    toy.lendDuringPasses(false);
+                    GradientReducer reducer = reducer(comm, toy, settings());
+                    for (int parameter : new int[] {1, 2, 0}) {
+                        reducer.ready(parameter);
+                    }
+                    assertThat(toy.lent).isEmpty();
+                    assertThat(reducer.isComplete()).isTrue();
+                    reducer.synchronize();
+                    assertThat(toy.lent).containsExactly("c", "b", "a");
+                    assertThat(reducer.timing().launchedByPasses()).isZero();
+                    assertThat(reducer.timing().launchedBySteps()).isEqualTo(3);
+                    // and from the next window on they do
+                    toy.lendDuringPasses(true);
+                    toy.clear();
+                    reducer.ready(1);
+                    assertThat(toy.lent).containsExactly("b");
+                    reducer.synchronize();
+                });
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
     void aRankThatDidNotUseAParameterSendsZeros(int size) {

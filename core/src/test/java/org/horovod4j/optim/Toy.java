@@ -17,6 +17,7 @@ final class Toy implements Gradients {
     private final Map<String, float[]> gradients = new LinkedHashMap<>();
     private final Map<String, SparseTensor> sparse = new LinkedHashMap<>();
     private final Set<String> frozen = new HashSet<>();
+    private boolean lendsDuringPasses = true;
 
     /// What was lent, in this order.
     final List<String> lent = new ArrayList<>();
@@ -64,6 +65,15 @@ final class Toy implements Gradients {
         } else {
             frozen.remove(name);
         }
+    }
+
+    void lendDuringPasses(boolean yes) {
+        lendsDuringPasses = yes;
+    }
+
+    @Override
+    public boolean canLendDuringPasses() {
+        return lendsDuringPasses;
     }
 
     @Override
