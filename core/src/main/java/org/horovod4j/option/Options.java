@@ -224,8 +224,9 @@ public final class Options {
                     .in(OptionGroup.FRAMEWORKS)
                     .help(
                             "Hooks into libtorch, by which gradients are exchanged while backward goes on:"
-                                    + " `auto` uses them with versions known to work, `on` tries them"
-                                    + " with any, `off` exchanges gradients after backward.");
+                                    + " `auto` uses them with versions known to work and exchanges"
+                                    + " gradients so where it can pay, `on` with any version and"
+                                    + " everywhere, `off` exchanges gradients after backward.");
 
     private static final List<Option<?>> ALL =
             Stream.concat(

@@ -21,6 +21,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntPredicate;
 
 /// Lends the gradients of a block.
@@ -34,6 +35,7 @@ import java.util.function.IntPredicate;
 final class BlockGradients implements SparseGradients {
     private final BlockParameters parameters;
     private final EngineAccess access;
+    private final BooleanSupplier launchesWhenReady;
 
     /// Where each gradient has been moved to.
     private final @Nullable Tensor[] slots;
@@ -52,9 +54,12 @@ final class BlockGradients implements SparseGradients {
 
     private volatile boolean defining;
 
-    BlockGradients(BlockParameters parameters, EngineAccess access) {
+    /// @param launchesWhenReady whether gradients may travel before the step, the same on all ranks
+    BlockGradients(
+            BlockParameters parameters, EngineAccess access, BooleanSupplier launchesWhenReady) {
         this.parameters = parameters;
         this.access = access;
+        this.launchesWhenReady = launchesWhenReady;
         this.slots = new Tensor[parameters.count()];
         this.copies = new Tensor[parameters.count()];
         this.doubtful = new boolean[parameters.count()];
@@ -70,6 +75,11 @@ final class BlockGradients implements SparseGradients {
     @Override
     public boolean isTrainable(int parameter) {
         return parameters.isTrainable(parameter);
+    }
+
+    @Override
+    public boolean canLendDuringPasses() {
+        return launchesWhenReady.getAsBoolean();
     }
 
     @Override

@@ -32,8 +32,8 @@ import java.util.function.Supplier;
 /// All ranks must build it with the same settings, and with blocks whose parameters have the same
 /// names.
 ///
-/// - *Overlap.* Where the engine has hooks, a gradient is reduced while backward computes the ones
-///   before it; else all of them when the step begins. [#overlap] tells.
+/// - *Overlap.* Where the engine has hooks and it can pay, a gradient is reduced while backward computes
+///   the ones before it; else all of them when the step begins. [#overlap] tells.
 /// - *Accumulation.* With `backwardPassesPerStep(n)` a step is made after every n-th backward pass.
 ///   `trainer.step()` may be called after each of them or after the n-th alone. Without hooks a
 ///   call of `step()` is taken for one backward pass. If no parameter is in every pass, as where
@@ -49,7 +49,7 @@ public final class DistributedOptimizer extends Optimizer {
     private final Optimizer wrapped;
     private final Block block;
     private final int processSetId;
-    private final boolean overlap;
+    private final OverlapWish overlap;
     private final Steps steps = new Steps();
     private final StepReduction reduction = new StepReduction();
     private final List<Runnable> beforeUpdates = new ArrayList<>();
@@ -274,7 +274,7 @@ public final class DistributedOptimizer extends Optimizer {
         private final GradientSettings.Builder settings = GradientSettings.builder();
         private @Nullable Communicator communicator;
         private @Nullable ProcessSet processSet;
-        private boolean overlap = true;
+        private OverlapWish overlap = OverlapWish.WHERE_IT_PAYS;
 
         private Builder(Optimizer optimizer, Block block) {
             if (optimizer instanceof DistributedOptimizer) {
@@ -368,9 +368,10 @@ public final class DistributedOptimizer extends Optimizer {
         }
 
         /// Whether gradients are reduced while backward computes others, where the engine allows
-        /// it: the default.
+        /// it. By default they are where that can pay: where the job is on several hosts, on a GPU,
+        /// or where a host has more processors than its ranks compute on. The results are the same.
         public Builder overlap(boolean yes) {
-            overlap = yes;
+            overlap = yes ? OverlapWish.ALWAYS : OverlapWish.NEVER;
             return this;
         }
 

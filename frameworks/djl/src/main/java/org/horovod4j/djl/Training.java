@@ -14,6 +14,8 @@ import org.horovod4j.log.Log;
 import org.horovod4j.optim.GradientReducer;
 import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.optim.Gradients;
+import org.horovod4j.option.FrameworkSettings;
+import org.horovod4j.option.HookChoice;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
@@ -33,23 +35,24 @@ final class Training implements AutoCloseable {
     private final boolean isDelta;
     private final GradientReducer reducer;
     private final Hooks available;
+    private final OverlapChoice overlap;
     private final @Nullable GradientHooks attached;
     private boolean isMoving;
 
-    /// @param overlap whether hooks are wanted
+    /// @param wish whether gradients are to travel during backward passes
     Training(
             Block block,
             Optimizer optimizer,
             ProcessSet processSet,
             GradientSettings settings,
-            boolean overlap) {
+            OverlapWish wish) {
         this.parameters = new BlockParameters(block);
         this.optimizer = optimizer;
         this.processSet = processSet;
         this.access = EngineAccess.of(manager(parameters));
         this.accumulates = access.accumulates();
         checkPasses(settings.backwardPassesPerStep());
-        this.gradients = new BlockGradients(parameters, access);
+        this.gradients = new BlockGradients(parameters, access, this::launchesWhenReady);
         this.isDelta =
                 settings.op() == ReduceOp.ADASUM
                         && processSet.isIncluded()
@@ -61,7 +64,13 @@ final class Training implements AutoCloseable {
         this.reducer = new GradientReducer(processSet, lent, settings);
         this.isMoving = !isDelta && !reducer.isAlone() && isSentAsItIs(settings);
         this.available =
-                overlap ? access.hooks() : new Hooks.Missing("switched off by overlap(false)");
+                wish == OverlapWish.NEVER
+                        ? new Hooks.Missing("switched off by overlap(false)")
+                        : access.hooks();
+        this.overlap =
+                wish == OverlapWish.WHERE_IT_PAYS && !isDelta && !reducer.isAlone()
+                        ? overlapWhereItPays(settings)
+                        : OverlapChoice.always();
         this.attached =
                 switch (available) {
                     case Hooks.Working working ->
@@ -98,6 +107,22 @@ final class Training implements AutoCloseable {
     /// A compressor copies gradients in any case.
     private static boolean isSentAsItIs(GradientSettings settings) {
         return settings.compressor().equals(GradientSettings.DEFAULT.compressor());
+    }
+
+    /// Hooks that only count passes are attached all the same where overlap does not pay: what a program
+    /// may do between two steps must not depend on the machine that it runs on.
+    private OverlapChoice overlapWhereItPays(GradientSettings settings) {
+        SpareTime spare = SpareTime.of(processSet, manager(parameters).getDevice());
+        boolean pays =
+                spare.exists()
+                        || FrameworkSettings.ofThisProcess().gradientHooks() == HookChoice.ON;
+        return OverlapChoice.open(
+                settings.prefix() + " overlap", pays, spare.whyNot() + "; overlap(true) insists");
+    }
+
+    /// Without hooks gradients are ready when the step says so.
+    private boolean launchesWhenReady() {
+        return attached == null || overlap.overlaps();
     }
 
     private void gradientAdded(int parameter) {
@@ -139,7 +164,8 @@ final class Training implements AutoCloseable {
                             false,
                             "Adasum combines changes of weights, which steps make",
                             reducer.timing());
-            case Hooks.Working _ -> new Overlap(true, "", reducer.timing());
+            case Hooks.Working _ ->
+                    new Overlap(overlap.overlaps(), overlap.reason(), reducer.timing());
         };
     }
 
@@ -148,6 +174,7 @@ final class Training implements AutoCloseable {
     @SuppressWarnings("ReferenceEquality") // one exception, not two alike
     void synchronize() {
         try {
+            overlap.agree(processSet);
             reducer.synchronize();
         } catch (RuntimeException | Error e) {
             try {

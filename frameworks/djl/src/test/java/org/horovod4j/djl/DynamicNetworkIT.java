@@ -171,6 +171,7 @@ class DynamicNetworkIT {
                                 block ->
                                         DistributedOptimizer.wrap(Trial.sgd(), block)
                                                 .communicator(comm)
+                                                .overlap(true)
                                                 .local(name -> name.startsWith("05"))
                                                 .scaleLocalGradients(scaled)
                                                 .build(),

@@ -49,6 +49,7 @@ class EasyTrainIT {
                 optimizer =
                         DistributedOptimizer.wrap(optimizer, model.getBlock())
                                 .communicator(comm)
+                                .overlap(true)
                                 .build();
             }
             DefaultTrainingConfig config =

@@ -29,6 +29,7 @@ class EquivalenceIT {
 
     /// A way to the same weights.
     enum Way {
+        NOTHING_SAID,
         HOOKS,
         NO_HOOKS,
         ADAM,
@@ -38,18 +39,23 @@ class EquivalenceIT {
         HALF_PRECISION,
         FOUR_PASSES,
         FOUR_PASSES_ONE_CALL,
+        FOUR_PASSES_ONE_CALL_NOTHING_SAID,
         FOUR_PASSES_NO_HOOKS;
 
         DistributedOptimizer.Builder set(DistributedOptimizer.Builder builder) {
             return switch (this) {
-                case HOOKS, ADAM -> builder;
+                case NOTHING_SAID -> builder;
+                case HOOKS, ADAM -> builder.overlap(true);
                 case NO_HOOKS -> builder.overlap(false);
-                case TWO_GROUPS -> builder.groups(2);
+                case TWO_GROUPS -> builder.overlap(true).groups(2);
                 case NAMED_GROUP ->
-                        builder.groups(List.of(List.of("01Linear_bias", "05Linear_weight")));
-                case PREDIVIDED -> builder.predivideFactor(2);
-                case HALF_PRECISION -> builder.compression(Compression.FP16);
+                        builder.overlap(true)
+                                .groups(List.of(List.of("01Linear_bias", "05Linear_weight")));
+                case PREDIVIDED -> builder.overlap(true).predivideFactor(2);
+                case HALF_PRECISION -> builder.overlap(true).compression(Compression.FP16);
                 case FOUR_PASSES, FOUR_PASSES_ONE_CALL ->
+                        builder.backwardPassesPerStep(4).averageAccumulated(true).overlap(true);
+                case FOUR_PASSES_ONE_CALL_NOTHING_SAID ->
                         builder.backwardPassesPerStep(4).averageAccumulated(true);
                 case FOUR_PASSES_NO_HOOKS ->
                         builder.backwardPassesPerStep(4).averageAccumulated(true).overlap(false);
@@ -58,8 +64,19 @@ class EquivalenceIT {
 
         int passes() {
             return switch (this) {
-                case FOUR_PASSES, FOUR_PASSES_ONE_CALL, FOUR_PASSES_NO_HOOKS -> 4;
-                case HOOKS, NO_HOOKS, ADAM, TWO_GROUPS, NAMED_GROUP, PREDIVIDED, HALF_PRECISION ->
+                case FOUR_PASSES,
+                        FOUR_PASSES_ONE_CALL,
+                        FOUR_PASSES_ONE_CALL_NOTHING_SAID,
+                        FOUR_PASSES_NO_HOOKS ->
+                        4;
+                case NOTHING_SAID,
+                        HOOKS,
+                        NO_HOOKS,
+                        ADAM,
+                        TWO_GROUPS,
+                        NAMED_GROUP,
+                        PREDIVIDED,
+                        HALF_PRECISION ->
                         1;
             };
         }
@@ -71,16 +88,23 @@ class EquivalenceIT {
                     switch (this) {
                         case HALF_PRECISION -> 2e-2f;
                         case ADAM -> 1e-3f;
-                        case HOOKS,
+                        case NOTHING_SAID,
+                                HOOKS,
                                 NO_HOOKS,
                                 TWO_GROUPS,
                                 NAMED_GROUP,
                                 PREDIVIDED,
                                 FOUR_PASSES,
                                 FOUR_PASSES_ONE_CALL,
+                                FOUR_PASSES_ONE_CALL_NOTHING_SAID,
                                 FOUR_PASSES_NO_HOOKS ->
                                 1e-4f;
                     });
+        }
+
+        /// Whether the program asks for a step after the last pass alone.
+        boolean isOneCall() {
+            return this == FOUR_PASSES_ONE_CALL || this == FOUR_PASSES_ONE_CALL_NOTHING_SAID;
         }
 
         Optimizer optimizer() {
@@ -92,7 +116,7 @@ class EquivalenceIT {
 
     @BeforeAll
     static void train() {
-        ranks = Trial.ranks(2).run(EquivalenceIT::trainOnShares);
+        ranks = Trial.busyRanks(2).run(EquivalenceIT::trainOnShares);
         for (Way way : Way.values()) {
             ONE_PROCESS.put(way, trainOnWholeBatches(way));
         }
@@ -121,7 +145,7 @@ class EquivalenceIT {
                 for (int pass = 0; pass < way.passes(); pass++) {
                     int from = step * BATCH + (comm.rank() * way.passes() + pass) * share;
                     trial.pass(from, from + share);
-                    if (way != Way.FOUR_PASSES_ONE_CALL || pass == way.passes() - 1) {
+                    if (!way.isOneCall() || pass == way.passes() - 1) {
                         trial.step();
                     }
                 }

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 
 /// Gradients travel while backward computes others, and from where it has put them.
 class OverlapIT {
@@ -30,6 +31,39 @@ class OverlapIT {
                         });
     }
 
+    @Test
+    void whereEveryProcessorComputesTheStepLaunchesEverything() {
+        Trial.busyRanks(2)
+                .execute(
+                        comm -> {
+                            byDefaultStepsLaunch(comm);
+                            passesAreCountedAllTheSame(comm);
+                            lastLayersTravelWhileFirstOnesAreComputed(comm);
+                        });
+    }
+
+    @Test
+    void anOptionOverlapsWhereNothingWasSaid() {
+        Trial.busyRanks(2)
+                .options(Map.of("HOROVOD_GRADIENT_HOOKS", "on"))
+                .execute(
+                        comm -> {
+                            afterTheFirstStepPassesLaunch(comm);
+                            withoutHooksTheStepLaunchesEverything(comm);
+                        });
+    }
+
+    @Test
+    void anOptionSwitchesHooksOffForAll() {
+        Trial.ranks(2)
+                .options(Map.of("HOROVOD_GRADIENT_HOOKS", "off"))
+                .execute(
+                        comm -> {
+                            theOptionIsTheReason(comm, builder -> builder);
+                            theOptionIsTheReason(comm, builder -> builder.overlap(true));
+                        });
+    }
+
     /// @param firstLayerIsDone whether backward had computed the gradient of the first layer by
     ///     then
     /// @param insideBackward whether backward was running
@@ -42,15 +76,14 @@ class OverlapIT {
         final RecordingCommunicator recording;
         final Trial trial;
 
-        Watched(Communicator comm, boolean overlap) {
+        Watched(Communicator comm, UnaryOperator<DistributedOptimizer.Builder> settings) {
             recording = new RecordingCommunicator(comm, this::submitted);
             trial =
                     new Trial(
                             Trial.network(),
                             block ->
-                                    DistributedOptimizer.wrap(Trial.sgd(), block)
+                                    settings.apply(DistributedOptimizer.wrap(Trial.sgd(), block))
                                             .communicator(recording.communicator())
-                                            .overlap(overlap)
                                             .build(),
                             Trial.INPUT);
         }
@@ -86,7 +119,7 @@ class OverlapIT {
     }
 
     private static void lastLayersTravelWhileFirstOnesAreComputed(Communicator comm) {
-        try (Watched watched = new Watched(comm, true)) {
+        try (Watched watched = new Watched(comm, builder -> builder.overlap(true))) {
             for (int step = 0; step < 3; step++) {
                 watched.step(comm, step);
                 assertThat(watched.launches).hasSize(6).allMatch(Launch::insideBackward);
@@ -106,7 +139,7 @@ class OverlapIT {
     /// After the first step gradients live in the ranks' common memory, in the reverse order of
     /// layers.
     private static void nothingIsCopied(Communicator comm) {
-        try (Watched watched = new Watched(comm, true)) {
+        try (Watched watched = new Watched(comm, builder -> builder.overlap(true))) {
             watched.step(comm, 0);
             EngineAccess access = EngineAccess.of(watched.trial.model.getNDManager());
             Map<String, Long> homes = new HashMap<>();
@@ -140,7 +173,7 @@ class OverlapIT {
     }
 
     private static void withoutHooksTheStepLaunchesEverything(Communicator comm) {
-        try (Watched watched = new Watched(comm, false)) {
+        try (Watched watched = new Watched(comm, builder -> builder.overlap(false))) {
             watched.step(comm, 0);
             watched.step(comm, 1);
             assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
@@ -148,6 +181,67 @@ class OverlapIT {
             assertThat(watched.trial.optimizer().overlap())
                     .matches(overlap -> !overlap.isUsed())
                     .matches(overlap -> overlap.reason().contains("overlap(false)"));
+        }
+    }
+
+    private static void byDefaultStepsLaunch(Communicator comm) {
+        try (Watched watched = new Watched(comm, builder -> builder)) {
+            for (int step = 0; step < 3; step++) {
+                watched.step(comm, step);
+                assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
+                assertThat(watched.launches.getFirst().name()).startsWith("gradient.05Linear");
+            }
+            int processors = Runtime.getRuntime().availableProcessors();
+            Overlap overlap = watched.trial.optimizer().overlap();
+            assertThat(overlap.isUsed()).isFalse();
+            assertThat(overlap.reason())
+                    .startsWith("every processor of this host computes: 2 ranks of " + processors)
+                    .endsWith("; overlap(true) insists");
+            assertThat(overlap.timing().launchedByPasses()).isZero();
+            assertThat(overlap.timing().launchedBySteps()).isEqualTo(3 * 6);
+            Trial.assertSameOnAllRanks(comm, watched.trial.weights());
+        }
+    }
+
+    /// Or a program would be right on a host with many processors and wrong on one with few.
+    private static void passesAreCountedAllTheSame(Communicator comm) {
+        try (Watched watched = new Watched(comm, builder -> builder.backwardPassesPerStep(2))) {
+            float[] before = watched.trial.weights();
+            for (int window = 1; window <= 2; window++) {
+                int from = 2 * (2 * window + comm.rank()) * BATCH;
+                watched.trial.pass(from, from + BATCH);
+                watched.trial.pass(from + BATCH, from + 2 * BATCH);
+                watched.trial.step();
+                assertThat(watched.trial.weights()).isNotEqualTo(before);
+                before = watched.trial.weights();
+            }
+            assertThat(watched.trial.optimizer().overlap().timing().steps()).isEqualTo(2);
+        }
+    }
+
+    /// With the first one the ranks have agreed to.
+    private static void afterTheFirstStepPassesLaunch(Communicator comm) {
+        try (Watched watched = new Watched(comm, builder -> builder)) {
+            assertThat(watched.trial.optimizer().overlap().reason()).contains("in the first step");
+            watched.step(comm, 0);
+            assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
+            watched.step(comm, 1);
+            assertThat(watched.launches).hasSize(6).allMatch(Launch::insideBackward);
+            assertThat(watched.trial.optimizer().overlap())
+                    .matches(Overlap::isUsed)
+                    .matches(overlap -> overlap.reason().isEmpty());
+        }
+    }
+
+    private static void theOptionIsTheReason(
+            Communicator comm, UnaryOperator<DistributedOptimizer.Builder> settings) {
+        try (Watched watched = new Watched(comm, settings)) {
+            watched.step(comm, 0);
+            watched.step(comm, 1);
+            assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
+            assertThat(watched.trial.optimizer().overlap())
+                    .matches(overlap -> !overlap.isUsed())
+                    .matches(overlap -> overlap.reason().contains("HOROVOD_GRADIENT_HOOKS"));
         }
     }
 }

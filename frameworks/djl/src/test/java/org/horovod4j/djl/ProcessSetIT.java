@@ -33,6 +33,7 @@ class ProcessSetIT {
                                 DistributedOptimizer.wrap(Trial.sgd(), block)
                                         .communicator(comm)
                                         .processSet(pair)
+                                        .overlap(true)
                                         .build(),
                         Trial.INPUT)) {
             for (int step = 0; step < STEPS; step++) {

@@ -19,6 +19,8 @@ import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
 import org.junit.jupiter.api.Test;
 
+import java.util.function.UnaryOperator;
+
 /// The gradient of an embedding has rows for the words that a batch has, and others on each rank.
 class SparseGradientIT {
     private static final int WORDS = 60;
@@ -27,12 +29,16 @@ class SparseGradientIT {
 
     @Test
     void rowsAddUpToWhatOneProcessComputes() {
-        Trial.ranks(2)
+        Trial.busyRanks(2)
                 .execute(
                         comm -> {
-                            rowsAddUp(comm, SparseFormat.COO, false);
-                            rowsAddUp(comm, SparseFormat.COO, true);
-                            rowsAddUp(comm, SparseFormat.DENSE, false);
+                            rowsAddUp(comm, SparseFormat.COO, builder -> builder.overlap(true));
+                            rowsAddUp(comm, SparseFormat.COO, builder -> builder);
+                            rowsAddUp(
+                                    comm,
+                                    SparseFormat.COO,
+                                    builder -> builder.overlap(true).sparseAsDense(true));
+                            rowsAddUp(comm, SparseFormat.DENSE, builder -> builder.overlap(true));
                             aRankMayMissTheEmbedding(comm, true, true);
                             aRankMayMissTheEmbedding(comm, true, false);
                             aRankMayMissTheEmbedding(comm, false, true);
@@ -85,14 +91,18 @@ class SparseGradientIT {
         }
     }
 
-    private static void rowsAddUp(Communicator comm, SparseFormat format, boolean asDense) {
+    private static void rowsAddUp(
+            Communicator comm,
+            SparseFormat format,
+            UnaryOperator<DistributedOptimizer.Builder> settings) {
         try (Trial trial =
                         new Trial(
                                 new Words(format),
                                 block ->
-                                        DistributedOptimizer.wrap(Trial.sgd(), block)
+                                        settings.apply(
+                                                        DistributedOptimizer.wrap(
+                                                                Trial.sgd(), block))
                                                 .communicator(comm)
-                                                .sparseAsDense(asDense)
                                                 .build(),
                                 new Shape(1));
                 Trial reference =

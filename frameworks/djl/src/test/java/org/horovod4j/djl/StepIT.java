@@ -20,34 +20,51 @@ import java.util.function.UnaryOperator;
 class StepIT {
     private static final int BATCH = 4;
 
+    /// When gradients travel, where hooks tell of them.
+    private enum Way {
+        /// While backward goes on.
+        HOOKS,
+        /// When the step comes, as nothing is said and no processor is free: hooks count passes.
+        COUNTED;
+
+        DistributedOptimizer.Builder set(DistributedOptimizer.Builder builder) {
+            return this == HOOKS ? builder.overlap(true) : builder;
+        }
+    }
+
     @Test
     void stepsAreSynchronizedOnce() {
         Queue<String> lines = new ConcurrentLinkedQueue<>();
-        Trial.ranks(2)
+        Trial.busyRanks(2)
                 .output(line -> lines.add(line.toString()))
                 .execute(
                         comm -> {
-                            gradientsMayBeClippedInBetween(comm);
-                            aStepAfterSynchronizingTakesTheGradientsAsTheyAre(comm);
+                            gradientsMayBeClippedInBetween(comm, Way.HOOKS);
+                            gradientsMayBeClippedInBetween(comm, Way.COUNTED);
+                            aStepAfterSynchronizingTakesTheGradientsAsTheyAre(comm, Way.HOOKS);
+                            aStepAfterSynchronizingTakesTheGradientsAsTheyAre(comm, Way.COUNTED);
                             skippingNeedsSynchronizedGradients(comm);
                             stepsMayBeLeftOut(comm, true);
                             stepsMayBeLeftOut(comm, false);
                         });
         assertThat(lines)
                 .filteredOn(line -> line.contains("put it inside skipSynchronize()"))
-                .as("one warning on each rank")
-                .hasSize(2);
+                .as("one warning of each of two optimizers on each rank")
+                .hasSize(2 * 2);
     }
 
     @Test
     void windowsAreKept() {
-        Trial.ranks(2)
+        Trial.busyRanks(2)
                 .execute(
                         comm -> {
-                            infinityStaysInItsWindow(comm);
+                            infinityStaysInItsWindow(comm, Way.HOOKS);
+                            infinityStaysInItsWindow(comm, Way.COUNTED);
                             aWindowIsOneStep(comm);
-                            aResetLeavesNothingOfItsWindow(comm);
-                            tooManyPassesAreTold(comm);
+                            aResetLeavesNothingOfItsWindow(comm, Way.HOOKS);
+                            aResetLeavesNothingOfItsWindow(comm, Way.COUNTED);
+                            tooManyPassesAreTold(comm, Way.HOOKS);
+                            tooManyPassesAreTold(comm, Way.COUNTED);
                             nonsenseIsRefused(comm);
                         });
     }
@@ -68,8 +85,8 @@ class StepIT {
         trial.pass(from, from + BATCH);
     }
 
-    private static void gradientsMayBeClippedInBetween(Communicator comm) {
-        try (Trial trial = trial(comm, builder -> builder);
+    private static void gradientsMayBeClippedInBetween(Communicator comm, Way way) {
+        try (Trial trial = trial(comm, way::set);
                 Trial reference = new Trial(Trial.network(), _ -> Trial.sgd(), Trial.INPUT)) {
             for (int step = 0; step < 3; step++) {
                 pass(trial, comm, step);
@@ -98,9 +115,10 @@ class StepIT {
         }
     }
 
-    private static void aStepAfterSynchronizingTakesTheGradientsAsTheyAre(Communicator comm) {
-        try (Trial trial = trial(comm, builder -> builder);
-                Trial other = trial(comm, builder -> builder.name("other"))) {
+    private static void aStepAfterSynchronizingTakesTheGradientsAsTheyAre(
+            Communicator comm, Way way) {
+        try (Trial trial = trial(comm, way::set);
+                Trial other = trial(comm, builder -> way.set(builder).name("other"))) {
             for (int step = 0; step < 3; step++) {
                 pass(trial, comm, step);
                 trial.optimizer().synchronize();
@@ -135,14 +153,14 @@ class StepIT {
         }
     }
 
-    private static void aResetLeavesNothingOfItsWindow(Communicator comm) {
-        try (Trial trial = trial(comm, builder -> builder);
-                Trial other = trial(comm, builder -> builder.name("other"))) {
+    private static void aResetLeavesNothingOfItsWindow(Communicator comm, Way way) {
+        try (Trial trial = trial(comm, way::set);
+                Trial other = trial(comm, builder -> way.set(builder).name("other"))) {
             pass(trial, comm, 0);
             trial.step();
             pass(other, comm, 0);
             other.step();
-            pass(trial, comm, 1); // of which all gradients are under way
+            pass(trial, comm, 1); // with hooks all its gradients are under way
             try (Skip _ = trial.optimizer().skipSynchronize()) {
                 trial.optimizer().reset();
                 pass(trial, comm, 2);
@@ -154,9 +172,14 @@ class StepIT {
         }
     }
 
-    private static void infinityStaysInItsWindow(Communicator comm) {
+    private static void infinityStaysInItsWindow(Communicator comm, Way way) {
         try (Trial trial =
-                trial(comm, builder -> builder.backwardPassesPerStep(2).averageAccumulated(true))) {
+                trial(
+                        comm,
+                        builder ->
+                                way.set(builder)
+                                        .backwardPassesPerStep(2)
+                                        .averageAccumulated(true))) {
             pass(trial, comm, 0);
             pass(trial, comm, 1);
             trial.optimizer().synchronize();
@@ -201,13 +224,14 @@ class StepIT {
         }
     }
 
-    private static void tooManyPassesAreTold(Communicator comm) {
-        try (Trial trial = trial(comm, builder -> builder)) {
-            assertThat(trial.optimizer().overlap().isUsed())
-                    .as(trial.optimizer().overlap().reason())
-                    .isTrue();
+    private static void tooManyPassesAreTold(Communicator comm, Way way) {
+        try (Trial trial = trial(comm, way::set)) {
             pass(trial, comm, 0);
+            trial.step();
+            Overlap overlap = trial.optimizer().overlap();
+            assertThat(overlap.isUsed()).as(overlap.reason()).isEqualTo(way == Way.HOOKS);
             pass(trial, comm, 1);
+            pass(trial, comm, 2);
             assertThatThrownBy(trial::step)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("was computed 2 times since the last step")

@@ -104,6 +104,12 @@ final class Trial implements AutoCloseable {
         return Launcher.processes(count).environment(Map.of("OMP_NUM_THREADS", "1"));
     }
 
+    /// Processes that leave no processor of the host idle while they compute, whatever it has.
+    static Launcher busyRanks(int count) {
+        String all = Integer.toString(Runtime.getRuntime().availableProcessors());
+        return Launcher.processes(count).environment(Map.of("OMP_NUM_THREADS", all));
+    }
+
     static Block network() {
         return new SequentialBlock()
                 .add(Linear.builder().setUnits(8).build())

@@ -76,7 +76,10 @@ class UnevenTailIT {
         try (Trial trial =
                         new Trial(
                                 Trial.network(),
-                                block -> DistributedOptimizer.wrap(momentum, block).build(),
+                                block ->
+                                        DistributedOptimizer.wrap(momentum, block)
+                                                .overlap(true)
+                                                .build(),
                                 Trial.INPUT);
                 NDManager manager = trial.model.getNDManager().newSubManager()) {
             ArrayDataset data =

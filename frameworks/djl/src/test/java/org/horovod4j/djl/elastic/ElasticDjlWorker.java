@@ -75,7 +75,8 @@ final class ElasticDjlWorker {
                             .add(SyncBatchNorm.builder().setName("norm").build())
                             .add(Activation::tanh)
                             .add(Linear.builder().setUnits(1).build()));
-            Optimizer optimizer = HvdDjl.distributed(Optimizer.adam().build(), model);
+            Optimizer optimizer =
+                    HvdDjl.optimizer(Optimizer.adam().build(), model).overlap(true).build();
             DefaultTrainingConfig config =
                     new DefaultTrainingConfig(Loss.l2Loss())
                             .optOptimizer(optimizer)
