@@ -11,7 +11,9 @@ import org.horovod4j.optim.Gradients;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.IntConsumer;
 
 /// The training of one rank as the runtime sees it: ResNet-50's gradients come, last layer first, each
@@ -21,6 +23,9 @@ import java.util.function.IntConsumer;
 /// Its gradients are known numbers, written anew in each step, so in the end every weight can be
 /// checked: a wrong average is no fast one.
 final class KernelTraining {
+    /// What it can do: it says when gradients travel, so nothing is left to choose.
+    static final Set<Way> WAYS = EnumSet.complementOf(EnumSet.of(Way.DEFAULT));
+
     /// A power of two, and few enough steps: weights stay exact where averages are.
     private static final float LEARNING_RATE = 1f / 1024;
 
@@ -98,6 +103,9 @@ final class KernelTraining {
             case OVERLAP -> stepTogether(reducer::ready);
             case END ->
                     stepTogether(layer -> {}); // the reducer then launches all when asked to wait
+            case DEFAULT ->
+                    throw new IllegalArgumentException(
+                            "a kernel has no optimizer that could choose: ways are " + WAYS);
         };
     }
 

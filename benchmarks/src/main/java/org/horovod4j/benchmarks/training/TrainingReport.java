@@ -6,6 +6,7 @@ import org.horovod4j.benchmarks.report.Table;
 import org.horovod4j.benchmarks.report.Trials;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 
 /// Turns the lines of all jobs and rounds into a report: prints it, and writes it as Markdown.
@@ -14,10 +15,13 @@ public final class TrainingReport {
     private TrainingReport() {}
 
     public static void main(String[] arguments) throws IOException {
-        Publication.publish(TrainingReport::render, arguments);
+        List<String> notes =
+                arguments.length == 0 ? List.of() : Notes.readAll(Path.of(arguments[0]));
+        Publication.publish((results, machine) -> render(results, machine, notes), arguments);
     }
 
-    static String render(List<Result> results, String machine) {
+    /// @param notes what the optimizer chose in each job
+    static String render(List<Result> results, String machine, List<String> notes) {
         Trials<Trial> trials = new Trials<>(results, Trial::of);
         return """
         # Training on several ranks
@@ -29,7 +33,7 @@ public final class TrainingReport {
         - `alone`: each process trains for itself and tells the others nothing; `paced`: it waits for \
         the others at the end of each step, and sends nothing; `overlap`: gradients \
         are averaged while the backward pass makes the next ones; `end`: they are averaged when it is \
-        over.
+        over; `default`: nothing is said, and the optimizer chooses one of these two.
         - `a second`: images of all ranks, or steps.
         - `÷ one`: scaling efficiency, the rate divided by that of as many times one process alone.
         - `÷ alone`: the rate divided by that of as many processes side by side that do not \
@@ -37,11 +41,21 @@ public final class TrainingReport {
         - `÷ paced`: the rate divided by that of as many processes that keep pace with the slowest: \
         what is lost by communication alone.
 
-        %s%s"""
+        %s%s%s"""
                 .formatted(
                         machine,
                         EfficiencyTable.of(trials).toMarkdown(),
+                        choices(notes),
                         OverlapTable.of(trials).map(TrainingReport::overlap).orElse(""));
+    }
+
+    private static String choices(List<String> notes) {
+        return notes.stream()
+                .distinct()
+                .map("- %s\n"::formatted)
+                .reduce(String::concat)
+                .map("\nWhat the optimizer chose by default:\n\n"::concat)
+                .orElse("");
     }
 
     private static String overlap(Table table) {

@@ -16,11 +16,16 @@ public enum Way {
     /// Each gradient is submitted as soon as the backward pass has made it.
     OVERLAP,
     /// All gradients are submitted when the backward pass is over.
-    END;
+    END,
+    /// One of these two, which the optimizer chooses where the program says nothing.
+    DEFAULT;
 
     /// Whether gradients are averaged.
     public boolean communicates() {
-        return this == COMMUNICATE || this == OVERLAP || this == END;
+        return switch (this) {
+            case COMMUNICATE, OVERLAP, END, DEFAULT -> true;
+            case ALONE, PACED -> false;
+        };
     }
 
     public static Way parse(String text) {

@@ -1,7 +1,7 @@
 /// Whole training steps: how the rate of a job grows with its ranks, and what overlap hides.
 ///
 /// Start with [ScalingBenchmark] (what one rank does), then [KernelTraining] (a step), [StepTimes] (how
-/// it is timed) and [TrainingReport] (how the rounds of all jobs become two tables). `scaling.sh` starts
+/// it is timed) and [TrainingReport] (how the rounds of all jobs become two tables, with [Notes]). `scaling.sh` starts
 /// them all, and needs nothing but a JVM. Real networks on a real framework are the subject of package
 /// `training.djl`, whose lines go to the same report.
 ///

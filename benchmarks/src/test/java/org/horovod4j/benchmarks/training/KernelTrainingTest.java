@@ -1,6 +1,7 @@
 package org.horovod4j.benchmarks.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import org.horovod4j.Shape;
@@ -30,13 +31,25 @@ class KernelTrainingTest {
                 size,
                 comm -> {
                     KernelTraining training = new KernelTraining(comm, placement, LAYERS);
-                    for (Way way : Way.values()) {
+                    for (Way way : KernelTraining.WAYS) {
                         for (int step = 0; step < 5; step++) {
                             assertThat(training.step(way)).isNotNegative();
                         }
                         training.verify();
                     }
                     assertThat(training.gradientBytes()).isEqualTo((15 + 1009) * 4);
+                });
+    }
+
+    @Test
+    void hasNothingToChoose() {
+        World.run(
+                1,
+                comm -> {
+                    KernelTraining training = new KernelTraining(comm, Placement.NATIVE, LAYERS);
+                    assertThatIllegalArgumentException()
+                            .isThrownBy(() -> training.step(Way.DEFAULT))
+                            .withMessageContaining("overlap, end]");
                 });
     }
 

@@ -5,7 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import org.horovod4j.benchmarks.report.Result;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -89,15 +93,60 @@ class TrainingReportTest {
     void overlapIsLeftOutWhereItWasNotMeasured() {
         assertThat(
                         TrainingReport.render(
-                                List.of(Result.parse("overlap-native@shm,1,4,1,1,1")), "a machine"))
+                                List.of(Result.parse("overlap-native@shm,1,4,1,1,1")),
+                                "a machine",
+                                List.of()))
                 .contains("a machine", "native")
-                .doesNotContain("What overlap hides");
+                .doesNotContain("What overlap hides", "What the optimizer chose");
+    }
+
+    @Test
+    void theDefaultHasARowOfItsOwn() {
+        assertThat(
+                        rows(
+                                "alone-mnist*64@shm,1,4,80000,1,1",
+                                "default-mnist*64@shm,2,4,100000,1,1",
+                                "end-mnist*64@shm,2,4,160000,1,1"))
+                .satisfiesExactly(
+                        head -> assertThat(head).startsWith("work|"),
+                        one -> assertThat(one).startsWith("mnist|1|alone|"),
+                        end -> assertThat(end).startsWith("mnist|2|end|").contains(same(0.5)),
+                        row -> assertThat(row).startsWith("mnist|2|default|").contains(same(0.8)));
+    }
+
+    @Test
+    void tellsWhatTheOptimizerChose() {
+        List<Result> results = List.of(Result.parse("default-mnist*64@shm,2,4,100000,1,1"));
+        assertThat(
+                        TrainingReport.render(
+                                results, "", List.of("mnist: `end`", "mnist: `end`", "other")))
+                .endsWith(
+                        """
+
+                        What the optimizer chose by default:
+
+                        - mnist: `end`
+                        - other
+                        """);
+    }
+
+    @Test
+    void readsWhatJobsHaveNotedBesideTheResults(@TempDir Path folder) throws IOException {
+        Path results = folder.resolve("results.csv");
+        assertThat(Notes.readAll(results)).isEmpty();
+        Notes.append(results, "one");
+        Notes.append(results, "two");
+        assertThat(Notes.readAll(results)).containsExactly("one", "two");
+        Files.writeString(results, "default-mnist*64@shm,2,4,100000,1,1\n");
+        Path markdown = folder.resolve("results.md");
+        TrainingReport.main(new String[] {results.toString(), markdown.toString()});
+        assertThat(markdown).content().contains("- one\n- two\n");
     }
 
     @Test
     void needsResults() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> TrainingReport.render(List.of(), ""))
+                .isThrownBy(() -> TrainingReport.render(List.of(), "", List.of()))
                 .withMessageContaining("no results");
     }
 
@@ -107,7 +156,7 @@ class TrainingReportTest {
 
     /// The rows of all tables, without rules and padding.
     private static List<String> rows(String... lines) {
-        return TrainingReport.render(Stream.of(lines).map(Result::parse).toList(), "")
+        return TrainingReport.render(Stream.of(lines).map(Result::parse).toList(), "", List.of())
                 .lines()
                 .filter(line -> line.startsWith("| "))
                 .map(line -> line.substring(1, line.length() - 1).strip())

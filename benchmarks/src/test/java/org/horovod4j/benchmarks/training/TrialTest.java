@@ -17,6 +17,7 @@ class TrialTest {
                 "communicate-sliced",
                 "overlap-resnet50*8",
                 "end-mnist*64+waited",
+                "default-mnist*64",
             })
     void isReadFromTheProgramThatItWrites(String program) {
         assertThat(trial(program).program()).isEqualTo(program);

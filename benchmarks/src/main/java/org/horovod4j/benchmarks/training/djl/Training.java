@@ -60,10 +60,9 @@ final class Training implements AutoCloseable {
                         .build();
         this.distributed =
                 way.communicates()
-                        ? DistributedOptimizer.wrap(plain, model.getBlock())
-                                .communicator(comm)
-                                .overlap(way == Way.OVERLAP)
-                                .build()
+                        ? distributed(
+                                DistributedOptimizer.wrap(plain, model.getBlock())
+                                        .communicator(comm))
                         : null;
         this.trainer =
                 model.newTrainer(
@@ -80,6 +79,10 @@ final class Training implements AutoCloseable {
         this.labels =
                 manager.randomInteger(0, network.classes(), new Shape(batch), DataType.INT64)
                         .toType(DataType.FLOAT32, false);
+    }
+
+    private DistributedOptimizer distributed(DistributedOptimizer.Builder builder) {
+        return (way == Way.DEFAULT ? builder : builder.overlap(way == Way.OVERLAP)).build();
     }
 
     /// Makes one step.
@@ -119,11 +122,9 @@ final class Training implements AutoCloseable {
         }
     }
 
-    /// What the optimizer hid, where it was asked to.
+    /// What the optimizer hid, where there is one.
     Optional<Overlap> overlap() {
-        return distributed == null || way != Way.OVERLAP
-                ? Optional.empty()
-                : Optional.of(distributed.overlap());
+        return Optional.ofNullable(distributed).map(DistributedOptimizer::overlap);
     }
 
     /// Checks that the steps were made in the way that they were meant to be.
@@ -131,7 +132,7 @@ final class Training implements AutoCloseable {
     /// @throws IllegalStateException when nothing could overlap, as figures would tell another story
     void checkOverlap() {
         overlap()
-                .filter(overlap -> !overlap.isUsed())
+                .filter(overlap -> way == Way.OVERLAP && !overlap.isUsed())
                 .ifPresent(
                         overlap -> {
                             throw new IllegalStateException(

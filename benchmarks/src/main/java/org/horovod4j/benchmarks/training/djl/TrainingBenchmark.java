@@ -2,13 +2,16 @@ package org.horovod4j.benchmarks.training.djl;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
+import org.horovod4j.benchmarks.training.Notes;
 import org.horovod4j.benchmarks.training.Way;
+import org.horovod4j.djl.Overlap;
 import org.horovod4j.optim.Timing;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
@@ -56,7 +59,13 @@ public final class TrainingBenchmark {
                     trainings.round(round, warmUp, steps, output);
                 }
                 trainings.check();
-                trainings.overlap().ifPresent(overlap -> say(comm, describe(overlap.timing())));
+                trainings
+                        .overlap(Way.OVERLAP)
+                        .ifPresent(overlap -> say(comm, describe(overlap.timing())));
+                Optional<Overlap> chosen = trainings.overlap(Way.DEFAULT);
+                if (chosen.isPresent() && comm.rank() == 0) {
+                    Notes.append(output, describe(network, comm.size(), chosen.get()));
+                }
             }
         } finally {
             Hvd.shutdown();
@@ -67,6 +76,15 @@ public final class TrainingBenchmark {
         if (comm.rank() == 0) {
             System.out.println(text);
         }
+    }
+
+    /// What the optimizer chose where nothing was said.
+    static String describe(Network network, int ranks, Overlap chosen) {
+        return "%s, %d ranks: %s"
+                .formatted(
+                        network,
+                        ranks,
+                        chosen.isUsed() ? "`overlap`" : "`end`, as " + chosen.reason());
     }
 
     /// What the optimizer itself knows of its overlap.

@@ -87,9 +87,9 @@ final class Trainings implements AutoCloseable {
                 });
     }
 
-    /// What the optimizer hid.
-    Optional<Overlap> overlap() {
-        return comm.size() == 1 ? Optional.empty() : training(Way.OVERLAP).overlap();
+    /// What the optimizer hid, or chose, in this way.
+    Optional<Overlap> overlap(Way way) {
+        return comm.size() == 1 ? Optional.empty() : training(way).overlap();
     }
 
     @Override

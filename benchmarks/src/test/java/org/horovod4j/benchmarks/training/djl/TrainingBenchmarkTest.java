@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks.training.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.djl.Overlap;
 import org.horovod4j.optim.Timing;
 import org.junit.jupiter.api.Test;
 
@@ -16,5 +17,17 @@ class TrainingBenchmarkTest {
                 .isEqualTo(
                         "1449 of 1610 gradients launched by backward passes;"
                                 + " in a step at most 200.0 ms hidden, 5.5 ms exposed");
+    }
+
+    @Test
+    void tellsWhatTheOptimizerChoseAndWhy() {
+        Timing timing = new Timing(1, 0, 6, Duration.ZERO, Duration.ZERO);
+
+        assertThat(
+                        TrainingBenchmark.describe(
+                                Network.MNIST, 2, new Overlap(false, "all are busy", timing)))
+                .isEqualTo("mnist, 2 ranks: `end`, as all are busy");
+        assertThat(TrainingBenchmark.describe(Network.MNIST, 4, new Overlap(true, "", timing)))
+                .isEqualTo("mnist, 4 ranks: `overlap`");
     }
 }
