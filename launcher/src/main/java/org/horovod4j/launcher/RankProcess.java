@@ -64,6 +64,6 @@ final class RankProcess {
 
     @Override
     public String toString() {
-        return "rank %d on %s (process %d)".formatted(slot.rank(), slot.host(), process.pid());
+        return "rank " + slot.rank() + " on " + slot.host() + " (process " + process.pid() + ")";
     }
 }
