@@ -118,20 +118,30 @@ final class SshHosts {
 
     /// Limits what goes to and comes from a host, such as "2mbit", or skips the test where the kernel cannot.
     void shape(int host, String rate) throws IOException, InterruptedException {
-        String name = "hvdssh" + host;
-        String limit = "root tbf rate " + rate + " burst 32kb latency 100ms";
-        limit("tc qdisc replace dev " + name + "-o " + limit);
-        limit("tc -n " + name + " qdisc replace dev eth0 " + limit);
+        queue(host, "tbf rate " + rate + " burst 32kb latency 100ms");
     }
 
-    private static void limit(String command) throws IOException, InterruptedException {
+    /// Holds back all that goes to and comes from a host, such as by "20ms", or skips the test where
+    /// the kernel cannot.
+    void delay(int host, String time) throws IOException, InterruptedException {
+        queue(host, "netem delay " + time + " limit 100000"); // or it would drop packets too
+    }
+
+    /// @param kind a kind of queue, by which the kernel sends, and its parameters
+    private static void queue(int host, String kind) throws IOException, InterruptedException {
+        String name = "hvdssh" + host;
+        replaceQueue("tc qdisc replace dev " + name + "-o root " + kind);
+        replaceQueue("tc -n " + name + " qdisc replace dev eth0 root " + kind);
+    }
+
+    private static void replaceQueue(String command) throws IOException, InterruptedException {
         Process tc = new ProcessBuilder(command.split(" ")).redirectErrorStream(true).start();
         tc.getOutputStream().close();
         String said = new String(tc.getInputStream().readAllBytes(), UTF_8);
         int code = tc.waitFor();
         assumeFalse(
                 code != 0 && NO_SUCH_QUEUE.matcher(said).find(),
-                () -> "needs a kernel with tbf, which limits the rate of a link: " + said);
+                () -> "needs a kernel that can do '" + command + "': " + said);
         assertThat(code).as(said).isZero();
     }
 

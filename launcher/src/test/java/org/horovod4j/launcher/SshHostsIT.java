@@ -15,6 +15,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -242,6 +243,34 @@ class SshHostsIT {
             assertThat(launcher.stdout()).hasSize(6 * 600_000 * "[0]<stdout>:\n".length());
         } finally {
             hosts.unshape(1);
+        }
+    }
+
+    /// A short heartbeat timeout would show if delay were taken for silence.
+    @Test
+    void distantHostsSumUpExactly() throws Exception {
+        List<Integer> distant = new ArrayList<>();
+        try {
+            for (int host = 1; host <= 3; host++) {
+                hosts.delay(host, "20ms");
+                distant.add(host);
+            }
+            try (LauncherProcess launcher =
+                    start(
+                            Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"),
+                            "java",
+                            "-cp",
+                            System.getProperty("java.class.path"),
+                            ExactSums.class.getName())) {
+                assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+                assertThat(launcher.stdout().lines().filter(line -> line.contains("exact: ")))
+                        .hasSize(6)
+                        .allMatch(line -> line.endsWith("exact: [1, 2, 7, 1000, 65536, 1000003]"));
+            }
+        } finally {
+            for (int host : distant) {
+                hosts.unshape(host);
+            }
         }
     }
 
