@@ -9,9 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 
 class SshComplaintsTest {
     private static final Host HOST = new Host("far", 1, new Login("ann", 2200, Path.of("key")));
@@ -55,24 +53,6 @@ class SshComplaintsTest {
     void anSshThatSaysNothingIsToldSo() {
         assertThat(new SshComplaints().explain(HOST, "exit code 127"))
                 .startsWith("ssh ended (exit code 127) without a word.");
-    }
-
-    @Test
-    void sshAsksNobodyAndGetsTheLogin() {
-        RemoteJob job =
-                new RemoteJob(
-                        "A=b",
-                        Duration.ofSeconds(10),
-                        Duration.ofSeconds(5),
-                        Path.of("/"),
-                        null,
-                        List.of(),
-                        Map.of());
-        assertThat(String.join(" ", SshConnection.words(HOST, job, "command")))
-                .contains("-o BatchMode=yes", "-o ConnectTimeout=5", "-o ServerAliveInterval=3")
-                .endsWith("-p 2200 -i key -l ann -- far command");
-        assertThat(String.join(" ", SshConnection.words(new Host("far", 1), job, "command")))
-                .doesNotContain(" -p ", " -i ", " -l ");
     }
 
     private static String explained(String... lines) {

@@ -1,0 +1,52 @@
+package org.horovod4j.launcher.remote;
+
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.Login;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/// A program in place of ssh that takes a host and a command and nothing else, such as a script
+/// around `kubectl exec`. How it reaches the host is its own affair.
+///
+/// @param program with arguments of its own, if the user gave some
+record RshAgent(List<String> program) implements RemoteShell {
+    RshAgent {
+        program = List.copyOf(program);
+    }
+
+    @Override
+    public String name() {
+        return program.getFirst();
+    }
+
+    @Override
+    public List<String> words(Host host, RemoteJob job, String command)
+            throws HostNotReadyException {
+        if (!host.login().equals(Login.DEFAULT)) {
+            throw new HostNotReadyException(
+                    """
+                    a user, port or key cannot be passed on to %s, which takes a host and a \
+                    command alone. Leave them out, or unset %s to use ssh."""
+                            .formatted(name(), VARIABLE));
+        }
+        List<String> words = new ArrayList<>(program);
+        words.addAll(List.of(host.name(), command));
+        return words;
+    }
+
+    @Override
+    public String explain(Host host, SshComplaints complaints, String ending) {
+        String last = complaints.last();
+        return """
+               %s, which %s names, ended (%s)%s. Let '%s %s cat' repeat what it reads first, as \
+               with kubectl exec -i."""
+                .formatted(
+                        name(),
+                        VARIABLE,
+                        ending,
+                        last.isEmpty() ? " without a word" : ": " + last,
+                        String.join(" ", program),
+                        host.name());
+    }
+}
