@@ -1,9 +1,10 @@
 package org.horovod4j.launcher.command;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.Environment;
 
 import java.nio.file.Path;
-import java.util.List;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -69,23 +70,7 @@ public final class CommandLineReader {
         if (given.has(LauncherFlag.DISABLE_CACHE)) {
             notices.accept("--disable-cache has no effect: nothing is cached.");
         }
-        if (launch.controller() instanceof Controller.Own) {
-            List.of(LauncherFlag.MPI_ARGS, LauncherFlag.BINDING_ARGS, LauncherFlag.TCP).stream()
-                    .filter(given::has)
-                    .forEach(flag -> notices.accept(flag + " has no effect without --mpi."));
-        }
-        if (launch.elasticity().isEmpty()) {
-            ElasticRequest.FLAGS.stream()
-                    .filter(given::has)
-                    .forEach(
-                            flag ->
-                                    notices.accept(
-                                            "%s has no effect without %s or %s."
-                                                    .formatted(
-                                                            flag,
-                                                            LauncherFlag.LEAST_PROCESSES,
-                                                            LauncherFlag.DISCOVERY_SCRIPT)));
-        }
+        MainSwitch.tell(given, launch, inheritedBy(launch), notices);
         request.config().notices().forEach(notices);
         request.job()
                 .ifPresent(
@@ -101,6 +86,12 @@ public final class CommandLineReader {
                                     .formatted(environment.get(LSF_JOB), launch.processes())
                             + " this machine. Name the hosts with -H.");
         }
+    }
+
+    private Environment inheritedBy(Invocation.Launch launch) {
+        Map<String, String> variables = new HashMap<>(environment);
+        variables.putAll(launch.options());
+        return new Environment(variables);
     }
 
     private static String version() {

@@ -23,10 +23,6 @@ import java.util.Optional;
 ///
 /// @param file what a job file says in place of flags
 record ElasticRequest(Arguments given, Map<LauncherFlag, List<String>> file) {
-    /// Without effect on a job that is not elastic.
-    static final List<LauncherFlag> FLAGS =
-            List.of(MOST_PROCESSES, SLOTS_PER_HOST, RESET_LIMIT, COOLDOWN_RANGE);
-
     /// Whether hosts are found while the job runs.
     boolean finds() {
         return has(DISCOVERY_SCRIPT);
