@@ -45,6 +45,27 @@ class FilesIT {
     }
 
     @Test
+    void aConfigFileThatMayNotBeReadIsToldInOneLine() throws Exception {
+        String config = file("config.yml", "autotune: {enabled: true}");
+        assertThat(Path.of(config).toFile().setReadable(false, false)).isTrue();
+        try (LauncherProcess launcher =
+                LauncherProcess.startWithin(
+                        RemoteIT.WITHOUT_PRIVILEGES,
+                        Map.of(),
+                        "-np",
+                        "1",
+                        "--config-file",
+                        config,
+                        "true")) {
+            assertThat(launcher.exitCode()).isEqualTo(HorovodRun.USAGE);
+            assertThat(launcher.stderr())
+                    .isEqualTo(
+                            "horovodrun: '%s' cannot be read: you may not. Check its mode.\n"
+                                    .formatted(config));
+        }
+    }
+
+    @Test
     void aRiseMlFileIsRun() throws Exception {
         String job =
                 file(

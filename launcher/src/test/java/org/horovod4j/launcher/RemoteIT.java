@@ -55,7 +55,7 @@ class RemoteIT {
             """;
 
     /// Takes from root what lets it read any file; others have not got it.
-    private static final List<String> WITHOUT_PRIVILEGES =
+    static final List<String> WITHOUT_PRIVILEGES =
             List.of(
                     "sh",
                     "-c",

@@ -2,6 +2,7 @@ package org.horovod4j.launcher.command;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import org.horovod4j.ConfigurationException;
 import org.junit.jupiter.api.Test;
@@ -27,6 +28,27 @@ class ConfigFileTest {
         words.add("train");
         return (Invocation.Launch)
                 new CommandLineReader(Map.of(), notices::add).read(words.toArray(String[]::new));
+    }
+
+    /// What a process may not read is in `FilesIT`, as root may read everything.
+    @Test
+    void aFileThatCannotBeReadIsToldInOneLine() throws Exception {
+        assertThat(refused(folder.resolve("none.yml")))
+                .contains("none.yml' cannot be read: there is no such file, seen from ");
+        assertThat(refused(folder))
+                .isEqualTo("'%s' cannot be read: it is a folder. Name a file.", folder);
+        Path latin = Files.write(folder.resolve("latin.yml"), new byte[] {'a', ':', ' ', -28});
+        assertThat(refused(latin))
+                .isEqualTo("'%s' cannot be read: it is not in UTF-8. Save it as that.", latin);
+        assertThat(refused(latin.resolve("inside.yml")))
+                .contains("inside.yml' cannot be read: ", "Not a directory. Check its path");
+    }
+
+    private static String refused(Path file) {
+        ConfigurationException thrown =
+                catchThrowableOfType(ConfigurationException.class, () -> ConfigFile.read(file));
+        assertThat(thrown).message().doesNotContain("\n", "Exception");
+        return String.valueOf(thrown.getMessage());
     }
 
     @Test
