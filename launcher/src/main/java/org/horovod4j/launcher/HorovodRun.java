@@ -80,12 +80,14 @@ public final class HorovodRun {
     /// Runs a job to its end, and gives the exit code.
     ///
     /// @param listener hears of each end of a rank, before the other ranks do
+    /// @throws ConfigurationException when it cannot be launched; nothing was started
     int launch(
             Invocation.Launch launch,
             JobSettings settings,
             EarlyEnd earlyEnd,
             Job.ExitListener listener)
             throws IOException, InterruptedException {
+        InheritedOptions.check(environment, launch.options());
         return switch (launch.controller()) {
             case Controller.Own() ->
                     launch.elasticity().isPresent()

@@ -3,10 +3,14 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 class ExitCodesIT {
     @Test
@@ -40,6 +44,24 @@ class ExitCodesIT {
             assertThat(launcher.exitCode()).isEqualTo(2);
             assertThat(launcher.stderr()).startsWith("horovodrun: ").contains(message);
             assertThat(launcher.stderr().lines()).hasSize(1);
+        }
+    }
+
+    /// Not by each rank, after all are started.
+    @ParameterizedTest
+    @ValueSource(strings = {"", "--min-np 1"})
+    void twoWhenAVariableForTheProcessesIsWrong(String flags, @TempDir Path folder)
+            throws Exception {
+        Path started = folder.resolve("started");
+        String line = "-np 2 %s -- touch %s".formatted(flags, started);
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        Map.of("HOROVOD_TIMELINE_MAX_BYTES", "lots"), line.split(" +"))) {
+            assertThat(launcher.exitCode()).isEqualTo(2);
+            assertThat(launcher.stderr())
+                    .startsWith(
+                            "horovodrun: HOROVOD_TIMELINE_MAX_BYTES is 'lots', which is not allowed\n");
+            assertThat(started).doesNotExist();
         }
     }
 

@@ -1,0 +1,83 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.util.List;
+import java.util.Map;
+
+class InheritedOptionsTest {
+    private static final String NONSENSE = "no such value";
+
+    /// Those whose processes would end at this value.
+    static List<Option<?>> strict() {
+        return Options.all().stream()
+                .filter(option -> !option.flags().isEmpty() && isRefused(option))
+                .toList();
+    }
+
+    private static boolean isRefused(Option<?> option) {
+        try {
+            var _ = new Environment(Map.of(option.variable(), NONSENSE)).find(option);
+            return false;
+        } catch (ConfigurationException e) {
+            return true;
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("strict")
+    void whatTheProcessesWouldRefuseIsRefused(Option<?> option) {
+        assertThat(option.names())
+                .allSatisfy(
+                        name ->
+                                assertThatThrownBy(
+                                                () ->
+                                                        InheritedOptions.check(
+                                                                Map.of(name, NONSENSE), Map.of()))
+                                        .isInstanceOf(ConfigurationException.class)
+                                        .hasMessageStartingWith(
+                                                "%s is '%s', which is not allowed\n",
+                                                name, NONSENSE));
+    }
+
+    @Test
+    void whatAFlagReplacesDoesNotMatter() {
+        Map<String, String> environment = Map.of("HOROVOD_AUTOTUNE", NONSENSE);
+        assertThatCode(
+                        () ->
+                                InheritedOptions.check(
+                                        environment, Map.of("HOROVOD_AUTOTUNE", "true")))
+                .doesNotThrowAnyException();
+        assertThatThrownBy(
+                        () ->
+                                InheritedOptions.check(
+                                        Map.of("HOROVOD_AUTOTUNE", "true"), environment))
+                .isInstanceOf(ConfigurationException.class);
+    }
+
+    @Test
+    void whatTheLauncherSetsItselfAndWhatIsOnlyWarnedOfDoesNotMatter() {
+        assertThatCode(
+                        () ->
+                                InheritedOptions.check(
+                                        Map.of(
+                                                "HOROVOD_RANK",
+                                                NONSENSE,
+                                                "HOROVOD_LOG_LEVEL",
+                                                NONSENSE,
+                                                "HOROVOD_AUTOTUNE",
+                                                " "),
+                                        Map.of()))
+                .doesNotThrowAnyException();
+    }
+}
