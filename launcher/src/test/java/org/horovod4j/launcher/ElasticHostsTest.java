@@ -1,0 +1,74 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.launcher.remote.RemoteJob;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+
+/// With real agents, which a program in place of ssh runs on this machine.
+@Timeout(120)
+class ElasticHostsTest {
+    private static final Host FAR = new Host("far.invalid", 1);
+    private static final Host OTHER = new Host("other.invalid", 1);
+
+    @TempDir Path folder;
+    private ElasticHosts hosts;
+
+    @BeforeEach
+    void open() throws IOException {
+        Path shell = folder.resolve("shell.sh");
+        Files.writeString(shell, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n");
+        assertThat(shell.toFile().setExecutable(true)).isTrue();
+        RemoteJob job =
+                new RemoteJob(
+                        "HVD_ELASTIC_HOSTS_TEST=" + UUID.randomUUID(),
+                        Duration.ofSeconds(60),
+                        Duration.ofSeconds(60),
+                        Path.of("").toAbsolutePath(),
+                        null,
+                        List.of(),
+                        Map.of("OMPI_MCA_plm_rsh_agent", shell.toString()));
+        hosts = ElasticHosts.open(job, List.of("/bin/true"), Optional.empty());
+    }
+
+    @AfterEach
+    void close() {
+        hosts.close();
+    }
+
+    /// What it tells late must not count against the host, which is back.
+    @Test
+    void theAgentThatAHostHadBeforeItWasLetGoIsNotItsAgentAnyMore() throws Exception {
+        HostAgent before = hosts.add(FAR);
+        assertThat(hosts.isAgent(before, FAR.name())).isTrue();
+        hosts.remove(FAR.name(), () -> {});
+        assertThat(hosts.isAgent(before, FAR.name())).isFalse();
+        HostAgent now = hosts.add(FAR);
+        assertThat(hosts.isAgent(before, FAR.name())).isFalse();
+        assertThat(hosts.isAgent(now, FAR.name())).isTrue();
+    }
+
+    @Test
+    void theAgentOfAHostIsNotThatOfAnother() throws Exception {
+        HostAgent far = hosts.add(FAR);
+        HostAgent other = hosts.add(OTHER);
+        assertThat(hosts.isAgent(far, OTHER.name())).isFalse();
+        assertThat(hosts.isAgent(other, OTHER.name())).isTrue();
+        assertThat(hosts.isAgent(far, "nowhere.invalid")).isFalse();
+    }
+}
