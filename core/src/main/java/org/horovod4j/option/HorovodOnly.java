@@ -15,7 +15,7 @@ record HorovodOnly(List<String> names, String reason, boolean isMissed) {
     private static final List<HorovodOnly> ALL =
             List.of(
                     missed(
-                            "Several hosts always reduce inside each host first.",
+                            "Several hosts always reduce and gather inside each host first.",
                             "HOROVOD_HIERARCHICAL_ALLREDUCE",
                             "HOROVOD_HIERARCHICAL_ALLGATHER"),
                     missed(

@@ -324,9 +324,9 @@ class CommandLineReaderTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "--hierarchical-allreduce   | reduce inside each host first",
-                "--no-hierarchical-allreduce | reduce inside each host first",
-                "--hierarchical-allgather   | reduce inside each host first",
+                "--hierarchical-allreduce   | inside each host first",
+                "--no-hierarchical-allreduce | inside each host first",
+                "--hierarchical-allgather   | inside each host first",
                 "--torus-allreduce          | HOROVOD_ALLREDUCE_ALGORITHM",
                 "--num-nccl-streams 2       | there are no NCCL streams",
                 "--thread-affinity 0        | taskset",
