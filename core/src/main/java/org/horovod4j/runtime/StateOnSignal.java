@@ -14,8 +14,8 @@ import java.lang.System.Logger.Level;
 /// Writes what all ranks are doing to this rank's log when a signal asks for it, however the
 /// program hangs.
 ///
-/// `sun.misc.Signal` is the one way in Java to hear a signal; a Java without its module,
-/// `jdk.unsupported`, goes without.
+/// `sun.misc.Signal` is the one way in Java to hear a signal. A Java without its module,
+/// `jdk.unsupported`, goes without: all that needs it is in a class of its own.
 final class StateOnSignal {
     private static final Logger LOG = Log.of(StateOnSignal.class);
 
@@ -37,8 +37,7 @@ final class StateOnSignal {
 
     private void listen() {
         try {
-            Handler handler = new Handler();
-            handler.before = Signal.handle(new Signal(signal.name()), handler);
+            new Handler().listen();
         } catch (NoClassDefFoundError | IllegalArgumentException e) {
             LOG.log(Level.DEBUG, "this Java does not let SIG%s be handled".formatted(signal), e);
         }
@@ -57,6 +56,10 @@ final class StateOnSignal {
     private final class Handler implements SignalHandler {
         /// Handled the signal until now, and hears of it still.
         private volatile @Nullable SignalHandler before;
+
+        void listen() {
+            before = Signal.handle(new Signal(signal.name()), this);
+        }
 
         @Override
         public void handle(Signal sent) {

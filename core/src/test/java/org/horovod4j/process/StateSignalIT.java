@@ -7,8 +7,9 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.option.RuntimeOptions;
 import org.junit.jupiter.api.Test;
 
+import sun.misc.Signal;
+
 import java.io.IOException;
-import java.lang.reflect.Proxy;
 
 /// A job that hangs is asked from outside what it is doing.
 class StateSignalIT {
@@ -16,7 +17,7 @@ class StateSignalIT {
     static final class Worker {
         private Worker() {}
 
-        public static void main(String[] args) throws ReflectiveOperationException {
+        public static void main(String[] args) {
             if (args.length > 0) {
                 listen();
             }
@@ -29,24 +30,9 @@ class StateSignalIT {
             Hvd.shutdown();
         }
 
-        /// As another library would, but in reflection, for javac warns of the class.
-        private static void listen() throws ReflectiveOperationException {
-            Class<?> signal = Class.forName("sun.misc.Signal");
-            Class<?> handler = Class.forName("sun.misc.SignalHandler");
-            Object mine =
-                    Proxy.newProxyInstance(
-                            Worker.class.getClassLoader(),
-                            new Class<?>[] {handler},
-                            (_, _, _) -> {
-                                System.out.println("mine too");
-                                return null;
-                            });
-            var _ =
-                    signal.getMethod("handle", signal, handler)
-                            .invoke(
-                                    null,
-                                    signal.getConstructor(String.class).newInstance("URG"),
-                                    mine);
+        /// As another library would.
+        private static void listen() {
+            var _ = Signal.handle(new Signal("URG"), _ -> System.out.println("mine too"));
         }
     }
 
@@ -95,5 +81,29 @@ class StateSignalIT {
             job.awaitSuccess();
             assertThat(job.rank(0).output()).doesNotContain("SIGURG");
         }
+    }
+
+    /// Joins a world of its own.
+    static final class Alone {
+        private Alone() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            System.out.println("rank " + Hvd.rank());
+            Hvd.shutdown();
+        }
+    }
+
+    @Test
+    void aJavaWithoutSignalsGoesWithout() throws Exception {
+        assertThat(
+                        OtherJava.run(
+                                "",
+                                Alone.class,
+                                "--limit-modules",
+                                "java.base",
+                                "--enable-native-access=ALL-UNNAMED"))
+                .contains("rank 0")
+                .doesNotContain("NoClassDefFoundError");
     }
 }

@@ -8,6 +8,7 @@ import static org.horovod4j.runtime.timeline.ReadTrace.number;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.process.OtherJava;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
