@@ -144,14 +144,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        Loss known = failure;
-        if (known == null) { // the first to leave, for others may have left for want of it
-            known =
-                    departures.stream()
-                            .filter(left -> ranks.contains(left.rank()))
-                            .findFirst()
-                            .orElse(null);
-        }
+        Loss known = behind(seen, ranks);
         if (known != null) {
             return describe(known);
         }
@@ -162,6 +155,22 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
                         "rank %d is lost: %s".formatted(broken.peer(), broken.getMessage()),
                         broken)
                 : seen;
+    }
+
+    /// What has happened to the rank at the other end of a broken link, if that is known: of several
+    /// that are gone, some may have failed for want of it. Else the failure, else the first to leave.
+    private @Nullable Loss behind(HorovodException seen, List<Integer> ranks) {
+        Loss failed = failure;
+        Loss first = null;
+        for (Loss left : departures) {
+            if (seen instanceof LinkBrokenException broken && broken.peer() == left.rank()) {
+                return left;
+            }
+            if (first == null && ranks.contains(left.rank())) {
+                first = left;
+            }
+        }
+        return failed == null ? first : failed;
     }
 
     private static HorovodException describe(Loss loss) {

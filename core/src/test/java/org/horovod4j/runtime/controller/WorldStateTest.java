@@ -1,0 +1,55 @@
+package org.horovod4j.runtime.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.spi.Loss;
+import org.horovod4j.transport.LinkBrokenException;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Map;
+
+class WorldStateTest {
+    private static final List<Integer> RANKS = List.of(0, 1, 2);
+
+    private final WorldState state = new WorldState();
+
+    /// Rank 0 has called shutdown, and rank 1 has ended for want of it.
+    private void letZeroLeaveAndOneFail() {
+        state.lost(new Loss(0, "alpha", "called shutdown", true, Map.of(0, 7L)));
+        state.lost(new Loss(1, "alpha", "its process has ended", false, Map.of(0, 7L)));
+    }
+
+    @Test
+    void aBrokenLinkIsExplainedByWhatHasHappenedAtItsOtherEnd() {
+        letZeroLeaveAndOneFail();
+        assertThat(state.explain(new LinkBrokenException(0, "end of stream", null), RANKS))
+                .isInstanceOf(ShutDownException.class)
+                .hasMessageContaining("rank 0 on alpha called shutdown");
+        assertThat(state.explain(new LinkBrokenException(1, "end of stream", null), RANKS))
+                .isInstanceOf(PeerLostException.class)
+                .hasMessageContaining("rank 1 on alpha is lost: its process has ended");
+    }
+
+    @Test
+    void anythingElseIsExplainedByAFailureBeforeADeparture() {
+        letZeroLeaveAndOneFail();
+        assertThat(state.explain(new ConfigurationException("no such address"), RANKS))
+                .isInstanceOf(PeerLostException.class)
+                .hasMessageContaining("rank 1");
+    }
+
+    @Test
+    void whereNobodyFailedTheFirstToLeaveExplainsIt() {
+        state.lost(new Loss(2, "alpha", "called shutdown", true, Map.of()));
+        state.lost(new Loss(0, "alpha", "called shutdown", true, Map.of()));
+        assertThat(state.explain(new LinkBrokenException(1, "end of stream", null), RANKS))
+                .isInstanceOf(ShutDownException.class)
+                .hasMessageContaining("rank 2");
+        assertThat(state.explain(new LinkBrokenException(1, "end of stream", null), List.of(0, 1)))
+                .hasMessageContaining("rank 0");
+    }
+}
