@@ -157,20 +157,20 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
                 : seen;
     }
 
-    /// What has happened to the rank at the other end of a broken link, if that is known: of several
-    /// that are gone, some may have failed for want of it. Else the failure, else the first to leave.
+    /// A failure, unless a link to a rank that has left in order is broken: then others may have failed,
+    /// and left, for want of the first that left.
     private @Nullable Loss behind(HorovodException seen, List<Integer> ranks) {
-        Loss failed = failure;
+        boolean hasLeft = false;
         Loss first = null;
         for (Loss left : departures) {
-            if (seen instanceof LinkBrokenException broken && broken.peer() == left.rank()) {
-                return left;
-            }
-            if (first == null && ranks.contains(left.rank())) {
-                first = left;
+            if (ranks.contains(left.rank())) {
+                first = first == null ? left : first;
+                hasLeft |=
+                        seen instanceof LinkBrokenException broken && broken.peer() == left.rank();
             }
         }
-        return failed == null ? first : failed;
+        Loss failed = failure;
+        return failed == null || hasLeft ? first : failed;
     }
 
     private static HorovodException describe(Loss loss) {

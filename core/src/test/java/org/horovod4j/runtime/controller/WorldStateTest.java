@@ -35,6 +35,15 @@ class WorldStateTest {
     }
 
     @Test
+    void ofSeveralThatLeftTheFirstIsNamed() {
+        state.lost(new Loss(2, "alpha", "called shutdown", true, Map.of()));
+        letZeroLeaveAndOneFail();
+        assertThat(state.explain(new LinkBrokenException(0, "end of stream", null), RANKS))
+                .isInstanceOf(ShutDownException.class)
+                .hasMessageContaining("rank 2 on alpha called shutdown");
+    }
+
+    @Test
     void anythingElseIsExplainedByAFailureBeforeADeparture() {
         letZeroLeaveAndOneFail();
         assertThat(state.explain(new ConfigurationException("no such address"), RANKS))
