@@ -55,10 +55,15 @@ final class StateOnSignal {
     /// nobody up.
     private final class Handler implements SignalHandler {
         /// Handled the signal until now, and hears of it still.
-        private volatile @Nullable SignalHandler before;
+        private @Nullable SignalHandler before;
 
-        void listen() {
+        synchronized void listen() {
             before = Signal.handle(new Signal(signal.name()), this);
+        }
+
+        /// Waits until it is known, for a signal may come as soon as the JVM knows of this one.
+        private synchronized @Nullable SignalHandler before() {
+            return before;
         }
 
         @Override
@@ -70,7 +75,7 @@ final class StateOnSignal {
                         "SIG%s asks what all ranks are doing%n%s"
                                 .formatted(signal, describe(current).stripTrailing()));
             }
-            SignalHandler other = before;
+            SignalHandler other = before();
             if (other != null && !other.equals(SIG_DFL) && !other.equals(SIG_IGN)) {
                 passOn(other, sent);
             }

@@ -6,7 +6,6 @@ import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
 
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -14,7 +13,8 @@ import java.util.Optional;
 /// Archives of the classes of Java programs, from which this machine starts them faster.
 ///
 /// @param folder where they are kept: where [Options#CLASS_ARCHIVES] says, else in the user's cache
-record Archives(Path folder, SearchPath path) {
+/// @param jobVariable the job that they are for, in the form `NAME=value`
+record Archives(Path folder, SearchPath path, String jobVariable) {
     private static final String NONE = "none";
 
     /// What every JVM reads. An agent that is named there keeps it from making an archive, and ends
@@ -23,14 +23,14 @@ record Archives(Path folder, SearchPath path) {
             List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
 
     /// Nothing when archives are not wanted, the user has no home, or variables change every JVM.
-    static Optional<Archives> of(Map<String, String> environment, Map<String, String> flags) {
-        Map<String, String> variables = new HashMap<>(environment);
-        variables.putAll(flags);
+    ///
+    /// @param variables what the processes of the job find in their environment
+    static Optional<Archives> of(Map<String, String> variables, String jobVariable) {
         if (JVM_VARIABLES.stream().anyMatch(name -> !variables.getOrDefault(name, "").isBlank())) {
             return Optional.empty();
         }
         SearchPath path = SearchPath.of(variables.getOrDefault("PATH", ""));
-        return folder(variables).map(folder -> new Archives(folder, path));
+        return folder(variables).map(folder -> new Archives(folder, path, jobVariable));
     }
 
     private static Optional<Path> folder(Map<String, String> variables) {
@@ -49,6 +49,6 @@ record Archives(Path folder, SearchPath path) {
 
     /// The program with its archive, if it can have one.
     Program of(Program program) {
-        return program.archived(path, folder);
+        return program.archived(path, folder, jobVariable);
     }
 }

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 
 /// The hosts of an elastic job, by name, which come and go while it runs. Unlike [Hosts], each is
@@ -154,9 +155,11 @@ final class ElasticHosts implements AutoCloseable {
     }
 
     /// Tells how the job ended. Only programs of this machine have an archive that wants to know.
-    synchronized void ended(boolean wentWell) {
+    ///
+    /// @param interrupted when complete, the user wants this to end
+    synchronized void ended(boolean wentWell, CompletionStage<?> interrupted) {
         if (localProgram != null) {
-            localProgram.ended(wentWell);
+            localProgram.ended(wentWell, interrupted);
         }
     }
 

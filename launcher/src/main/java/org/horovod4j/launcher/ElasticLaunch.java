@@ -95,7 +95,7 @@ final class ElasticLaunch {
             } else {
                 serve(job, elasticity.script(), interrupts);
             }
-            hosts.ended(job.wentWell());
+            hosts.ended(job.wentWell(), interrupts.first());
             return job.conclude();
         }
     }

@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -87,7 +88,7 @@ public final class HorovodRun {
             EarlyEnd earlyEnd,
             Job.ExitListener listener)
             throws IOException, InterruptedException {
-        InheritedOptions.check(environment, launch.options());
+        InheritedOptions.check(launch.over(environment));
         return switch (launch.controller()) {
             case Controller.Own() ->
                     launch.elasticity().isPresent()
@@ -97,7 +98,7 @@ public final class HorovodRun {
                                             launch.elasticity().get(),
                                             settings,
                                             remoteJob(launch, settings),
-                                            Archives.of(environment, launch.options()))
+                                            archives(launch, settings))
                                     .run(earlyEnd.interrupts())
                             : launchHere(launch, settings, earlyEnd, listener);
             case Controller.Mpi mpi ->
@@ -119,7 +120,7 @@ public final class HorovodRun {
                                 used(launch.hosts(), plan),
                                 remoteJob(launch, settings),
                                 launch.commands(),
-                                Archives.of(environment, launch.options()),
+                                archives(launch, settings),
                                 earlyEnd.whileStarting());
                 Forwarding forwarding =
                         Forwarding.of(
@@ -140,14 +141,23 @@ public final class HorovodRun {
                                     rendezvous.address().getPort(),
                                     hosts.anyRemote(),
                                     settings.networkInterfaces());
+                    hosts.prepare(command, ranksHere(plan, hosts), caught.get().first());
                     job.start(command, new JobVariables(settings, meetingPoint, launch.options()));
                     caught.get().passOn(job::interrupt);
                     well = job.await(listener.before(telling(rendezvous)));
-                    hosts.ended(command, well);
+                    hosts.ended(command, well, caught.get().first());
                 }
             }
             return job.conclude();
         }
+    }
+
+    private Optional<Archives> archives(Invocation.Launch launch, JobSettings settings) {
+        return Archives.of(launch.over(environment), settings.mark());
+    }
+
+    private static int ranksHere(HostPlan plan, Hosts hosts) {
+        return (int) plan.slots().stream().filter(slot -> !hosts.isRemote(slot.host())).count();
     }
 
     private RemoteJob remoteJob(Invocation.Launch launch, JobSettings settings) {

@@ -22,6 +22,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /// The hosts of a job, by name. All are made ready at once, before anything is started on any.
 ///
@@ -169,12 +170,22 @@ final class Hosts implements AutoCloseable {
         return programs.getOrDefault(host, List.of()).get(command);
     }
 
+    /// Tells how many ranks are to run the command of that number on this machine.
+    ///
+    /// @param interrupted when complete, nobody waits for them any more
+    void prepare(int command, int ranks, CompletionStage<?> interrupted) {
+        distinctPrograms(command).forEach(program -> program.prepare(ranks, interrupted));
+    }
+
     /// Tells how the command of that number ended.
-    void ended(int command, boolean wentWell) {
-        programs.values().stream()
-                .map(each -> each.get(command))
-                .distinct()
-                .forEach(program -> program.ended(wentWell));
+    ///
+    /// @param interrupted when complete, the user wants this to end
+    void ended(int command, boolean wentWell, CompletionStage<?> interrupted) {
+        distinctPrograms(command).forEach(program -> program.ended(wentWell, interrupted));
+    }
+
+    private Stream<Program> distinctPrograms(int command) {
+        return programs.values().stream().map(each -> each.get(command)).distinct();
     }
 
     void signal(Signal signal) {

@@ -7,31 +7,38 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 
 class ArchivesTest {
     private static final Map<String, String> HOME = Map.of("HOME", "/home/me");
+    private static final String JOB = "HOROVOD_JOB_ID=7";
 
     @Test
     void theyAreKeptInTheUsersCache() {
-        assertThat(Archives.of(HOME, Map.of()))
+        assertThat(Archives.of(HOME, JOB))
                 .map(Archives::folder)
                 .contains(Path.of("/home/me/.cache/horovod4j"));
     }
 
     @Test
-    void aFlagMovesThemOrSwitchesThemOff() {
-        assertThat(Archives.of(HOME, Map.of("HOROVOD_CLASS_ARCHIVES", "/fast")))
+    void anOptionMovesThemOrSwitchesThemOff() {
+        assertThat(Archives.of(homeAnd("HOROVOD_CLASS_ARCHIVES", "/fast"), JOB))
                 .map(Archives::folder)
                 .contains(Path.of("/fast"));
-        assertThat(Archives.of(HOME, Map.of("HOROVOD_CLASS_ARCHIVES", "none"))).isEmpty();
+        assertThat(Archives.of(homeAnd("HOROVOD_CLASS_ARCHIVES", "none"), JOB)).isEmpty();
     }
 
     /// The JVM would refuse to make an archive with an agent, and end.
     @ParameterizedTest
     @ValueSource(strings = {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"})
     void thereAreNoneWhereAVariableMayNameAnAgent(String variable) {
-        Map<String, String> variables = Map.of("HOME", "/home/me", variable, "-javaagent:apm.jar");
-        assertThat(Archives.of(variables, Map.of())).isEmpty();
+        assertThat(Archives.of(homeAnd(variable, "-javaagent:apm.jar"), JOB)).isEmpty();
+    }
+
+    private static Map<String, String> homeAnd(String variable, String value) {
+        Map<String, String> variables = new HashMap<>(HOME);
+        variables.put(variable, value);
+        return variables;
     }
 }

@@ -1,7 +1,9 @@
 package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.Shape;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -10,6 +12,8 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -110,6 +114,100 @@ class ClassArchiveIT {
         assertThat(folder.resolve("horovod4j")).doesNotExist();
     }
 
+    /// One processor, for which sixteen ranks are very many.
+    @Test
+    void manyRanksHaveAnArchiveInTheirFirstJobAlready() throws Exception {
+        String[] words = {
+            "-np",
+            "16",
+            "java",
+            "-Xlog:class+load",
+            "-cp",
+            jar + ":" + coreJar(),
+            User.class.getName()
+        };
+        for (String inArchive : List.of("org.horovod4j.Shape", User.class.getName())) {
+            try (LauncherProcess launcher =
+                    LauncherProcess.startWithin(
+                            List.of("taskset", "-c", "0"),
+                            Map.of("HOROVOD_CLASS_ARCHIVES", archives.toString()),
+                            words)) {
+                assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+                assertThat(launcher.stdout().lines())
+                        .filteredOn(
+                                line ->
+                                        line.contains(
+                                                " %s source: shared objects file"
+                                                        .formatted(inArchive)))
+                        .hasSize(16);
+            }
+            assertThat(archives()).singleElement().asString().endsWith(".jsa");
+        }
+    }
+
+    @Test
+    void anInterruptEndsTheMaking() throws Exception {
+        try (LauncherProcess launcher = launcherWhoseMakingHangs()) {
+            long making = awaitMaking();
+            launcher.signal("INT");
+            assertThat(launcher.exitCode()).as("of a job that had ended well").isZero();
+            assertThat(ProcessHandle.of(making)).isEmpty();
+            assertThat(archives()).isEmpty();
+        }
+    }
+
+    @Test
+    void theMakingDoesNotSurviveTheKillingOfTheLauncher() throws Exception {
+        try (LauncherProcess launcher = launcherWhoseMakingHangs()) {
+            long making = awaitMaking();
+            launcher.signal("KILL");
+            await().until(() -> ProcessHandle.of(making).isEmpty());
+        }
+    }
+
+    /// With a JDK that never comes to the end of an archive.
+    private LauncherProcess launcherWhoseMakingHangs() throws Exception {
+        Path jdk = folder.resolve("jdk");
+        Files.createDirectories(jdk.resolve("bin"));
+        Files.createDirectories(jdk.resolve("lib"));
+        Files.createFile(jdk.resolve("lib/modules"));
+        Path java =
+                Files.writeString(
+                        jdk.resolve("bin/java"),
+                        """
+                        #!/bin/sh
+                        case "$*" in
+                            *-Xshare:dump*) echo $$ >%s; exec sleep 1000 ;;
+                        esac
+                        exec %s/bin/java "$@"
+                        """
+                                .formatted(making(), System.getProperty("java.home")));
+        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
+        return launcher(java.toString(), "-cp", jar.toString(), Chatter.class.getName(), "1");
+    }
+
+    private Path making() {
+        return folder.resolve("making");
+    }
+
+    /// Its number, once it is at work.
+    private long awaitMaking() {
+        String number =
+                await().atMost(Duration.ofSeconds(60))
+                        .ignoreExceptions()
+                        .until(() -> Files.readString(making()), text -> text.endsWith("\n"));
+        return Long.parseLong(number.strip());
+    }
+
+    /// Needs a class of Horovod4J.
+    static final class User {
+        private User() {}
+
+        public static void main(String[] arguments) {
+            System.out.println(Shape.of(1));
+        }
+    }
+
     private String run(String... command) throws Exception {
         try (LauncherProcess launcher = launcher(command)) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
@@ -134,12 +232,19 @@ class ClassArchiveIT {
     }
 
     private static void pack(Path jar) throws Exception {
-        String name = Chatter.class.getName().replace('.', '/') + ".class";
-        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
-                InputStream bytes =
+        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
+            for (Class<?> each : List.of(Chatter.class, User.class)) {
+                String name = each.getName().replace('.', '/') + ".class";
+                out.putNextEntry(new JarEntry(name));
+                try (InputStream bytes =
                         Objects.requireNonNull(ClassLoader.getSystemResourceAsStream(name))) {
-            out.putNextEntry(new JarEntry(name));
-            bytes.transferTo(out);
+                    bytes.transferTo(out);
+                }
+            }
         }
+    }
+
+    private static Path coreJar() throws Exception {
+        return Path.of(Shape.class.getProtectionDomain().getCodeSource().getLocation().toURI());
     }
 }

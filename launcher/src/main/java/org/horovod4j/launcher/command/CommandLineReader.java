@@ -4,7 +4,6 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.option.Environment;
 
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -70,7 +69,7 @@ public final class CommandLineReader {
         if (given.has(LauncherFlag.DISABLE_CACHE)) {
             notices.accept("--disable-cache has no effect: nothing is cached.");
         }
-        MainSwitch.tell(given, launch, inheritedBy(launch), notices);
+        MainSwitch.tell(given, launch, new Environment(launch.over(environment)), notices);
         request.config().notices().forEach(notices);
         request.job()
                 .ifPresent(
@@ -86,12 +85,6 @@ public final class CommandLineReader {
                                     .formatted(environment.get(LSF_JOB), launch.processes())
                             + " this machine. Name the hosts with -H.");
         }
-    }
-
-    private Environment inheritedBy(Invocation.Launch launch) {
-        Map<String, String> variables = new HashMap<>(environment);
-        variables.putAll(launch.options());
-        return new Environment(variables);
     }
 
     private static String version() {

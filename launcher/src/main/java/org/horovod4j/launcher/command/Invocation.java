@@ -2,6 +2,7 @@ package org.horovod4j.launcher.command;
 
 import org.horovod4j.launcher.plan.Host;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -62,6 +63,13 @@ public sealed interface Invocation {
             hosts = List.copyOf(hosts);
             options = Map.copyOf(options);
             commands = commands.stream().map(List::copyOf).toList();
+        }
+
+        /// What its processes find in their environment when this is the launcher's.
+        public Map<String, String> over(Map<String, String> environment) {
+            Map<String, String> variables = new HashMap<>(environment);
+            variables.putAll(options);
+            return variables;
         }
     }
 }

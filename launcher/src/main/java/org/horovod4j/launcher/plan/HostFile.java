@@ -1,9 +1,8 @@
 package org.horovod4j.launcher.plan;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.file.TextFile;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -34,16 +33,7 @@ public final class HostFile {
     ///
     /// @throws ConfigurationException when the file cannot be read or a line makes no sense
     public static List<Host> read(Path file) {
-        List<String> lines;
-        try {
-            lines = Files.readAllLines(file);
-        } catch (IOException e) {
-            throw new ConfigurationException(
-                    "host file '%s' cannot be read (%s). Check its path and mode."
-                            .formatted(file, e),
-                    e);
-        }
-        return new HostFile(file).hosts(lines);
+        return new HostFile(file).hosts(TextFile.read("host file ", file).lines().toList());
     }
 
     private List<Host> hosts(List<String> lines) {

@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
-import java.lang.ProcessBuilder.Redirect;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 
 /// The classes of a Java program as the JVM has prepared them, kept for the next start of the same
@@ -28,6 +28,9 @@ import java.util.stream.Stream;
 /// the archive of them, under a name of this job alone, and gives it its own name when it is whole: so
 /// no rank ever sees half an archive. A program that changes, or another JDK, has another name; the
 /// oldest archives are removed.
+///
+/// A first job of very many ranks does not start without: they use one of the classes that a
+/// rehearsal of their start has loaded.
 ///
 /// Rank 0 could write one as it ends, but that would build on the JDK's own archive, which does not
 /// know of our modules: ranks start with a tenth more work from such a one.
@@ -48,6 +51,7 @@ public final class ClassArchive {
                     "-XX:+AutoCreateSharedArchive",
                     "-XX:AOT",
                     "-XX:SharedClassListFile",
+                    "-XX:DumpLoadedClassList",
                     "-Xshare",
                     "-Xbootclasspath",
                     "-Xlog:cds",
@@ -60,20 +64,25 @@ public final class ClassArchive {
                     "--module-path",
                     "-p");
 
-    /// How long the making may take: some seconds are usual for programs of ten thousand classes.
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    /// Ranks of one processor for whom a rehearsal pays: it costs about as much as eight of them save.
+    private static final int MANY = 16;
+
+    private static final String REHEARSAL = "org.horovod4j.runtime.FirstStart";
 
     private final Path java;
     private final List<String> options;
     private final Path file;
     private final Path unfinished;
     private final Path list;
+    private final String jobVariable;
     private final boolean exists;
+    private boolean rehearsed;
 
-    private ClassArchive(Path java, List<String> options, Path file) {
+    private ClassArchive(Path java, List<String> options, Path file, String jobVariable) {
         this.java = java;
         this.options = options;
         this.file = file;
+        this.jobVariable = jobVariable;
         String job = UUID.randomUUID().toString();
         this.unfinished = file.resolveSibling(job + UNFINISHED);
         this.list = file.resolveSibling(job + ".classes" + UNFINISHED);
@@ -86,7 +95,9 @@ public final class ClassArchive {
     /// @param java that runs it
     /// @param command whose first word is that `java`
     /// @param folder where archives are kept; it is made if need be
-    static @Nullable ClassArchive of(Path java, List<String> command, Path folder) {
+    /// @param jobVariable the job that it is for, in the form `NAME=value`
+    static @Nullable ClassArchive of(
+            Path java, List<String> command, Path folder, String jobVariable) {
         JavaWords words = JavaWords.of(command);
         if (words.classPath() == null
                 || REFUSED.stream().anyMatch(words::hasOption)
@@ -103,7 +114,8 @@ public final class ClassArchive {
                     PosixFilePermissions.asFileAttribute(
                             PosixFilePermissions.fromString("rwx------")));
             return Files.isWritable(folder)
-                    ? new ClassArchive(java, words.options(), folder.resolve(name + ENDING))
+                    ? new ClassArchive(
+                            java, words.options(), folder.resolve(name + ENDING), jobVariable)
                     : null;
         } catch (IOException e) {
             log("No archive of classes in " + folder, e);
@@ -148,27 +160,52 @@ public final class ClassArchive {
                 .append('\n');
     }
 
-    /// The command of a rank: with the archive, or such that rank 0 lists its classes.
-    List<String> applied(List<String> command, int rank) {
-        if (!exists && rank > 0) {
-            return command;
+    /// To be called before the job: makes an archive for its start alone if there is none yet and it
+    /// is worth the while.
+    ///
+    /// @param ranks how many start on this machine
+    /// @param givenUp when complete, this ends early
+    void rehearse(int ranks, CompletionStage<?> givenUp) {
+        if (exists || ranks < MANY * Runtime.getRuntime().availableProcessors()) {
+            return;
         }
+        Workshop workshop = new Workshop(java, jobVariable, givenUp);
+        List<String> words = new ArrayList<>();
+        words.add("-XX:DumpLoadedClassList=" + list);
+        words.addAll(JavaCommand.OPTIONS);
+        words.addAll(List.of("-cp", System.getProperty("java.class.path"), REHEARSAL));
+        try {
+            rehearsed = workshop.run(words) && make(workshop);
+        } catch (IOException e) {
+            log("No rehearsal", e);
+        }
+    }
+
+    /// The command of a rank: with an archive if there is one, and such that rank 0 lists its classes
+    /// if there is none to keep.
+    List<String> applied(List<String> command, int rank) {
         List<String> words = new ArrayList<>(command);
-        words.addAll(
-                1,
-                exists
-                        ? List.of("-XX:SharedArchiveFile=" + file, SILENCE)
-                        : List.of("-XX:DumpLoadedClassList=" + list));
+        if (!exists && rank == 0) {
+            words.add(1, "-XX:DumpLoadedClassList=" + list);
+        }
+        if (exists || rehearsed) {
+            words.addAll(
+                    1, List.of("-XX:SharedArchiveFile=" + (exists ? file : unfinished), SILENCE));
+        }
         return words;
     }
 
     /// To be called when the job has ended: makes an archive of what rank 0 has listed, if all went
     /// well.
-    void finish(boolean wentWell) {
+    ///
+    /// @param givenUp when complete, this ends early
+    void finish(boolean wentWell, CompletionStage<?> givenUp) {
         try {
             if (exists) {
                 Files.setLastModifiedTime(file, FileTime.from(Instant.now()));
-            } else if (wentWell && Files.exists(list) && make()) {
+            } else if (wentWell
+                    && Files.exists(list)
+                    && make(new Workshop(java, jobVariable, givenUp))) {
                 Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
                 tidy();
             }
@@ -179,27 +216,14 @@ public final class ClassArchive {
         }
     }
 
-    /// Whether a JVM of the same options, which runs no program, has made the archive.
-    private boolean make() throws IOException {
-        List<String> command = new ArrayList<>();
-        command.add(java.toString());
-        command.add("-Xshare:dump");
-        command.add("-XX:SharedClassListFile=" + list);
-        command.add("-XX:SharedArchiveFile=" + unfinished);
-        command.addAll(options);
-        Process process =
-                new ProcessBuilder(command)
-                        .redirectOutput(Redirect.DISCARD)
-                        .redirectError(Redirect.DISCARD)
-                        .start();
-        try {
-            return process.waitFor(PATIENCE) && process.exitValue() == 0;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
-        } finally {
-            process.destroyForcibly();
-        }
+    /// Whether a JVM of the same options, which runs no program, has made an archive of the list.
+    private boolean make(Workshop workshop) throws IOException {
+        List<String> words = new ArrayList<>();
+        words.add("-Xshare:dump");
+        words.add("-XX:SharedClassListFile=" + list);
+        words.add("-XX:SharedArchiveFile=" + unfinished);
+        words.addAll(options);
+        return workshop.run(words);
     }
 
     /// Removes the archives that were used least recently, and what killed jobs have left.

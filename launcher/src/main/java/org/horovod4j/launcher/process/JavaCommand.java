@@ -12,12 +12,16 @@ record JavaCommand(List<String> words) {
     private static final String ADD_MODULES = "--add-modules";
     private static final String WARNING = "WARNING: Using incubator modules: " + MODULE;
 
+    /// The two options.
+    static final List<String> OPTIONS =
+            List.of(ADD_MODULES, MODULE, "--enable-native-access=ALL-UNNAMED");
+
     Program program(String java) {
         List<String> command = new ArrayList<>();
         command.add(java);
         boolean complete = namesVectorModule();
         if (!complete) {
-            command.addAll(List.of(ADD_MODULES, MODULE, "--enable-native-access=ALL-UNNAMED"));
+            command.addAll(OPTIONS);
         }
         command.addAll(words.subList(1, words.size()));
         return new Program(command, complete ? "" : WARNING);

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
 /// The command that every rank runs.
@@ -25,12 +26,14 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
     /// The same with an archive of its classes, if it is a Java program that can have one.
     ///
     /// @param folder where archives are kept
-    public Program archived(SearchPath path, Path folder) {
+    /// @param jobVariable the job that it is for, in the form `NAME=value`
+    public Program archived(SearchPath path, Path folder, String jobVariable) {
         String first = command.getFirst();
         Path java = first.equals("java") || first.endsWith("/java") ? path.find(first) : null;
         return java == null
                 ? this
-                : new Program(command, unwantedLine, ClassArchive.of(java, command, folder));
+                : new Program(
+                        command, unwantedLine, ClassArchive.of(java, command, folder, jobVariable));
     }
 
     /// The words that one rank runs.
@@ -38,10 +41,21 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
         return archive == null ? command : archive.applied(command, rank);
     }
 
-    /// Tells how the job ended.
-    public void ended(boolean wentWell) {
+    /// Tells how many ranks are to start on this machine, before any does.
+    ///
+    /// @param givenUp when complete, none are: this need not take its time
+    public void prepare(int ranks, CompletionStage<?> givenUp) {
         if (archive != null) {
-            archive.finish(wentWell);
+            archive.rehearse(ranks, givenUp);
+        }
+    }
+
+    /// Tells how the job ended.
+    ///
+    /// @param givenUp when complete, the user waits: this need not take its time
+    public void ended(boolean wentWell, CompletionStage<?> givenUp) {
+        if (archive != null) {
+            archive.finish(wentWell, givenUp);
         }
     }
 

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.yaml;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.file.TextFile;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.api.lowlevel.Compose;
 import org.snakeyaml.engine.v2.exceptions.Mark;
@@ -13,11 +14,6 @@ import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
-import java.io.IOException;
-import java.nio.charset.CharacterCodingException;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -44,24 +40,7 @@ public final class YamlFile {
     ///
     /// @throws ConfigurationException when it cannot be read, or is no YAML of this form
     public static YamlNode.Section read(Path file) {
-        try {
-            return new YamlFile(file).parse(Files.readString(file));
-        } catch (IOException e) {
-            throw new ConfigurationException(
-                    "'%s' cannot be read: %s".formatted(file, reason(file, e)), e);
-        }
-    }
-
-    private static String reason(Path file, IOException e) {
-        return switch (e) {
-            case NoSuchFileException _ ->
-                    "there is no such file, seen from %s. Check its path."
-                            .formatted(Path.of("").toAbsolutePath());
-            case AccessDeniedException _ -> "you may not. Check its mode.";
-            case CharacterCodingException _ -> "it is not in UTF-8. Save it as that.";
-            case IOException _ when Files.isDirectory(file) -> "it is a folder. Name a file.";
-            default -> e.getMessage() + ". Check its path and mode.";
-        };
+        return new YamlFile(file).parse(TextFile.read("", file));
     }
 
     private YamlNode.Section parse(String text) {

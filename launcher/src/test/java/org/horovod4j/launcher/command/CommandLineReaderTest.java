@@ -74,6 +74,13 @@ class CommandLineReaderTest {
                                 List.of("train")));
     }
 
+    @Test
+    void whatAFlagSetsPrevailsOverTheEnvironment() {
+        Invocation.Launch launch = (Invocation.Launch) read("-np 2 --autotune train");
+        assertThat(launch.over(Map.of("HOROVOD_AUTOTUNE", "0", "HOME", "/home/me")))
+                .isEqualTo(Map.of("HOROVOD_AUTOTUNE", "1", "HOME", "/home/me"));
+    }
+
     @ParameterizedTest
     @CsvSource({
         "--fusion-threshold-mb 32, HOROVOD_FUSION_THRESHOLD, 33554432",
@@ -173,7 +180,7 @@ class CommandLineReaderTest {
                 "-np 2 -hostfle f x | Did you mean -hostfile?",
                 "-np 2 -H a:0 train | host 'a' has no slots",
                 "-np 2 -H a:1 --hostfile f x | -H and --hostfile are about the same",
-                "-np 2 --hostfile none.txt x | host file 'none.txt' cannot be read",
+                "-np 2 --hostfile none.txt x | host file 'none.txt' cannot be read: there is no such file, seen from",
                 "-np 2 -p 0 x       | -p: '0' is not a port",
                 "-np 2 -p 70000 x   | -p: '70000' is not a port",
                 "-np 2 -i none x    | -i: there is no readable file 'none'",

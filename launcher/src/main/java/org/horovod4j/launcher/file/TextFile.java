@@ -1,0 +1,40 @@
+package org.horovod4j.launcher.file;
+
+import org.horovod4j.ConfigurationException;
+
+import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+
+/// Reads files of settings whole.
+public final class TextFile {
+    private TextFile() {}
+
+    /// What is in a file.
+    ///
+    /// @param kind how messages call it before its name: "host file ", or nothing
+    /// @throws ConfigurationException when it cannot be read
+    public static String read(String kind, Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new ConfigurationException(
+                    "%s'%s' cannot be read: %s".formatted(kind, file, reason(file, e)), e);
+        }
+    }
+
+    private static String reason(Path file, IOException e) {
+        return switch (e) {
+            case NoSuchFileException _ ->
+                    "there is no such file, seen from %s. Check its path."
+                            .formatted(Path.of("").toAbsolutePath());
+            case AccessDeniedException _ -> "you may not. Check its mode.";
+            case CharacterCodingException _ -> "it is not in UTF-8. Save it as that.";
+            case IOException _ when Files.isDirectory(file) -> "it is a folder. Name a file.";
+            default -> e.getMessage() + ". Check its path and mode.";
+        };
+    }
+}
