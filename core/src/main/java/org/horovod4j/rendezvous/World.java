@@ -150,6 +150,7 @@ final class World {
             exited(rank);
         } else if (!failed) {
             failed = true;
+            attendance.failed(rank, how);
             fail(seat, how);
         }
     }
@@ -190,6 +191,9 @@ final class World {
             return;
         }
         failed = !leave.orderly();
+        if (failed) {
+            attendance.failed(rank, leave.reason());
+        }
         announceLoss(seat.lost(leave.reason(), leave.orderly(), leave.completed()));
     }
 
@@ -201,6 +205,7 @@ final class World {
         }
         // Claimed now, told when the reason is known: what dies of this loss meanwhile is no cause.
         failed = true;
+        attendance.failed(rank, end.reason());
         switch (end.kind()) {
             case CLOSED ->
                     exits.await(

@@ -89,9 +89,9 @@ final class GenerationsTest {
     void aRankThatDoesNotComeIsLostAndNotTheEndOfTheJob() throws Exception {
         try (Ranks ranks = new Ranks(Duration.ofMillis(300))) {
             ranks.server.expect(0, 2);
-            assertThatThrownBy(ranks.rank(0, 2, 0)::join)
+            assertThatThrownBy(ranks.rank(1, 2, 0)::join)
                     .isInstanceOfSatisfying(
-                            PeerLostException.class, e -> assertThat(e.lostRank()).isEqualTo(1))
+                            PeerLostException.class, e -> assertThat(e.lostRank()).isZero())
                     .hasMessageContaining("not there after 0.3 s");
         }
     }

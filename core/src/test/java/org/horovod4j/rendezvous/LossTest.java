@@ -89,6 +89,7 @@ final class LossTest {
                                         false,
                                         Map.of()));
             }
+            assertThat(ranks.failed).containsExactly(2);
         }
     }
 
@@ -107,6 +108,7 @@ final class LossTest {
             assertThat(survivor.client.survey()) // comes after all that was announced before
                     .hasSize(3);
             assertThat(survivor.losses).isEmpty();
+            assertThat(ranks.failed).as("told to the server's owner").containsExactly(2);
         }
     }
 
@@ -168,6 +170,7 @@ final class LossTest {
                     .extracting(Loss::rank)
                     .containsExactly(0);
             assertThat(all.get(1).losses).as("the leaver hears nothing").isEmpty();
+            assertThat(ranks.failed).isEmpty();
         }
     }
 

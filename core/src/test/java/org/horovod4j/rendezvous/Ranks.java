@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -25,6 +26,10 @@ final class Ranks implements AutoCloseable {
 
     final Secret secret;
     final RendezvousServer server;
+
+    /// Whom the server's owner was told of: who failed first, in each generation.
+    final List<Integer> failed = new CopyOnWriteArrayList<>();
+
     private final int size;
     private final Duration heartbeatTimeout;
     private final List<RendezvousClient> open = new ArrayList<>();
@@ -44,7 +49,12 @@ final class Ranks implements AutoCloseable {
         this.heartbeatTimeout = heartbeatTimeout;
         this.server =
                 RendezvousServer.start(
-                        secret, size, new InetSocketAddress(0), heartbeatTimeout, startTimeout);
+                        secret,
+                        size,
+                        new InetSocketAddress(0),
+                        heartbeatTimeout,
+                        startTimeout,
+                        watching());
     }
 
     /// Of an elastic job, whose generations have yet to be expected.
@@ -54,7 +64,19 @@ final class Ranks implements AutoCloseable {
         this.heartbeatTimeout = CALM;
         this.server =
                 RendezvousServer.startElastic(
-                        secret, new InetSocketAddress(0), CALM, startTimeout, Attendance.UNWATCHED);
+                        secret, new InetSocketAddress(0), CALM, startTimeout, watching());
+    }
+
+    private Attendance watching() {
+        return new Attendance() {
+            @Override
+            public void joined(int rank) {}
+
+            @Override
+            public void failed(int rank, String reason) {
+                failed.add(rank);
+            }
+        };
     }
 
     /// One client and its news.

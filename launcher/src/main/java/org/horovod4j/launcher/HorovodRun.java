@@ -13,6 +13,7 @@ import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.remote.RemoteJob;
+import org.horovod4j.rendezvous.Attendance;
 import org.horovod4j.rendezvous.RendezvousServer;
 
 import java.io.IOException;
@@ -135,7 +136,9 @@ public final class HorovodRun {
                 try (Progress progress = Progress.show(console, hostsOf(plan));
                         RendezvousServer rendezvous =
                                 settings.openRendezvous(
-                                        plan.slots().size(), hosts.anyRemote(), progress::joined)) {
+                                        plan.slots().size(),
+                                        hosts.anyRemote(),
+                                        watching(progress, job))) {
                     MeetingPoint meetingPoint =
                             MeetingPoint.of(
                                     rendezvous.address().getPort(),
@@ -180,6 +183,20 @@ public final class HorovodRun {
     /// The host of each rank.
     private static List<String> hostsOf(HostPlan plan) {
         return plan.slots().stream().map(Slot::host).collect(Collectors.toList());
+    }
+
+    private static Attendance watching(Progress progress, Job job) {
+        return new Attendance() {
+            @Override
+            public void joined(int rank) {
+                progress.joined(rank);
+            }
+
+            @Override
+            public void failed(int rank, String reason) {
+                job.blame(rank, reason);
+            }
+        };
     }
 
     private static Job.ExitListener telling(RendezvousServer rendezvous) {

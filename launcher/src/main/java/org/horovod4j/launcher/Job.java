@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -65,6 +66,8 @@ final class Job {
 
     private record HostLost(String host, String reason) implements Event {}
 
+    private record Blamed(int rank, String reason) implements Event {}
+
     private record Interrupted(Signal signal) implements Event {}
 
     private record Failure(RankProcess rank, String how) {}
@@ -79,6 +82,8 @@ final class Job {
     private final Map<Integer, RankProcess> ranks = new TreeMap<>();
     private final Set<RankProcess> running = new LinkedHashSet<>();
     private Duration took = Duration.ZERO;
+    private final Map<RankProcess, Ending> endings = new HashMap<>();
+    private @Nullable Blamed blamed;
     private @Nullable Failure firstFailure;
     private @Nullable Signal interruption;
 
@@ -103,6 +108,8 @@ final class Job {
         awaitOutput(); // of the command before
         explainCommand(command);
         ranks.clear();
+        endings.clear();
+        blamed = null;
         try {
             for (List<RankProcess> started :
                     AtOnce.map(byHost(), slots -> start(slots, command, variables))) {
@@ -152,6 +159,12 @@ final class Job {
         events.add(new Interrupted(signal));
     }
 
+    /// Tells which rank has failed first as far as the ranks know. Its process may take longer to end
+    /// than those which cannot go on without it. May be called from any thread.
+    void blame(int rank, String reason) {
+        events.add(new Blamed(rank, reason));
+    }
+
     /// Waits for the end of all ranks, and ends them all once one has failed.
     ///
     /// @return whether all went well
@@ -160,6 +173,7 @@ final class Job {
             switch (events.poll(stopping.timeLeft().toNanos(), TimeUnit.NANOSECONDS)) {
                 case Exited exited -> exited(exited, listener);
                 case HostLost lost -> lost(lost, listener);
+                case Blamed told -> blamed = firstFailure == null ? told : blamed;
                 case Interrupted(Signal signal) -> interrupted(signal);
                 case null -> escalate();
             }
@@ -174,6 +188,9 @@ final class Job {
         }
         hosts.agent(exited.rank.host()).ended(exited.rank.process());
         listener.exited(exited.rank.rank(), exited.ending.toString());
+        if (!stopping.hasSignalled()) {
+            endings.put(exited.rank, exited.ending);
+        }
         if (!exited.ending.failed() || stopping.hasSignalled()) {
             explain("%s: %s".formatted(exited.rank, exited.ending));
             return;
@@ -238,7 +255,7 @@ final class Job {
             return 128 + interruption.number();
         }
         if (firstFailure != null) {
-            console.say(report(firstFailure));
+            console.say(report(culprit(firstFailure)));
             return HorovodRun.FAILURE;
         }
         return 0;
@@ -261,6 +278,20 @@ final class Job {
                 console.say(message);
             }
         }
+    }
+
+    /// Who failed first: the rank whose failure was seen first, unless that came of another's. A rank
+    /// that ended well is nobody's excuse: the others may have had no more need of it.
+    private Failure culprit(Failure seen) {
+        RankProcess rank = blamed == null ? null : ranks.get(blamed.rank);
+        if (blamed == null || rank == null) {
+            return seen;
+        }
+        Ending ending = endings.get(rank);
+        if (ending == null) {
+            return new Failure(rank, blamed.reason);
+        }
+        return ending.failed() ? new Failure(rank, ending.toString()) : seen;
     }
 
     private String report(Failure first) {

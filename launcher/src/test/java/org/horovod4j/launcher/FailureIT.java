@@ -33,6 +33,24 @@ class FailureIT {
     }
 
     @Test
+    void whoFailsForWantOfAnotherIsNotTheFirst() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "-np",
+                        "2",
+                        "java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        SlowToEnd.class.getName())) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .containsSubsequence(
+                            "rank 0 on localhost", "failed: exit code 1", "rank 1 on localhost")
+                    .containsPattern("First to fail was rank 1 on localhost .*: exit code 3\\.");
+        }
+    }
+
+    @Test
     void aKilledRankIsNamedWithItsSignal() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
