@@ -15,12 +15,12 @@ usage() {
 usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist]
                               [--image n] [--batch n] [--steps n]
   --quick   ResNet-50 on images of 64 pixels, two rounds
-  --rounds  how often each way takes its turn (default 6 for ResNet-50, 12 for the MNIST network)
+  --rounds  how often each way takes its turn (default 6 for ResNet-50, 60 for the MNIST network)
   --np      numbers of ranks (default $nps); efficiency is relative to one of them alone
   --work    the networks (default $networks)
   --image   side of ResNet-50's images, in pixels (default $side)
   --batch   images of a rank in a step of ResNet-50 (default $batch; the MNIST network has 64)
-  --steps   steps of a turn that count (default 3 of ResNet-50, 20 of the MNIST network)
+  --steps   steps of a turn that count (default 3 of ResNet-50, 6 of the MNIST network)
 END
 }
 
@@ -60,7 +60,7 @@ job() { # np network
     case "$2" in
         # side, images, rounds, steps of a turn that do not count, steps that do
         resnet50) shape=("$side" "$batch" "${rounds:-6}" 1 "${steps:-3}") ;;
-        mnist) shape=(28 64 "${rounds:-12}" 5 "${steps:-20}") ;;
+        mnist) shape=(28 64 "${rounds:-60}" 5 "${steps:-6}") ;; # short turns: see docs/benchmarks.md
     esac
     ./horovodrun -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
         -cp "$classpath" org.horovod4j.benchmarks.training.djl.TrainingBenchmark \

@@ -61,6 +61,7 @@ public final class Hvd {
             if (process == null) {
                 process = new HvdRuntime(System.getenv());
                 runtime = process;
+                LastWords.listen();
                 Runtime.getRuntime().addShutdownHook(new Thread(Hvd::processEnds, "hvd-exit"));
             }
             rank = process.start(processSets);
@@ -95,7 +96,7 @@ public final class Hvd {
     private static void processEnds() {
         Rank running = rank;
         if (running != null) {
-            running.abandon("its process has ended");
+            running.abandon(LastWords.reason());
         }
         HvdRuntime serving = runtime;
         if (serving != null) {

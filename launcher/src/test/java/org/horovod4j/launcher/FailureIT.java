@@ -33,6 +33,31 @@ class FailureIT {
     }
 
     @Test
+    void allHearWhatARankHasThrown() throws Exception {
+        String thrown = "java.lang.IllegalStateException: no such layer";
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "-np",
+                        "2",
+                        "java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Thrower.class.getName())) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("[1]<stderr>:Exception in thread \"main\" " + thrown)
+                    .containsPattern(
+                            "\\[0]<stderr>:.*PeerLostException: rank 1 on \\S+ is lost: its program"
+                                    + " failed: "
+                                    + thrown);
+            assertThat(launcher.stderr().substring(launcher.stderr().indexOf("the job failed")))
+                    .contains(
+                            "First to fail was rank 1",
+                            "    Exception in thread \"main\" " + thrown);
+        }
+    }
+
+    @Test
     void whoFailsForWantOfAnotherIsNotTheFirst() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(

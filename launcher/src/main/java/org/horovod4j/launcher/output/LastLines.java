@@ -3,19 +3,43 @@ package org.horovod4j.launcher.output;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /// The last few lines that a process wrote to standard error: most often why it failed.
+///
+/// Of each stack trace only the innermost frames are kept, as what was thrown stands before them and
+/// would be pushed out by the rest.
 public final class LastLines {
     static final int COUNT = 10;
     static final int WIDTH = 1000;
 
+    /// Frames of a trace that are kept.
+    static final int FRAMES = 2;
+
+    private static final Pattern FRAME = Pattern.compile("\\s+(at \\S.*|\\.\\.\\. \\d+ \\S.*)");
+
     private final Deque<String> lines = new ArrayDeque<>();
 
+    /// How many frames came last, one after the other.
+    private int frames;
+
     synchronized void add(String line) {
+        frames = FRAME.matcher(line).matches() ? frames + 1 : 0;
+        if (frames > FRAMES + 1) {
+            lines.removeLast();
+        }
+        if (frames > FRAMES) {
+            keep("\t… %d more frames".formatted(frames - FRAMES));
+        } else {
+            keep(line.length() <= WIDTH ? line : line.substring(0, WIDTH) + "…");
+        }
+    }
+
+    private void keep(String line) {
         if (lines.size() == COUNT) {
             lines.removeFirst();
         }
-        lines.addLast(line.length() <= WIDTH ? line : line.substring(0, WIDTH) + "…");
+        lines.addLast(line);
     }
 
     public synchronized List<String> lines() {

@@ -1,0 +1,40 @@
+package org.horovod4j;
+
+import org.jspecify.annotations.Nullable;
+
+/// What the other ranks hear when this process ends without having left the job: the exception that
+/// a thread died of, if any did.
+///
+/// The JVM tells such an exception to one handler. Who has set one is told as before, and what the
+/// JVM prints where there is none is printed here.
+final class LastWords {
+    private static volatile @Nullable Throwable uncaught;
+
+    private LastWords() {}
+
+    /// Listens from now on, unless the program sets another handler later.
+    static void listen() {
+        Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
+        Thread.setDefaultUncaughtExceptionHandler(
+                (thread, thrown) -> {
+                    uncaught = thrown;
+                    if (before == null) {
+                        print(thread, thrown);
+                    } else {
+                        before.uncaughtException(thread, thrown);
+                    }
+                });
+    }
+
+    @SuppressWarnings("CatchAndPrintStackTrace") // this is where it ends
+    private static void print(Thread thread, Throwable thrown) {
+        System.err.print("Exception in thread \"%s\" ".formatted(thread.getName()));
+        thrown.printStackTrace();
+    }
+
+    /// Continues "rank 3 on node2 is lost:".
+    static String reason() {
+        Throwable last = uncaught;
+        return last == null ? "its process has ended" : "its program failed: " + last;
+    }
+}
