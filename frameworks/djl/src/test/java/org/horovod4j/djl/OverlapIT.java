@@ -2,10 +2,13 @@ package org.horovod4j.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 
+import org.assertj.core.data.Offset;
 import org.horovod4j.Communicator;
 import org.horovod4j.djl.engine.EngineAccess;
+import org.horovod4j.launcher.Launcher;
 import org.junit.jupiter.api.Test;
 
 import java.lang.foreign.MemorySegment;
@@ -18,6 +21,7 @@ import java.util.function.UnaryOperator;
 /// Gradients travel while backward computes others, and from where it has put them.
 class OverlapIT {
     private static final int BATCH = 4;
+    private static final int STEPS = 3;
     private static final String FIRST_LAYER = "01Linear_weight";
 
     @Test
@@ -42,13 +46,30 @@ class OverlapIT {
                         });
     }
 
+    /// Though each host computes on all of its processors.
+    @Test
+    void onSeveralHostsPassesLaunchWhereNothingWasSaid() {
+        int all = Runtime.getRuntime().availableProcessors();
+        learnsByDefaultWhatOneProcessLearns(
+                Trial.busyRanks(2).hosts("localhost:1,127.0.0.1:1"),
+                new SpareTime(true, true, 1, all, all));
+    }
+
+    /// The JVM is told how many processors there are, as the machine may have fewer.
+    @Test
+    void whereAProcessorIsIdlePassesLaunchWhereNothingWasSaid() {
+        learnsByDefaultWhatOneProcessLearns(
+                Trial.ranks(2).jvmOptions(List.of("-XX:ActiveProcessorCount=3")),
+                new SpareTime(false, true, 2, 1, 3));
+    }
+
     @Test
     void anOptionOverlapsWhereNothingWasSaid() {
         Trial.busyRanks(2)
                 .options(Map.of("HOROVOD_GRADIENT_HOOKS", "on"))
                 .execute(
                         comm -> {
-                            afterTheFirstStepPassesLaunch(comm);
+                            float[] _ = afterTheFirstStepPassesLaunch(comm);
                             withoutHooksTheStepLaunchesEverything(comm);
                         });
     }
@@ -120,20 +141,24 @@ class OverlapIT {
 
     private static void lastLayersTravelWhileFirstOnesAreComputed(Communicator comm) {
         try (Watched watched = new Watched(comm, builder -> builder.overlap(true))) {
-            for (int step = 0; step < 3; step++) {
+            for (int step = 0; step < STEPS; step++) {
                 watched.step(comm, step);
-                assertThat(watched.launches).hasSize(6).allMatch(Launch::insideBackward);
-                Launch first = watched.launches.getFirst();
-                assertThat(first.name()).startsWith("gradient.05Linear");
-                assertThat(first.firstLayerIsDone()).isFalse();
-                Launch last = watched.launches.getLast();
-                assertThat(last.name()).startsWith("gradient.01Linear");
+                assertLastLayersTravelledFirst(watched);
             }
             Overlap overlap = watched.trial.optimizer().overlap();
             assertThat(overlap.isUsed()).isTrue();
-            assertThat(overlap.timing().launchedByPasses()).isEqualTo(3 * 6);
+            assertThat(overlap.timing().launchedByPasses()).isEqualTo(STEPS * 6);
             assertThat(overlap.timing().launchedBySteps()).isZero();
         }
+    }
+
+    private static void assertLastLayersTravelledFirst(Watched watched) {
+        assertThat(watched.launches).hasSize(6).allMatch(Launch::insideBackward);
+        Launch first = watched.launches.getFirst();
+        assertThat(first.name()).startsWith("gradient.05Linear");
+        assertThat(first.firstLayerIsDone()).isFalse();
+        Launch last = watched.launches.getLast();
+        assertThat(last.name()).startsWith("gradient.01Linear");
     }
 
     /// After the first step gradients live in the ranks' common memory, in the reverse order of
@@ -186,7 +211,7 @@ class OverlapIT {
 
     private static void byDefaultStepsLaunch(Communicator comm) {
         try (Watched watched = new Watched(comm, builder -> builder)) {
-            for (int step = 0; step < 3; step++) {
+            for (int step = 0; step < STEPS; step++) {
                 watched.step(comm, step);
                 assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
                 assertThat(watched.launches.getFirst().name()).startsWith("gradient.05Linear");
@@ -198,7 +223,7 @@ class OverlapIT {
                     .startsWith("every processor of this host computes: 2 ranks of " + processors)
                     .endsWith("; overlap(true) insists");
             assertThat(overlap.timing().launchedByPasses()).isZero();
-            assertThat(overlap.timing().launchedBySteps()).isEqualTo(3 * 6);
+            assertThat(overlap.timing().launchedBySteps()).isEqualTo(STEPS * 6);
             Trial.assertSameOnAllRanks(comm, watched.trial.weights());
         }
     }
@@ -219,17 +244,48 @@ class OverlapIT {
         }
     }
 
+    /// @param spare what each of the ranks finds
+    private static void learnsByDefaultWhatOneProcessLearns(Launcher launcher, SpareTime spare) {
+        List<float[]> weights =
+                launcher.run(
+                        comm -> {
+                            assertThat(SpareTime.of(comm.processSet(), Device.cpu()))
+                                    .isEqualTo(spare);
+                            return afterTheFirstStepPassesLaunch(comm);
+                        });
+        assertThat(weights.get(1)).containsExactly(weights.get(0));
+        assertThat(weights.get(0)).containsExactly(weightsOfOneProcess(2), Offset.offset(1e-4f));
+    }
+
+    /// Plain DJL, on what so many ranks get together.
+    private static float[] weightsOfOneProcess(int ranks) {
+        try (Trial trial = new Trial(Trial.network(), _ -> Trial.sgd(), Trial.INPUT)) {
+            for (int step = 0; step < STEPS; step++) {
+                trial.pass(step * ranks * BATCH, (step + 1) * ranks * BATCH);
+                trial.step();
+            }
+            return trial.weights();
+        }
+    }
+
     /// With the first one the ranks have agreed to.
-    private static void afterTheFirstStepPassesLaunch(Communicator comm) {
+    ///
+    /// @return the weights after all steps
+    private static float[] afterTheFirstStepPassesLaunch(Communicator comm) {
         try (Watched watched = new Watched(comm, builder -> builder)) {
             assertThat(watched.trial.optimizer().overlap().reason()).contains("in the first step");
             watched.step(comm, 0);
             assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
-            watched.step(comm, 1);
-            assertThat(watched.launches).hasSize(6).allMatch(Launch::insideBackward);
-            assertThat(watched.trial.optimizer().overlap())
-                    .matches(Overlap::isUsed)
-                    .matches(overlap -> overlap.reason().isEmpty());
+            for (int step = 1; step < STEPS; step++) {
+                watched.step(comm, step);
+                assertLastLayersTravelledFirst(watched);
+            }
+            Overlap overlap = watched.trial.optimizer().overlap();
+            assertThat(overlap.isUsed()).isTrue();
+            assertThat(overlap.reason()).isEmpty();
+            assertThat(overlap.timing().launchedByPasses()).isEqualTo((STEPS - 1) * 6);
+            assertThat(overlap.timing().launchedBySteps()).isEqualTo(6);
+            return watched.trial.weights();
         }
     }
 
