@@ -24,6 +24,9 @@ class EquivalenceIT {
     private static final int STEPS = 100;
     private static final int BATCH = 8;
 
+    /// Sums in another order differ in their last bits.
+    private static final float LAST_BITS = 1e-4f;
+
     private static final Map<Way, float[]> ONE_PROCESS = new EnumMap<>(Way.class);
     private static List<Map<String, float[]>> ranks = List.of();
 
@@ -32,15 +35,29 @@ class EquivalenceIT {
         NOTHING_SAID,
         HOOKS,
         NO_HOOKS,
-        ADAM,
+        ADAM(1, 1e-3f),
         TWO_GROUPS,
         NAMED_GROUP,
         PREDIVIDED,
-        HALF_PRECISION,
-        FOUR_PASSES,
-        FOUR_PASSES_ONE_CALL,
-        FOUR_PASSES_ONE_CALL_NOTHING_SAID,
-        FOUR_PASSES_NO_HOOKS;
+        HALF_PRECISION(1, 2e-2f),
+        FOUR_PASSES(4, LAST_BITS),
+        FOUR_PASSES_ONE_CALL(4, LAST_BITS),
+        FOUR_PASSES_ONE_CALL_NOTHING_SAID(4, LAST_BITS),
+        FOUR_PASSES_NO_HOOKS(4, LAST_BITS);
+
+        private final int passes;
+        private final float tolerance;
+
+        Way() {
+            this(1, LAST_BITS);
+        }
+
+        /// @param passes how many make a step
+        /// @param tolerance Adam divides by the last bits, and half floats have few bits
+        Way(int passes, float tolerance) {
+            this.passes = passes;
+            this.tolerance = tolerance;
+        }
 
         DistributedOptimizer.Builder set(DistributedOptimizer.Builder builder) {
             return switch (this) {
@@ -63,43 +80,11 @@ class EquivalenceIT {
         }
 
         int passes() {
-            return switch (this) {
-                case FOUR_PASSES,
-                        FOUR_PASSES_ONE_CALL,
-                        FOUR_PASSES_ONE_CALL_NOTHING_SAID,
-                        FOUR_PASSES_NO_HOOKS ->
-                        4;
-                case NOTHING_SAID,
-                        HOOKS,
-                        NO_HOOKS,
-                        ADAM,
-                        TWO_GROUPS,
-                        NAMED_GROUP,
-                        PREDIVIDED,
-                        HALF_PRECISION ->
-                        1;
-            };
+            return passes;
         }
 
-        /// Sums in another order differ in their last bits, which Adam divides by, and half floats
-        /// have few bits.
         Offset<Float> tolerance() {
-            return Offset.offset(
-                    switch (this) {
-                        case HALF_PRECISION -> 2e-2f;
-                        case ADAM -> 1e-3f;
-                        case NOTHING_SAID,
-                                HOOKS,
-                                NO_HOOKS,
-                                TWO_GROUPS,
-                                NAMED_GROUP,
-                                PREDIVIDED,
-                                FOUR_PASSES,
-                                FOUR_PASSES_ONE_CALL,
-                                FOUR_PASSES_ONE_CALL_NOTHING_SAID,
-                                FOUR_PASSES_NO_HOOKS ->
-                                1e-4f;
-                    });
+            return Offset.offset(tolerance);
         }
 
         /// Whether the program asks for a step after the last pass alone.
