@@ -2,6 +2,7 @@ package org.horovod4j.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
@@ -13,6 +14,7 @@ import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.Tensor;
+import org.horovod4j.runtime.queue.Entry;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.SeveralRanks;
@@ -20,7 +22,9 @@ import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -36,6 +40,9 @@ class NegotiationTest {
     private static final int STEPS = 8;
 
     private static final String LOCKED = "following plan";
+
+    /// Longer than a program may wait for what a plan keeps back.
+    private static final long GRACE_NANOS = 15_000_000;
 
     private static Tensor ones() {
         return Tensor.of(new int[] {1, 1, 1});
@@ -141,6 +148,31 @@ class NegotiationTest {
                         });
     }
 
+    /// It was kept back for a moment; that it has run since is told to nobody but the handle.
+    @SeveralRanks
+    void aHandleThatWasLookedAtTooEarlyDoesNotEndThePlanInALaterStep(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            lock(comm, "a", "b");
+                            for (int i = 0; i < STEPS; i++) {
+                                Entry<?> a = submit(comm, "a");
+                                long looked = System.nanoTime();
+                                assertThat(a.isDone()).isFalse();
+                                Entry<?> b = submit(comm, "b");
+                                await().pollInterval(Duration.ofMillis(1))
+                                        .until(() -> a.hasEnded() && b.hasEnded());
+                                await().pollInterval(Duration.ofMillis(1))
+                                        .until(() -> System.nanoTime() - looked > GRACE_NANOS);
+                                assertThat(comm.describeState()).contains(LOCKED);
+                            }
+                        });
+    }
+
+    private static Entry<?> submit(Communicator comm, String name) {
+        return (Entry<?>) comm.allreduceAsync(name, ones(), ReduceOp.SUM);
+    }
+
     @SeveralRanks
     void shapesAndTypesMayChangeBetweenSteps(Layout layout) {
         layout.world()
@@ -240,7 +272,7 @@ class NegotiationTest {
     }
 
     private static String describe(Tensor tensor) {
-        return java.util.Arrays.toString(tensor.toIntArray());
+        return Arrays.toString(tensor.toIntArray());
     }
 
     @SeveralRanks

@@ -63,8 +63,8 @@ public final class CycleAgent implements Entry.Owner {
     /// Whether thread `hvd-cycle` looks by itself; otherwise it must be woken.
     private volatile boolean looking;
 
-    /// When the program first waited in vain, or 0.
-    private volatile long stuckNanos;
+    /// The wait that was last seen to be in vain, which may be over.
+    private volatile @Nullable Stuck stuck;
 
     /// Puts an agent together.
     ///
@@ -101,6 +101,13 @@ public final class CycleAgent implements Entry.Owner {
     private Follower follower() {
         return follower;
     }
+
+    /// The program waits for what the plan keeps back.
+    ///
+    /// @param sinceNanos when that was first seen
+    /// @param completed how many operations were over by then; once there are more, a wait is another
+    ///     one, though nobody may have seen the end of this one
+    private record Stuck(long sinceNanos, long completed) {}
 
     /// Hears of each step of a locked plan, on the driving thread.
     @FunctionalInterface
@@ -225,7 +232,6 @@ public final class CycleAgent implements Entry.Owner {
                 noteStuck(entry);
             }
         }
-        stuckNanos = 0;
     }
 
     /// Waits for the end of `entry`, or for the cycle to be free.
@@ -261,9 +267,7 @@ public final class CycleAgent implements Entry.Owner {
         patience.reset();
         try {
             while (!entry.hasEnded()) {
-                if (drive()) {
-                    stuckNanos = 0;
-                } else {
+                if (!drive()) {
                     noteStuck(entry);
                 }
             }
@@ -371,14 +375,15 @@ public final class CycleAgent implements Entry.Owner {
     /// Leaves the plan when the program has waited for too long for what the plan keeps back.
     private void noteStuck(Entry<?> entry) {
         if (!queue.isStuck(entry)) {
-            stuckNanos = 0;
+            stuck = null;
             return;
         }
         long now = clock.nanoTime();
-        long since = stuckNanos;
-        if (since == 0) {
-            stuckNanos = now;
-        } else if (now - since > GRACE_NANOS) {
+        long completed = state.completed();
+        Stuck before = stuck;
+        if (before == null || before.completed() != completed) {
+            stuck = new Stuck(now, completed);
+        } else if (now - before.sinceNanos() > GRACE_NANOS) {
             queue.deviate(Deviation.FAULT);
             wakeIf(true);
         }
