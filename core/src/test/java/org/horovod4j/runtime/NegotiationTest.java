@@ -29,6 +29,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -243,6 +244,54 @@ class NegotiationTest {
                                 }
                             });
         }
+    }
+
+    /// One rank leaves the plan while all others wait for it inside an operation, which they abandon.
+    @SeveralRanks
+    void aPlanIsLockedAgainAfterOneOfItsOperationsWasAbandoned(Layout layout) {
+        List<String> names = List.of("a", "b", "c");
+        CyclicBarrier stepsAreOver = new CyclicBarrier(layout.size());
+        layout.world()
+                .run(
+                        comm -> {
+                            lock(comm, "a", "b", "c");
+                            for (int leaver = 0; leaver < comm.size(); leaver++) {
+                                stepsAreOver.await();
+                                if (comm.rank() == leaver) {
+                                    awaitInsidePlan(comm.size() - 1);
+                                    Handle<Tensor> other =
+                                            comm.allreduceAsync("other", ones(), ReduceOp.SUM);
+                                    awaitUnlocked(comm);
+                                    step(comm, names);
+                                    isSum(comm, other.join());
+                                } else {
+                                    step(comm, names);
+                                    step(comm, List.of("other"));
+                                }
+                                lock(comm, "a", "b", "c");
+                                assertThat(comm.describeState()).contains(LOCKED + " 1 ");
+                            }
+                        });
+    }
+
+    /// Waits until so many ranks are in an operation of a plan, each on the thread that drives it.
+    private static void awaitInsidePlan(int ranks) {
+        await().pollInterval(Duration.ofMillis(1))
+                .until(
+                        () ->
+                                Thread.getAllStackTraces().values().stream()
+                                                .filter(NegotiationTest::isInsidePlan)
+                                                .count()
+                                        == ranks);
+    }
+
+    private static boolean isInsidePlan(StackTraceElement[] stack) {
+        return Arrays.stream(stack).anyMatch(frame -> frame.getMethodName().equals("runPlanned"));
+    }
+
+    private static void awaitUnlocked(Communicator comm) {
+        await().pollInterval(Duration.ofMillis(1))
+                .until(() -> !comm.describeState().contains(LOCKED));
     }
 
     @SeveralRanks

@@ -377,6 +377,28 @@ class CoordinatorTest {
     }
 
     @Test
+    void aPlanResumesOnceAllHaveCleanedUpAfterAnAbandonedOperation() {
+        step("ab");
+        step("ab");
+        ToRanks.Lock first = locked("a");
+        operations += 100;
+        coordinator.hear(1, new FromRank.Deviate(operations, false));
+        assertThat(only()).isInstanceOf(ToRanks.Unlock.class);
+        coordinator.hear(0, new FromRank.Stopped(true));
+        coordinator.hear(2, new FromRank.Stopped(true));
+        assertThat(only()).isEqualTo(new ToRanks.Unlocked(true));
+        epoch++;
+        coordinator.hear(1, new FromRank.Ready());
+        coordinator.hear(2, new FromRank.Ready());
+        submitByAll(sums("ab"));
+        assertThat(coordinator.decisions()).isEmpty();
+        coordinator.hear(0, new FromRank.Ready());
+        assertThat(runs()).containsExactly("a", "b");
+        ToRanks.Lock again = locked("a");
+        assertThat(again).isEqualTo(new ToRanks.Lock(first.plan(), List.of(), 0));
+    }
+
+    @Test
     void aPlanResumesInTheMiddleOfAStep() {
         for (int i = 0; i < 2; i++) {
             step("ab");
