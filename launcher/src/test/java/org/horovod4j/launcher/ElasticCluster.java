@@ -2,6 +2,10 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,27 +15,26 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 
-/// Three hosts behind ssh, a discovery script that finds those that a test lists, and elastic jobs there.
-final class ElasticCluster {
+/// Three hosts behind ssh, a discovery script that finds those that a test lists, and elastic jobs there. To
+/// a test class it is a static extension, as [SshHosts] are.
+final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
     /// Silence is noticed soon, though not on a machine that is merely busy; and the log tells when a worker
     /// has a place.
     private static final Map<String, String> NERVOUS =
             Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "8", "HOROVOD_LOG_LEVEL", "info");
 
-    private final SshHosts hosts;
-    private final Path folder;
+    private final SshHosts hosts = new SshHosts();
     private int jobs;
 
-    private ElasticCluster(SshHosts hosts, Path folder) {
-        this.hosts = hosts;
-        this.folder = folder;
+    @Override
+    public void beforeAll(ExtensionContext context) throws IOException, InterruptedException {
+        hosts.beforeAll(context);
+        script("cat " + folder().resolve("found"));
     }
 
-    /// Makes it, or skips the test where that is not allowed.
-    static ElasticCluster up(Path folder) throws IOException, InterruptedException {
-        ElasticCluster cluster = new ElasticCluster(SshHosts.up(folder), folder);
-        cluster.script("cat " + folder.resolve("found"));
-        return cluster;
+    @Override
+    public void afterAll(ExtensionContext context) throws IOException, InterruptedException {
+        hosts.afterAll(context);
     }
 
     SshHosts hosts() {
@@ -39,25 +42,25 @@ final class ElasticCluster {
     }
 
     Path folder() {
-        return folder;
+        return hosts.folder();
     }
 
     /// Lets the script do something else from now on.
     void script(String text) throws IOException {
-        Path next = Files.writeString(folder.resolve("next.sh"), "#!/bin/sh\n" + text + "\n");
+        Path next = Files.writeString(folder().resolve("next.sh"), "#!/bin/sh\n" + text + "\n");
         assertThat(next.toFile().setExecutable(true)).isTrue();
-        Files.move(next, folder.resolve("found.sh"), StandardCopyOption.ATOMIC_MOVE);
+        Files.move(next, folder().resolve("found.sh"), StandardCopyOption.ATOMIC_MOVE);
     }
 
     /// Lets the script find these, from one moment to the next.
     void list(String... found) throws IOException {
-        Path next = Files.writeString(folder.resolve("next"), String.join("\n", found) + "\n");
-        Files.move(next, folder.resolve("found"), StandardCopyOption.ATOMIC_MOVE);
+        Path next = Files.writeString(folder().resolve("next"), String.join("\n", found) + "\n");
+        Files.move(next, folder().resolve("found"), StandardCopyOption.ATOMIC_MOVE);
     }
 
     /// The cues of a job to come.
     Cues cues() {
-        return new Cues(folder.resolve("end-" + jobs++));
+        return new Cues(folder().resolve("end-" + jobs++));
     }
 
     /// Starts a job that trains until [ElasticRun#finish], in steps of 50 ms.
@@ -66,7 +69,7 @@ final class ElasticCluster {
     /// @param misdeeds of the workers, see [ElasticTrainer]
     ElasticRun start(String flags, Cues cues, String... misdeeds) throws IOException {
         return launch(
-                "%s --host-discovery-script %s".formatted(flags, folder.resolve("found.sh")),
+                "%s --host-discovery-script %s".formatted(flags, folder().resolve("found.sh")),
                 cues,
                 misdeeds);
     }
@@ -89,9 +92,5 @@ final class ElasticCluster {
                         flags + " --blacklist-cooldown-range 2 2",
                         "%s 50 %s".formatted(cues.end(), String.join(" ", misdeeds)));
         return new ElasticRun(hosts.start(NERVOUS, words), cues, left);
-    }
-
-    void down() throws IOException, InterruptedException {
-        hosts.down();
     }
 }

@@ -2,37 +2,26 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
-import java.nio.file.Path;
 
 /// Three workers on three hosts, of which one or two are lost at a chosen moment: the victim holds there,
 /// so no luck is needed to hit it. Others take their places, and the training ends as if nothing had
 /// happened. Which host a worker is on depends on which one was ready first.
 @Tag("slow")
 class ElasticFaultsSshIT {
-    @TempDir static Path folder;
-    private static ElasticCluster cluster;
+    @RegisterExtension static final ElasticCluster cluster = new ElasticCluster();
 
     @BeforeAll
-    static void up() throws Exception {
-        cluster = ElasticCluster.up(folder);
+    static void allHostsAreListed() throws Exception {
         cluster.list("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
-    }
-
-    @AfterAll
-    static void down() throws Exception {
-        if (cluster != null) {
-            cluster.down();
-        }
     }
 
     private static ElasticRun start(String... misdeeds) throws IOException {

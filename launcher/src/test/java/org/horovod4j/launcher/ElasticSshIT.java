@@ -3,12 +3,10 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -21,24 +19,11 @@ import java.time.Duration;
 /// happens to single workers there is in [ElasticFaultsSshIT].
 @Tag("slow")
 class ElasticSshIT {
-    @TempDir static Path folder;
-    private static ElasticCluster cluster;
-
-    @BeforeAll
-    static void up() throws Exception {
-        cluster = ElasticCluster.up(folder);
-    }
-
-    @AfterAll
-    static void down() throws Exception {
-        if (cluster != null) {
-            cluster.down();
-        }
-    }
+    @RegisterExtension static final ElasticCluster cluster = new ElasticCluster();
 
     @BeforeEach
     void aScriptThatFindsWhatIsListed() throws IOException {
-        cluster.script("cat " + folder.resolve("found"));
+        cluster.script("cat " + cluster.folder().resolve("found"));
     }
 
     private ElasticRun start(String... found) throws IOException {
@@ -155,7 +140,7 @@ class ElasticSshIT {
     void aScriptThatFlapsCostsNothingButGenerations() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1", "hvdssh3:1")) {
             run.awaitStep(5, 3);
-            Path asked = Files.writeString(folder.resolve("asked"), "");
+            Path asked = Files.writeString(cluster.folder().resolve("asked"), "");
             cluster.script(
                     """
                     echo >>%s
@@ -172,7 +157,7 @@ class ElasticSshIT {
                     .failFast(() -> assertThat(run.launcher().isAlive()).as(run.tail()).isTrue())
                     .until(() -> Files.size(asked) >= 24);
             cluster.list("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
-            cluster.script("cat " + folder.resolve("found"));
+            cluster.script("cat " + cluster.folder().resolve("found"));
             int flapped = run.beginnings().getLast().step();
             run.awaitStep(flapped + 100, 3);
             assertThat(run.launcher().stderr())

@@ -6,6 +6,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -21,7 +26,10 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /// Three hosts with an sshd each, made of namespaces; `hosts.sh` says how they are wired.
-final class SshHosts {
+///
+/// A test class registers them as a static extension: they are there before its first test and gone
+/// after its last, and where they may not be made the class is skipped.
+final class SshHosts implements BeforeAllCallback, AfterAllCallback {
     private static final int COUNT = 3;
 
     /// How a kernel that lacks a kind of queue says so, the newer first.
@@ -29,31 +37,36 @@ final class SshHosts {
             Pattern.compile(
                     "qdisc kind is unknown|qdisc not found|RTNETLINK answers: No such file");
 
-    private final Path folder;
-    private final Path script;
+    private @Nullable Path folder;
 
-    private SshHosts(Path folder, Path script) {
-        this.folder = folder;
-        this.script = script;
-    }
-
-    /// Makes them, or skips the test where that is not allowed.
-    static SshHosts up(Path folder) throws IOException, InterruptedException {
+    @Override
+    public void beforeAll(ExtensionContext context) throws IOException, InterruptedException {
         assumeTrue(
                 run("sh", "-c", "[ $(id -u) = 0 ] && ip netns list && unshare --net true") == 0,
                 "needs root and network namespaces");
-        Path script = folder.resolve("hosts.sh");
+        folder = Files.createTempDirectory("hvdssh");
         try (InputStream text = SshHosts.class.getResourceAsStream("hosts.sh")) {
-            Files.copy(Objects.requireNonNull(text), script);
+            Files.copy(Objects.requireNonNull(text), script());
         }
-        SshHosts hosts = new SshHosts(folder, script);
-        hosts.act("up");
-        return hosts;
+        act("up");
+    }
+
+    /// Comes after a failure too, and then removes what there is.
+    @Override
+    public void afterAll(ExtensionContext context) throws IOException, InterruptedException {
+        if (folder != null) {
+            act("down");
+            assertThat(run("rm", "-rf", folder.toString())).isZero();
+        }
+    }
+
+    private Path script() {
+        return folder().resolve("hosts.sh");
     }
 
     private void act(String... words) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of("sh", script.toString(), words[0]));
-        command.add(folder.toString());
+        List<String> command = new ArrayList<>(List.of("sh", script().toString(), words[0]));
+        command.add(folder().toString());
         command.addAll(List.of(words).subList(1, words.length));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         process.getOutputStream().close();
@@ -78,6 +91,15 @@ final class SshHosts {
         return start(HorovodRun.class, variables, arguments);
     }
 
+    /// A launcher with two ranks on each host.
+    LauncherProcess startOnAll(Map<String, String> variables, String... command)
+            throws IOException {
+        List<String> words =
+                new ArrayList<>(List.of("-np", "6", "-H", "hvdssh1:2,hvdssh2:2,hvdssh3:2"));
+        words.addAll(List.of(command));
+        return start(variables, words.toArray(String[]::new));
+    }
+
     /// A program that reaches them when it launches a function.
     LauncherProcess start(Class<?> main, String... arguments) throws IOException {
         return start(main, Map.of(), arguments);
@@ -86,13 +108,14 @@ final class SshHosts {
     private LauncherProcess start(Class<?> main, Map<String, String> variables, String... arguments)
             throws IOException {
         Map<String, String> all = new HashMap<>();
-        all.put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
+        all.put("PATH", folder().resolve("bin") + ":" + System.getenv("PATH"));
         all.putAll(variables);
         return LauncherProcess.start(main, all, arguments);
     }
 
+    /// What all hosts see, with the files of `hosts.sh` and those of a test.
     Path folder() {
-        return folder;
+        return Objects.requireNonNull(folder, "the hosts are not up");
     }
 
     void cutLink(int host) throws IOException, InterruptedException {
@@ -168,7 +191,7 @@ final class SshHosts {
     private String output(String host, String command) {
         try {
             Process process =
-                    new ProcessBuilder(folder.resolve("bin/ssh").toString(), host, command)
+                    new ProcessBuilder(folder().resolve("bin/ssh").toString(), host, command)
                             .redirectErrorStream(true)
                             .start();
             process.getOutputStream().close();
@@ -185,10 +208,6 @@ final class SshHosts {
 
     /// Where a host keeps temporary files.
     Path temporary(int host) {
-        return folder.resolve("tmp-hvdssh" + host);
-    }
-
-    void down() throws IOException, InterruptedException {
-        act("down");
+        return folder().resolve("tmp-hvdssh" + host);
     }
 }

@@ -4,61 +4,34 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.Hvd;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
-import java.util.stream.Stream;
 
 /// Jobs over three hosts with two ranks each, through real ssh: what goes well, what fails, and
-/// that nothing is left of either.
+/// that nothing is left of either. Hosts that are slow or distant are in [SlowNetworkIT].
 @Tag("slow")
 class SshHostsIT {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Map<String, String> NERVOUS = Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "4");
-    private static final String HOSTS = "hvdssh1:2,hvdssh2:2,hvdssh3:2";
     private static final String WAIT =
             "setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1000";
 
-    @TempDir static Path folder;
-    private static SshHosts hosts;
-
-    @BeforeAll
-    static void up() throws Exception {
-        hosts = SshHosts.up(folder);
-    }
-
-    @AfterAll
-    static void down() throws Exception {
-        if (hosts != null) {
-            hosts.down();
-        }
-    }
-
-    private static LauncherProcess start(Map<String, String> variables, String... command)
-            throws IOException {
-        List<String> words = List.of("-np", "6", "-H", HOSTS);
-        return hosts.start(
-                variables,
-                Stream.concat(words.stream(), Stream.of(command)).toArray(String[]::new));
-    }
+    @RegisterExtension static final SshHosts hosts = new SshHosts();
 
     /// Six ranks that sum up without end.
     private static LauncherProcess startSums(Map<String, String> variables) throws IOException {
-        return start(
+        return hosts.startOnAll(
                 variables,
                 "java",
                 "-cp",
@@ -70,7 +43,7 @@ class SshHostsIT {
     @Test
     void sixRanksSumUpOverThreeHosts() throws Exception {
         try (LauncherProcess launcher =
-                start(
+                hosts.startOnAll(
                         Map.of(),
                         "java",
                         "-cp",
@@ -85,7 +58,7 @@ class SshHostsIT {
 
     @Test
     void theHostsAreReallyOthers() throws Exception {
-        try (LauncherProcess launcher = start(Map.of(), "hostname")) {
+        try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "hostname")) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             assertThat(launcher.stdout().lines())
                     .contains("[0]<stdout>:hvdssh1", "[3]<stdout>:hvdssh2", "[5]<stdout>:hvdssh3");
@@ -95,7 +68,7 @@ class SshHostsIT {
     @Test
     void theSecretIsOnNoCommandLineOfAnyHost() throws Exception {
         String program = "echo key=$HOROVOD_SECRET_KEY; exec sleep 1000";
-        try (LauncherProcess launcher = start(Map.of(), "sh", "-c", program)) {
+        try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "sh", "-c", program)) {
             String secret = launcher.awaitOutput("key=(\\S{43})", 6).getFirst();
             assertThat(Processes.withCommandLine("sleep\0" + "1000"))
                     .hasSizeGreaterThanOrEqualTo(6);
@@ -110,7 +83,7 @@ class SshHostsIT {
                 echo job=$HOROVOD_JOB_ID
                 [ $HOROVOD_RANK != 3 ] || { echo disk full >&2; exit 3; }
                 exec sleep 1000""";
-        try (LauncherProcess launcher = start(Map.of(), "sh", "-c", program)) {
+        try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "sh", "-c", program)) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .contains("First to fail was rank 3 on hvdssh2", "exit code 3.")
@@ -121,7 +94,7 @@ class SshHostsIT {
 
     @Test
     void ctrlCEndsTheJobOnAllHosts() throws Exception {
-        try (LauncherProcess launcher = start(Map.of(), "sh", "-c", WAIT)) {
+        try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "sh", "-c", WAIT)) {
             launcher.awaitOutput("job=(\\S+)", 6);
             launcher.signal("INT");
             assertThat(launcher.exitCode()).isEqualTo(130);
@@ -132,7 +105,7 @@ class SshHostsIT {
 
     @Test
     void aKilledLauncherLeavesNothingOnAnyHost() throws Exception {
-        try (LauncherProcess launcher = start(Map.of(), "sh", "-c", WAIT)) {
+        try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "sh", "-c", WAIT)) {
             launcher.awaitOutput("job=(\\S+)", 6);
             launcher.signal("KILL");
             assertNothingLeft(launcher.awaitJobId());
@@ -234,49 +207,8 @@ class SshHostsIT {
     }
 
     @Test
-    void aSlowLinkIsNoLostHost() throws Exception {
-        hosts.shape(1, "2mbit");
-        String program = "head -c 600000 /dev/zero | tr '\\0' '\\n'";
-        try (LauncherProcess launcher =
-                start(Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"), "sh", "-c", program)) {
-            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
-            assertThat(launcher.stdout()).hasSize(6 * 600_000 * "[0]<stdout>:\n".length());
-        } finally {
-            hosts.unshape(1);
-        }
-    }
-
-    /// A short heartbeat timeout would show if delay were taken for silence.
-    @Test
-    void distantHostsSumUpExactly() throws Exception {
-        List<Integer> distant = new ArrayList<>();
-        try {
-            for (int host = 1; host <= 3; host++) {
-                hosts.delay(host, "20ms");
-                distant.add(host);
-            }
-            try (LauncherProcess launcher =
-                    start(
-                            Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"),
-                            "java",
-                            "-cp",
-                            System.getProperty("java.class.path"),
-                            ExactSums.class.getName())) {
-                assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
-                assertThat(launcher.stdout().lines().filter(line -> line.contains("exact: ")))
-                        .hasSize(6)
-                        .allMatch(line -> line.endsWith("exact: [1, 2, 7, 1000, 65536, 1000003]"));
-            }
-        } finally {
-            for (int host : distant) {
-                hosts.unshape(host);
-            }
-        }
-    }
-
-    @Test
     void everyHostThatIsNotReadyIsExplained() throws Exception {
-        Path started = folder.resolve("started");
+        Path started = hosts.folder().resolve("started");
         try (LauncherProcess launcher =
                 hosts.start(
                         Map.of(),
@@ -305,28 +237,8 @@ class SshHostsIT {
     }
 
     @Test
-    void aHostThatDoesNotGetReadyInTimeIsToldSo() throws Exception {
-        hosts.shape(1, "8kbit");
-        try (LauncherProcess launcher =
-                hosts.start(
-                        Map.of("HOROVOD_START_TIMEOUT", "3"),
-                        "-np",
-                        "1",
-                        "-H",
-                        "hvdssh1:1",
-                        "true")) {
-            assertThat(launcher.exitCode()).isOne();
-            assertThat(launcher.stderr())
-                    .contains("hvdssh1: ")
-                    .containsAnyOf("not ready after 3 s", "timed out");
-        } finally {
-            hosts.unshape(1);
-        }
-    }
-
-    @Test
     void aHostMayHaveAPortAndAKeyOfItsOwn() throws Exception {
-        String key = folder.resolve("id").toString();
+        String key = hosts.folder().resolve("id").toString();
         try (LauncherProcess launcher =
                 hosts.start("-np", "1", "-H", "10.78.0.3:1", "-p", "2222", "-i", key, "hostname")) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
@@ -367,7 +279,7 @@ class SshHostsIT {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr()).contains("hvdssh1: it has no java (tried /no/java).");
         }
-        Path old = folder.resolve("old-java");
+        Path old = hosts.folder().resolve("old-java");
         Files.writeString(old, "#!/bin/sh\necho 'openjdk version \"17.0.1\"' >&2\n");
         assertThat(old.toFile().setExecutable(true)).isTrue();
         try (LauncherProcess launcher =
@@ -380,13 +292,13 @@ class SshHostsIT {
     @Test
     void aHostThatLacksTheProgramsFilesGetsACopy() throws Exception {
         // The third host sees neither: its mounts hide the folder.
-        Path program = folder.resolve("hidden/say.sh");
-        Path lib = Files.createDirectories(folder.resolve("hidden/lib/deep"));
+        Path program = hosts.folder().resolve("hidden/say.sh");
+        Path lib = Files.createDirectories(hosts.folder().resolve("hidden/lib/deep"));
         Files.writeString(program, "#!/bin/sh\ncat \"$1\"/deep/word; wc -c <\"$1\"/large\n");
         assertThat(program.toFile().setExecutable(true)).isTrue();
         Files.writeString(lib.resolve("word"), "copied\n");
-        Files.write(folder.resolve("hidden/lib/large"), new byte[1_000_000]);
-        String path = folder.resolve("hidden/lib").toString();
+        Files.write(hosts.folder().resolve("hidden/lib/large"), new byte[1_000_000]);
+        String path = hosts.folder().resolve("hidden/lib").toString();
         try (LauncherProcess launcher =
                 hosts.start(
                         "-np",
@@ -413,7 +325,7 @@ class SshHostsIT {
     /// The third host sees none of these jars; ranks elsewhere use those that are there.
     @Test
     void aHostThatLacksTheApplicationsJarRunsItFromACopy() throws Exception {
-        Path jar = Files.createDirectories(folder.resolve("hidden/app")).resolve("sum.jar");
+        Path jar = Files.createDirectories(hosts.folder().resolve("hidden/app")).resolve("sum.jar");
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
             String name = SumOfRanks.class.getName().replace('.', '/') + ".class";
             out.putNextEntry(new JarEntry(name));

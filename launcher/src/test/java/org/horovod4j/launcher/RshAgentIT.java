@@ -1,0 +1,123 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+
+/// Jobs over hosts that are reached through a program of the user's own, which
+/// `OMPI_MCA_plm_rsh_agent` names, instead of ssh.
+@Tag("slow")
+class RshAgentIT {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @RegisterExtension static final SshHosts hosts = new SshHosts();
+
+    /// A script in place of ssh, as there are around `kubectl exec`: it takes a host and a command,
+    /// knows by itself how to get there, and says on standard error what it does.
+    private static Path agent(String name, String way) throws IOException {
+        Path agent = hosts.folder().resolve(name);
+        Files.writeString(
+                agent,
+                """
+                #!/bin/sh
+                set -x
+                echo "$# $1" >>"$0.calls"
+                host=$1
+                shift
+                %s
+                """
+                        .formatted(way));
+        assertThat(agent.toFile().setExecutable(true)).isTrue();
+        return agent;
+    }
+
+    /// The `ssh` on the `PATH` knows nothing of these hosts.
+    private static LauncherProcess startThrough(Path agent, String... arguments)
+            throws IOException {
+        return hosts.start(
+                Map.of(
+                        "OMPI_MCA_plm_rsh_agent",
+                        agent.toString(),
+                        "PATH",
+                        System.getenv("PATH"),
+                        "HOROVOD_HEARTBEAT_TIMEOUT",
+                        "4"),
+                arguments);
+    }
+
+    private static String ssh() {
+        return hosts.folder().resolve("bin/ssh").toString();
+    }
+
+    @Test
+    void anAgentMayStandInForSsh() throws Exception {
+        Path agent = agent("agent.sh", ssh() + " \"$host\" \"$*\"");
+        try (LauncherProcess launcher =
+                startThrough(
+                        agent,
+                        "-np",
+                        "3",
+                        "-H",
+                        "hvdssh1:2,hvdssh2:1",
+                        "java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        SumOfRanks.class.getName())) {
+            assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
+            assertThat(launcher.awaitOutput("sum=(3)", 3)).hasSize(3);
+            assertThat(Files.readAllLines(Path.of(agent + ".calls")))
+                    .containsExactlyInAnyOrder("2 hvdssh1", "2 hvdssh2");
+        }
+    }
+
+    /// What the script has started holds the connection, and lives on when only the script is killed.
+    @Test
+    void aLostHostLeavesNothingOfAnAgentBehind() throws Exception {
+        Path agent = agent("cut-off.sh", ssh() + " \"$host\" \"$*\"");
+        try (LauncherProcess launcher =
+                startThrough(
+                        agent, "-np", "1", "-H", "hvdssh2:1", "sh", "-c", "echo up; sleep 1000")) {
+            launcher.awaitOutput("(up)", 1);
+            hosts.cutLink(2);
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("lost contact with host hvdssh2 (rank 0): no sign");
+            String connection = hosts.folder().resolve("ssh_config").toString();
+            await().atMost(PATIENCE)
+                    .until(
+                            () ->
+                                    Processes.withCommandLine(agent.toString()).isEmpty()
+                                            && Processes.withCommandLine(connection).isEmpty());
+        } finally {
+            hosts.mendLink(2);
+        }
+    }
+
+    @Test
+    void anAgentThatDoesNotReachTheHostIsNamed() throws Exception {
+        Path deaf = agent("deaf.sh", ssh() + " -n \"$host\" \"$*\"");
+        try (LauncherProcess launcher = startThrough(deaf, "-np", "1", "-H", "hvdssh1:1", "true")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("hvdssh1: " + deaf + ", which OMPI_MCA_plm_rsh_agent names, ended (")
+                    .contains("Let '" + deaf + " hvdssh1 cat' repeat what it reads first");
+        }
+        Path missing = hosts.folder().resolve("no-agent.sh");
+        try (LauncherProcess launcher =
+                startThrough(missing, "-np", "1", "-H", "hvdssh1:1", "true")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .containsPattern(
+                            "hvdssh1: " + missing + ", which .* ended \\(exit code 127\\): ");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/// Jobs over hosts behind real ssh whose links carry little or take long, which is no failure, unless
+/// a host cannot be reached in time at all.
+@Tag("slow")
+class SlowNetworkIT {
+    @RegisterExtension static final SshHosts hosts = new SshHosts();
+
+    @Test
+    void aSlowLinkIsNoLostHost() throws Exception {
+        hosts.shape(1, "2mbit");
+        String program = "head -c 600000 /dev/zero | tr '\\0' '\\n'";
+        try (LauncherProcess launcher =
+                hosts.startOnAll(Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"), "sh", "-c", program)) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout()).hasSize(6 * 600_000 * "[0]<stdout>:\n".length());
+        } finally {
+            hosts.unshape(1);
+        }
+    }
+
+    /// A short heartbeat timeout would show if delay were taken for silence.
+    @Test
+    void distantHostsSumUpExactly() throws Exception {
+        List<Integer> distant = new ArrayList<>();
+        try {
+            for (int host = 1; host <= 3; host++) {
+                hosts.delay(host, "20ms");
+                distant.add(host);
+            }
+            try (LauncherProcess launcher =
+                    hosts.startOnAll(
+                            Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"),
+                            "java",
+                            "-cp",
+                            System.getProperty("java.class.path"),
+                            ExactSums.class.getName())) {
+                assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+                assertThat(launcher.stdout().lines().filter(line -> line.contains("exact: ")))
+                        .hasSize(6)
+                        .allMatch(line -> line.endsWith("exact: [1, 2, 7, 1000, 65536, 1000003]"));
+            }
+        } finally {
+            for (int host : distant) {
+                hosts.unshape(host);
+            }
+        }
+    }
+
+    @Test
+    void aHostThatDoesNotGetReadyInTimeIsToldSo() throws Exception {
+        hosts.shape(1, "8kbit");
+        try (LauncherProcess launcher =
+                hosts.start(
+                        Map.of("HOROVOD_START_TIMEOUT", "3"),
+                        "-np",
+                        "1",
+                        "-H",
+                        "hvdssh1:1",
+                        "true")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("hvdssh1: ")
+                    .containsAnyOf("not ready after 3 s", "timed out");
+        } finally {
+            hosts.unshape(1);
+        }
+    }
+}
