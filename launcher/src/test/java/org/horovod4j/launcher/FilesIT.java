@@ -50,7 +50,7 @@ class FilesIT {
         assertThat(Path.of(config).toFile().setReadable(false, false)).isTrue();
         try (LauncherProcess launcher =
                 LauncherProcess.startWithin(
-                        RemoteIT.WITHOUT_PRIVILEGES,
+                        LauncherProcess.WITHOUT_PRIVILEGES,
                         Map.of(),
                         "-np",
                         "1",

@@ -1,0 +1,153 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// What ranks on other hosts print arrives whole and in order, through agents and a [StandInSsh],
+/// however late it is read or sent.
+class RemoteOutputIT {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private StandInSsh ssh;
+
+    @BeforeEach
+    void standIn(@TempDir Path folder) throws IOException {
+        ssh = StandInSsh.in(folder);
+    }
+
+    @Test
+    void muchOutputComesInOrder() throws Exception {
+        try (LauncherProcess launcher =
+                ssh.start(
+                        "-np",
+                        "3",
+                        "-H",
+                        "far1.invalid:2,far2.invalid:1",
+                        "java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Chatter.class.getName(),
+                        "20000")) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            List<String> lines = launcher.stdout().lines().toList();
+            assertThat(lines).hasSize(3 * 20_000);
+            for (int rank = 0; rank < 3; rank++) {
+                String prefix = "[" + rank + "]<stdout>:";
+                assertThat(lines.stream().filter(line -> line.startsWith(prefix)))
+                        .containsExactlyElementsOf(
+                                IntStream.range(0, 20_000)
+                                        .mapToObj(line -> prefix + Chatter.line(line))
+                                        .toList());
+            }
+            assertThat(launcher.stderr()).isEmpty();
+        }
+    }
+
+    @Test
+    void outputThatNobodyReadsForLongCostsNoHost() throws Exception {
+        // The reader of the launcher's output stops for four times the heartbeat timeout, with far
+        // more to come than all buffers hold.
+        Path out = ssh.folder().resolve("out");
+        run(
+                shell(
+                        "\"$@\" 2>\"$0.err\" | { read -r first; sleep 4; wc -c; } >\"$0\"",
+                        out,
+                        "-np",
+                        "1",
+                        "-H",
+                        "far.invalid:1",
+                        "--heartbeat-timeout",
+                        "1",
+                        "sh",
+                        "-c",
+                        "echo; head -c 3000000 /dev/zero | tr '\\0' '\\n'"));
+        assertThat(Path.of(out + ".err")).isEmptyFile();
+        assertThat(Files.readString(out).strip())
+                .isEqualTo(Integer.toString(3_000_000 * "[0]<stdout>:\n".length()));
+    }
+
+    /// More than may be under way at once: the rest sets out once the reader of the launcher's
+    /// output goes on, when all has ended long since, and takes longer than a pipe may be silent
+    /// and than an agent may take to end.
+    @Tag("slow")
+    @Test
+    void whatRanksPrintLastComesOverADistantLine() throws Exception {
+        Path out = ssh.folder().resolve("out");
+        ProcessBuilder builder =
+                shell(
+                        "\"$@\" 2>\"$0.err\" | { read -r first; sleep 18; tail -n 1; } >\"$0\"",
+                        out,
+                        "-np",
+                        "1",
+                        "-H",
+                        "distant.invalid:1",
+                        "--heartbeat-timeout",
+                        "60",
+                        "sh",
+                        "-c",
+                        "echo; head -c 300000 /dev/zero | tr '\\0' '\\n'; echo last words");
+        builder.environment().put("DELAYED_LINE", StandInSsh.delayedLine(8000, 100_000));
+        run(builder);
+        assertThat(Path.of(out + ".err")).isEmptyFile();
+        assertThat(out).hasContent("[0]<stdout>:last words");
+    }
+
+    @Test
+    void aStreamThatSomebodyElseHoldsOpenDoesNotHoldUpTheEnd() throws Exception {
+        // Without the mark of the job, nothing of it can know this process.
+        String program = "env -i setsid sleep 1005 & echo pid=$!; echo last words";
+        try (LauncherProcess launcher =
+                ssh.start("-np", "1", "-H", "far.invalid:1", "sh", "-c", program)) {
+            String pid = launcher.awaitOutput("pid=(\\d+)", 1).getFirst();
+            try {
+                assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+                assertThat(launcher.stdout()).contains("[0]<stdout>:last words\n");
+            } finally {
+                Processes.signal("KILL", Long.parseLong(pid));
+            }
+        }
+    }
+
+    /// A shell that runs a launcher as `"$@"`.
+    ///
+    /// @param file its `$0`
+    private ProcessBuilder shell(String script, Path file, String... arguments) {
+        List<String> command =
+                new ArrayList<>(
+                        List.of(
+                                "sh",
+                                "-c",
+                                script,
+                                file.toString(),
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                HorovodRun.class.getName()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().put("PATH", ssh.path());
+        return builder;
+    }
+
+    private static void run(ProcessBuilder builder) throws IOException {
+        Process process = builder.start();
+        try {
+            await().atMost(PATIENCE).until(() -> !process.isAlive());
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+}

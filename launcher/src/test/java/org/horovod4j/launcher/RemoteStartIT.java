@@ -1,0 +1,194 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/// How jobs start on other hosts, through agents and a [StandInSsh]: what ranks see there, and what
+/// is told when a host, a file or a rank is not ready.
+class RemoteStartIT {
+    private StandInSsh ssh;
+
+    @BeforeEach
+    void standIn(@TempDir Path folder) throws IOException {
+        ssh = StandInSsh.in(folder);
+    }
+
+    @Test
+    void ranksSeeTheirPlaceAndTheForwardedEnvironment() throws Exception {
+        try (LauncherProcess launcher =
+                ssh.start(
+                        Map.of(
+                                "GREETING",
+                                "grüße",
+                                "CUDA_VISIBLE_DEVICES",
+                                "0",
+                                "SSH_AUTH_SOCK",
+                                "x",
+                                "LC_ALL",
+                                "C.UTF-8"),
+                        "-np",
+                        "3",
+                        "-H",
+                        "far1.invalid:2,far2.invalid:2",
+                        "sh",
+                        "-c",
+                        "env | grep -v SECRET; echo cuda=$CUDA_VISIBLE_DEVICES; pwd")) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout())
+                    .contains("[2]<stdout>:HOROVOD_HOSTNAME=far2.invalid\n")
+                    .contains("[1]<stdout>:HOROVOD_LOCAL_RANK=1\n")
+                    .contains("[2]<stdout>:GREETING=grüße\n", "[2]<stdout>:cuda=\n")
+                    .contains("[0]<stdout>:" + Path.of("").toAbsolutePath() + "\n")
+                    .doesNotContain("SSH_AUTH_SOCK=x", "RENDEZVOUS_ADDR=127.");
+        }
+    }
+
+    @Test
+    void aJobMayMixThisMachineAndOthers() throws Exception {
+        try (LauncherProcess launcher =
+                ssh.start(
+                        "-np",
+                        "2",
+                        "-H",
+                        "localhost:1,far.invalid:1",
+                        "sh",
+                        "-c",
+                        "echo $HOROVOD_RENDEZVOUS_ADDR at $HOROVOD_HOSTNAME")) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout())
+                    .contains("[0]<stdout>:127.0.0.1 at localhost\n")
+                    .containsPattern("\\[1]<stdout>:(?!127)\\S+ at far.invalid\n");
+        }
+    }
+
+    @Test
+    void theSecretIsOnNoCommandLine() throws Exception {
+        String program = "echo key=$HOROVOD_SECRET_KEY; exec sleep 1000";
+        try (LauncherProcess launcher =
+                ssh.start("-np", "2", "-H", "far.invalid:2", "sh", "-c", program)) {
+            String secret = launcher.awaitOutput("key=(\\S{43})", 2).getFirst();
+            assertThat(Processes.withCommandLine(secret)).isEmpty();
+        }
+    }
+
+    @Test
+    void eachHostThatIsNotReadyGetsALineAndNothingIsStarted() throws Exception {
+        Path started = ssh.folder().resolve("started");
+        try (LauncherProcess launcher =
+                ssh.start(
+                        "-np",
+                        "3",
+                        "-H",
+                        "refused.invalid:1,far.invalid:1,denied.invalid:1",
+                        "touch",
+                        started.toString())) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr().lines().toList())
+                    .satisfiesExactly(
+                            first -> assertThat(first).contains("2 of 3 hosts are not ready"),
+                            second -> assertThat(second).contains("refused.invalid: it refuses"),
+                            third -> assertThat(third).contains("denied.invalid: it does not let"));
+            assertThat(started).doesNotExist();
+        }
+    }
+
+    @Test
+    void aProgramThatIsNotThereIsToldBeforeTheStart() throws Exception {
+        try (LauncherProcess launcher =
+                ssh.start("-np", "1", "-H", "far.invalid:1", "no-such-command")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("  far.invalid: command 'no-such-command' not found in the folders");
+        }
+    }
+
+    @Test
+    void aCopyThatCannotBeReadIsToldBeforeAnythingIsStarted() throws Exception {
+        Path inside = Files.createDirectories(ssh.folder().resolve("app/data/inside"));
+        Path secret = Files.writeString(inside.resolve("secret"), "x");
+        for (Path unreadable : List.of(secret, inside)) {
+            Files.setPosixFilePermissions(unreadable, Set.of());
+            try (LauncherProcess launcher =
+                    LauncherProcess.startWithin(
+                            LauncherProcess.WITHOUT_PRIVILEGES,
+                            Map.of("PATH", ssh.path()),
+                            "-np",
+                            "1",
+                            "-H",
+                            "far.invalid:1",
+                            "--copy",
+                            ssh.folder().resolve("app").toString(),
+                            "true")) {
+                assertThat(launcher.exitCode()).as(launcher.stderr()).isEqualTo(2);
+                assertThat(launcher.stderr().lines())
+                        .singleElement()
+                        .asString()
+                        .contains("which the hosts are to get a copy of, cannot be read")
+                        .contains(unreadable.toString());
+            }
+            Files.setPosixFilePermissions(unreadable, PosixFilePermissions.fromString("rwx------"));
+        }
+    }
+
+    /// The rank on this machine ignores SIGTERM, before it is known that the other was not started.
+    @Test
+    void whenARankCannotBeStartedThoseThatWereAreEndedBeforeItIsTold() throws Exception {
+        String program = "trap '' TERM; echo started; sleep 1006; sleep 1006";
+        String some = "x".repeat(120_000);
+        try (LauncherProcess launcher =
+                ssh.start(
+                        Map.of(
+                                "SOME",
+                                some,
+                                "MORE",
+                                some,
+                                "EVEN_MORE",
+                                some,
+                                "DELAYED_LINE",
+                                StandInSsh.delayedLine(1500, 0)),
+                        "-np",
+                        "2",
+                        "-H",
+                        "localhost:1,full.invalid:1",
+                        "sh",
+                        "-c",
+                        program)) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(Processes.withCommandLine("sleep\0" + "1006")).isEmpty();
+            assertThat(launcher.stderr())
+                    .contains("cannot start the job, all that was started is ended: ")
+                    .contains("Argument list too long");
+        }
+    }
+
+    @Test
+    void anInterruptedLaunchDoesNotWaitForAHostThatIsNotReady() throws Exception {
+        Path waiting = ssh.folder().resolve("ssh.silent");
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        InterruptedStart.class,
+                        Map.of("PATH", ssh.path()),
+                        "silent.invalid",
+                        waiting.toString())) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout())
+                    .isEqualTo(
+                            """
+                            launch: the thread that launched the job was interrupted; its processes are ended
+                            interrupted: true
+                            """);
+            assertThat(Processes.withCommandLine("sleep\0" + "1004")).isEmpty();
+        }
+    }
+}
