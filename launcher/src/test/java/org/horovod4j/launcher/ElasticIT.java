@@ -12,30 +12,29 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/// Elastic jobs of real processes on this machine, some of whose names play other hosts.
+/// Elastic jobs of real processes on this machine whose workers are lost or told to end. Hosts that
+/// come and go are in [ElasticDiscoveryIT].
 class ElasticIT {
     @TempDir Path folder;
-    private Path end;
+    private Cues cues;
 
     @BeforeEach
     void nameTheEnd() {
-        end = folder.resolve("end");
+        cues = new Cues(folder.resolve("end"));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
     void aWorkerIsKilledAndAnotherTakesItsPlace(int victim) throws Exception {
-        try (ElasticRun run = start("-np 3 --min-np 2")) {
+        try (ElasticRun run = ElasticRun.train(cues, "-np 3 --min-np 2")) {
             run.awaitStep(5, 3);
             run.signal("KILL", victim);
             run.awaitStep(6, 2);
@@ -59,7 +58,7 @@ class ElasticIT {
 
     @Test
     void twoFailuresAtOnceAndOneDuringRecoveryAreSurvived() throws Exception {
-        try (ElasticRun run = start("-np 4 --min-np 1 --reset-limit 2")) {
+        try (ElasticRun run = ElasticRun.train(cues, "-np 4 --min-np 1 --reset-limit 2")) {
             run.awaitStep(5, 4);
             run.signal("KILL", 0, 3); // by one command, or it may be two losses and three resets
             await().until(() -> run.launcher().stderr().contains("after the loss of"));
@@ -70,47 +69,11 @@ class ElasticIT {
     }
 
     @Test
-    void hostsComeAndGo() throws Exception {
-        list("localhost:2");
-        try (ElasticRun run = found("-np 2 --min-np 2")) {
-            run.awaitStep(5, 2);
-            list("localhost:2", "127.0.0.1:2");
-            run.awaitStep(6, 4);
-            list("127.0.0.1:2");
-            int later = run.beginnings().getLast().step() + 1;
-            run.awaitStep(later, 2);
-            await().until(() -> run.launcher().stderr().contains("generation 2: 2 workers"));
-            run.finish(2);
-            assertThat(run.launcher().stderr())
-                    .contains(
-                            "horovodrun: hosts: 127.0.0.1:2 is new\n",
-                            "generation 1: 4 workers (localhost:2, 127.0.0.1:2), with workers 2, 3, state from worker 0",
-                            "horovodrun: hosts: localhost is gone\n",
-                            "generation 2: 2 workers (127.0.0.1:2)\n");
-            assertThat(run.beginnings())
-                    .filteredOn(it -> it.worker() == 2)
-                    .extracting(ElasticRun.Beginning::rank)
-                    .containsExactly(2, 0);
-        }
-    }
-
-    @Test
-    void aScriptMayNameHostsAlone() throws Exception {
-        list("localhost", "127.0.0.1");
-        try (ElasticRun run = found("-np 2 --max-np 3 --slots-per-host 2 --verbose")) {
-            run.awaitStep(5, 3);
-            run.finish(3);
-            assertThat(run.launcher().stderr())
-                    .containsPattern("generation \\d+: 3 workers")
-                    .doesNotContainPattern("generation \\d+: 4 workers")
-                    .contains("rank  worker    local    cross   process  host");
-        }
-    }
-
-    @Test
     void eachGenerationHasATimeline() throws Exception {
         Path trace = folder.resolve("trace.json");
-        try (ElasticRun run = start("-np 2 --min-np 1 --autotune --timeline-filename " + trace)) {
+        try (ElasticRun run =
+                ElasticRun.train(
+                        cues, "-np 2 --min-np 1 --autotune --timeline-filename " + trace)) {
             run.awaitStep(5, 2);
             run.signal("KILL", 1);
             run.awaitStep(6, 1);
@@ -130,23 +93,8 @@ class ElasticIT {
     }
 
     @Test
-    void aScriptThatFailsAndPrintsNonsenseIsSurvived() throws Exception {
-        list("localhost:2");
-        try (ElasticRun run = found("-np 2 --min-np 1")) {
-            run.awaitStep(3, 2);
-            list("<html>503</html>");
-            run.awaitError(
-                    "host discovery failed, the hosts stay as they are: line 1 is '<html>503</html>', which is no host");
-            Files.delete(folder.resolve("hosts"));
-            run.signal("KILL", 1);
-            run.awaitError("generation 2: 2 workers");
-            run.finish(2);
-        }
-    }
-
-    @Test
     void theExceptionOfOneWorkerIsNotThatOfTheOthers() throws Exception {
-        try (ElasticRun run = start("-np 2 --min-np 1", "throw:1:5")) {
+        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1", "throw:1:5")) {
             run.awaitError("generation 2: 2 workers");
             run.finish(2);
             assertThat(run.launcher().stderr())
@@ -157,7 +105,7 @@ class ElasticIT {
 
     @Test
     void whenAllThrowTheJobFails() throws Exception {
-        try (ElasticRun run = start("-np 2 --min-np 1", "throw:all:5")) {
+        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1", "throw:all:5")) {
             assertThat(run.launcher().exitCode()).isEqualTo(1);
             assertThat(run.launcher().stderr())
                     .contains(
@@ -169,7 +117,7 @@ class ElasticIT {
 
     @Test
     void aResetTooManyEndsTheJob() throws Exception {
-        try (ElasticRun run = start("-np 2 --min-np 1 --reset-limit 0")) {
+        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1 --reset-limit 0")) {
             run.awaitStep(3, 2);
             run.signal("KILL", 1);
             assertThat(run.launcher().exitCode()).isEqualTo(1);
@@ -182,7 +130,7 @@ class ElasticIT {
 
     @Test
     void aWorkerThatStopsIsKilledAndReplaced() throws Exception {
-        try (ElasticRun run = start("-np 2 --min-np 1 --heartbeat-timeout 2")) {
+        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1 --heartbeat-timeout 2")) {
             run.awaitStep(3, 2);
             run.signal("STOP", 1);
             run.awaitStep(4, 1);
@@ -203,9 +151,10 @@ class ElasticIT {
                         .formatted(cured);
         String[] words =
                 ElasticRun.words(
-                        "-np 2 --min-np 1 --blacklist-cooldown-range 1 2 sh -c", end + " 20");
+                        "-np 2 --min-np 1 --blacklist-cooldown-range 1 2 sh -c",
+                        cues.end() + " 20");
         words = withScript(words, program);
-        try (ElasticRun run = ElasticRun.start(Map.of(), new Cues(end), words)) {
+        try (ElasticRun run = ElasticRun.start(Map.of(), cues, words)) {
             run.awaitStep(3, 2);
             run.signal("KILL", 1);
             run.awaitError(
@@ -224,31 +173,6 @@ class ElasticIT {
     }
 
     @Test
-    void tooFewSlotsAreWaitedForInVain() throws Exception {
-        list("localhost:1");
-        try (ElasticRun run = found("-np 2 --elastic-timeout 4")) {
-            assertThat(run.launcher().exitCode()).isEqualTo(1);
-            assertThat(run.launcher().stderr())
-                    .contains(
-                            "the job failed: after 4 s 1 workers are ready, and it needs 2. Hosts: localhost:1. Find more of them, or raise --elastic-timeout.");
-            run.assertNothingLeft();
-        }
-    }
-
-    @Test
-    void aScriptThatFailsAtOnceStartsNothing() throws Exception {
-        try (LauncherProcess launcher =
-                LauncherProcess.start(
-                        "-np", "2", "--host-discovery-script", "./none.sh", "echo", "started")) {
-            assertThat(launcher.exitCode()).isEqualTo(2);
-            assertThat(launcher.stdout()).isEmpty();
-            assertThat(launcher.stderr())
-                    .contains("--host-discovery-script: './none.sh' found no hosts: exit code 127")
-                    .contains("It must print lines such as gpu1:4.");
-        }
-    }
-
-    @Test
     void aProgramThatCannotRunIsGivenUpSoon() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
@@ -262,76 +186,12 @@ class ElasticIT {
     }
 
     @Test
-    void aSignalDoesNotWaitForTheFirstAnswerOfTheScript() throws Exception {
-        Path asked = folder.resolve("asked");
-        try (LauncherProcess launcher =
-                LauncherProcess.start(
-                        "-np",
-                        "2",
-                        "--host-discovery-script",
-                        "touch %s; sleep 1001".formatted(asked),
-                        "echo",
-                        "started")) {
-            await().until(() -> Files.exists(asked));
-            launcher.signal("INT");
-            assertThat(launcher.exitCode()).as(launcher.stderr()).isEqualTo(130);
-            assertThat(launcher.stdout()).isEmpty();
-            await().until(() -> Processes.withCommandLine("sleep\0001001\0").isEmpty());
-        }
-    }
-
-    @Test
     void aTermSignalEndsAllWorkers() throws Exception {
-        try (ElasticRun run = start("-np 2 --min-np 1")) {
+        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1")) {
             run.awaitStep(3, 2);
             run.launcher().signal("TERM");
             assertThat(run.launcher().exitCode()).as(run.tail()).isEqualTo(143);
             run.assertNothingLeft();
         }
-    }
-
-    @Test
-    void nothingOutlivesALauncherThatIsKilled() throws Exception {
-        list("localhost:2");
-        try (ElasticRun run =
-                start(
-                        "-np 2 --host-discovery-script "
-                                + script("cat %s; [ -e %s ] && sleep 1000"))) {
-            run.awaitStep(3, 2);
-            Files.createFile(folder.resolve("hang"));
-            await().until(() -> !Processes.withCommandLine("sleep\0001000\0").isEmpty());
-            run.launcher().signal("KILL");
-            run.assertNothingLeft();
-        }
-    }
-
-    /// A job that trains until [ElasticRun#finish], in steps of 20 ms.
-    private ElasticRun start(String flags, String... misdeeds) throws IOException {
-        return ElasticRun.start(
-                Map.of(),
-                new Cues(end),
-                ElasticRun.words(flags, end + " 20 " + String.join(" ", misdeeds)));
-    }
-
-    private ElasticRun found(String flags) throws IOException {
-        return start(flags + " --host-discovery-script " + script("cat %s"));
-    }
-
-    /// A script, with the file of the hosts and one more in its place holders.
-    private Path script(String text) throws IOException {
-        Path script = folder.resolve("script.sh");
-        Files.writeString(
-                script,
-                "#!/bin/sh\n"
-                        + text.formatted(folder.resolve("hosts"), folder.resolve("hang"))
-                        + "\ntrue\n");
-        assertThat(script.toFile().setExecutable(true)).isTrue();
-        return script;
-    }
-
-    /// Lets the script find these, from one moment to the next.
-    private void list(String... hosts) throws IOException {
-        Path next = Files.writeString(folder.resolve("next"), String.join("\n", hosts) + "\n");
-        Files.move(next, folder.resolve("hosts"), StandardCopyOption.ATOMIC_MOVE);
     }
 }

@@ -51,6 +51,15 @@ final class ElasticRun implements AutoCloseable {
         return new ElasticRun(LauncherProcess.start(variables, words), cues, before::added);
     }
 
+    /// Starts one that trains until [#finish], in steps of 20 ms.
+    ///
+    /// @param flags of horovodrun, as one line
+    /// @param misdeeds of the workers, see [ElasticTrainer]
+    static ElasticRun train(Cues cues, String flags, String... misdeeds) throws IOException {
+        String program = "%s 20 %s".formatted(cues.end(), String.join(" ", misdeeds));
+        return start(Map.of(), cues, words(flags, program));
+    }
+
     /// The arguments of a launcher.
     ///
     /// @param flags of horovodrun, as one line

@@ -1,0 +1,160 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+
+/// Elastic jobs of real processes on this machine whose hosts a script finds; some of its names play
+/// other hosts.
+class ElasticDiscoveryIT {
+    @TempDir Path folder;
+    private Cues cues;
+
+    @BeforeEach
+    void nameTheEnd() {
+        cues = new Cues(folder.resolve("end"));
+    }
+
+    @Test
+    void hostsComeAndGo() throws Exception {
+        list("localhost:2");
+        try (ElasticRun run = found("-np 2 --min-np 2")) {
+            run.awaitStep(5, 2);
+            list("localhost:2", "127.0.0.1:2");
+            run.awaitStep(6, 4);
+            list("127.0.0.1:2");
+            int later = run.beginnings().getLast().step() + 1;
+            run.awaitStep(later, 2);
+            await().until(() -> run.launcher().stderr().contains("generation 2: 2 workers"));
+            run.finish(2);
+            assertThat(run.launcher().stderr())
+                    .contains(
+                            "horovodrun: hosts: 127.0.0.1:2 is new\n",
+                            "generation 1: 4 workers (localhost:2, 127.0.0.1:2), with workers 2, 3, state from worker 0",
+                            "horovodrun: hosts: localhost is gone\n",
+                            "generation 2: 2 workers (127.0.0.1:2)\n");
+            assertThat(run.beginnings())
+                    .filteredOn(it -> it.worker() == 2)
+                    .extracting(ElasticRun.Beginning::rank)
+                    .containsExactly(2, 0);
+        }
+    }
+
+    @Test
+    void aScriptMayNameHostsAlone() throws Exception {
+        list("localhost", "127.0.0.1");
+        try (ElasticRun run = found("-np 2 --max-np 3 --slots-per-host 2 --verbose")) {
+            run.awaitStep(5, 3);
+            run.finish(3);
+            assertThat(run.launcher().stderr())
+                    .containsPattern("generation \\d+: 3 workers")
+                    .doesNotContainPattern("generation \\d+: 4 workers")
+                    .contains("rank  worker    local    cross   process  host");
+        }
+    }
+
+    @Test
+    void tooFewSlotsAreWaitedForInVain() throws Exception {
+        list("localhost:1");
+        try (ElasticRun run = found("-np 2 --elastic-timeout 4")) {
+            assertThat(run.launcher().exitCode()).isEqualTo(1);
+            assertThat(run.launcher().stderr())
+                    .contains(
+                            "the job failed: after 4 s 1 workers are ready, and it needs 2. Hosts: localhost:1. Find more of them, or raise --elastic-timeout.");
+            run.assertNothingLeft();
+        }
+    }
+
+    @Test
+    void aScriptThatFailsAtOnceStartsNothing() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "-np", "2", "--host-discovery-script", "./none.sh", "echo", "started")) {
+            assertThat(launcher.exitCode()).isEqualTo(2);
+            assertThat(launcher.stdout()).isEmpty();
+            assertThat(launcher.stderr())
+                    .contains("--host-discovery-script: './none.sh' found no hosts: exit code 127")
+                    .contains("It must print lines such as gpu1:4.");
+        }
+    }
+
+    @Test
+    void aScriptThatFailsAndPrintsNonsenseIsSurvived() throws Exception {
+        list("localhost:2");
+        try (ElasticRun run = found("-np 2 --min-np 1")) {
+            run.awaitStep(3, 2);
+            list("<html>503</html>");
+            run.awaitError(
+                    "host discovery failed, the hosts stay as they are: line 1 is '<html>503</html>', which is no host");
+            Files.delete(folder.resolve("hosts"));
+            run.signal("KILL", 1);
+            run.awaitError("generation 2: 2 workers");
+            run.finish(2);
+        }
+    }
+
+    @Test
+    void aSignalDoesNotWaitForTheFirstAnswerOfTheScript() throws Exception {
+        Path asked = folder.resolve("asked");
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "-np",
+                        "2",
+                        "--host-discovery-script",
+                        "touch %s; sleep 1001".formatted(asked),
+                        "echo",
+                        "started")) {
+            await().until(() -> Files.exists(asked));
+            launcher.signal("INT");
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isEqualTo(130);
+            assertThat(launcher.stdout()).isEmpty();
+            await().until(() -> Processes.withCommandLine("sleep\0001001\0").isEmpty());
+        }
+    }
+
+    @Test
+    void nothingOutlivesALauncherThatIsKilled() throws Exception {
+        list("localhost:2");
+        try (ElasticRun run =
+                ElasticRun.train(
+                        cues,
+                        "-np 2 --host-discovery-script "
+                                + script("cat %s; [ -e %s ] && sleep 1000"))) {
+            run.awaitStep(3, 2);
+            Files.createFile(folder.resolve("hang"));
+            await().until(() -> !Processes.withCommandLine("sleep\0001000\0").isEmpty());
+            run.launcher().signal("KILL");
+            run.assertNothingLeft();
+        }
+    }
+
+    private ElasticRun found(String flags) throws IOException {
+        return ElasticRun.train(cues, flags + " --host-discovery-script " + script("cat %s"));
+    }
+
+    /// A script, with the file of the hosts and one more in its place holders.
+    private Path script(String text) throws IOException {
+        Path script = folder.resolve("script.sh");
+        Files.writeString(
+                script,
+                "#!/bin/sh\n"
+                        + text.formatted(folder.resolve("hosts"), folder.resolve("hang"))
+                        + "\ntrue\n");
+        assertThat(script.toFile().setExecutable(true)).isTrue();
+        return script;
+    }
+
+    /// Lets the script find these, from one moment to the next.
+    private void list(String... hosts) throws IOException {
+        Path next = Files.writeString(folder.resolve("next"), String.join("\n", hosts) + "\n");
+        Files.move(next, folder.resolve("hosts"), StandardCopyOption.ATOMIC_MOVE);
+    }
+}
