@@ -147,6 +147,15 @@ public final class Option<T extends Comparable<T>> {
         return flags;
     }
 
+    /// What may follow one of its flags and what holds without, as in "seconds, at least 0.1; default
+    /// 30". Empty for a flag that stands alone.
+    public String valuesOf(String flag) {
+        Kind<T> unit = valueFlags.get(flag);
+        return unit == null
+                ? ""
+                : "%s; default %s".formatted(allowed(unit), defaultText(unit)).replace("`", "");
+    }
+
     /// The environment variable.
     public String variable() {
         return variable;

@@ -122,7 +122,8 @@ public final class HorovodRun {
                                 remoteJob(launch, settings),
                                 launch.commands(),
                                 archives(launch, settings),
-                                earlyEnd.whileStarting());
+                                earlyEnd.whileStarting(),
+                                console);
                 Forwarding forwarding =
                         Forwarding.of(
                                 console,

@@ -1,6 +1,8 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.output.Progress;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.LocalHost;
@@ -29,18 +31,21 @@ import java.util.stream.Stream;
 /// Names that mean this machine share one agent, which needs no ssh.
 final class Hosts implements AutoCloseable {
     private final CompletionStage<?> givenUp;
+    private final Console console;
     private final Map<String, HostAgent> agents = new LinkedHashMap<>();
     private final Set<String> remote = new LinkedHashSet<>();
     private final Map<String, List<Program>> programs = new LinkedHashMap<>();
 
-    private Hosts(CompletionStage<?> givenUp) {
+    private Hosts(CompletionStage<?> givenUp, Console console) {
         this.givenUp = givenUp;
+        this.console = console;
     }
 
     /// Makes the hosts ready for these commands.
     ///
     /// @param archives where archives of classes are kept on this machine, if they are
     /// @param givenUp when complete, whoever is not ready yet counts as not ready at once
+    /// @param console where it shows who is waited for
     /// @throws ConfigurationException when this machine itself is not
     /// @throws HostsNotReadyException when others are not
     static Hosts open(
@@ -48,10 +53,11 @@ final class Hosts implements AutoCloseable {
             RemoteJob job,
             List<List<String>> commands,
             Optional<Archives> archives,
-            CompletionStage<?> givenUp)
+            CompletionStage<?> givenUp,
+            Console console)
             throws IOException, InterruptedException {
         CopySources.requireReadable(job.copies());
-        Hosts opened = new Hosts(givenUp);
+        Hosts opened = new Hosts(givenUp, console);
         boolean ready = false;
         try {
             List<Boolean> local = AtOnce.map(hosts, host -> LocalHost.isNamed(host.name()));
@@ -105,7 +111,7 @@ final class Hosts implements AutoCloseable {
         if (hosts.isEmpty()) {
             return;
         }
-        List<Attempt> attempts = AtOnce.map(hosts, host -> attempt(host, job, commands));
+        List<Attempt> attempts = attempts(hosts, job, commands);
         for (Attempt attempt : attempts) {
             if (attempt.agent != null) {
                 agents.put(attempt.host.name(), attempt.agent);
@@ -135,6 +141,20 @@ final class Hosts implements AutoCloseable {
     private record Attempt(
             Host host, @Nullable HostAgent agent, List<Program> programs, String complaint) {}
 
+    private List<Attempt> attempts(List<Host> hosts, RemoteJob job, List<List<String>> commands)
+            throws IOException, InterruptedException {
+        try (Progress progress =
+                Progress.ofHosts(console, hosts.stream().map(Host::name).toList())) {
+            return AtOnce.map(
+                    hosts,
+                    host -> {
+                        Attempt attempt = attempt(host, job, commands);
+                        progress.joined(hosts.indexOf(host));
+                        return attempt;
+                    });
+        }
+    }
+
     private Attempt attempt(Host host, RemoteJob job, List<List<String>> commands) {
         HostAgent agent = null;
         try {
@@ -163,6 +183,17 @@ final class Hosts implements AutoCloseable {
 
     boolean anyRemote() {
         return !remote.isEmpty();
+    }
+
+    /// How each remote host was reached.
+    List<String> routes() {
+        List<String> routes = new ArrayList<>();
+        for (String name : remote) {
+            if (agents.get(name) instanceof RemoteHost host) {
+                routes.add("host %s is ready, by: %s".formatted(name, host.route()));
+            }
+        }
+        return routes;
     }
 
     /// How a host runs the command of that number.

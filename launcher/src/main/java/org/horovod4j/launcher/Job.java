@@ -94,6 +94,7 @@ final class Job {
         this.console = forwarding.console();
         this.verbose = verbose;
         this.stopping = new Stopping(hosts::signal);
+        hosts.routes().forEach(this::explain);
         for (String name : hosts.names()) {
             hosts.agent(name).onLoss(reason -> events.add(new HostLost(name, reason)));
         }

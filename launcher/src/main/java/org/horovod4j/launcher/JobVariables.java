@@ -17,6 +17,9 @@ import java.util.Map;
 /// @param meetingPoint where the ranks meet
 /// @param options what flags set for all processes
 record JobVariables(JobSettings settings, MeetingPoint meetingPoint, Map<String, String> options) {
+    /// Lets Python print each line at once, as Java does, should the program be a script that runs both.
+    private static final String UNBUFFERED = "PYTHONUNBUFFERED";
+
     JobVariables {
         options = Map.copyOf(options);
     }
@@ -58,6 +61,7 @@ record JobVariables(JobSettings settings, MeetingPoint meetingPoint, Map<String,
         put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
         put(variables, Options.SECRET_KEY, settings.secret().encode());
         put(variables, Options.JOB_ID, settings.id());
+        variables.put(UNBUFFERED, "1");
         return variables;
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -24,7 +25,25 @@ class ProgressIT {
         assertThat(text.substring(text.indexOf("here"))).doesNotContain("ranks ready");
     }
 
+    @Test
+    void hostsAreCountedWhileTheyAreMadeReady(@TempDir Path folder) throws Exception {
+        StandInSsh ssh = StandInSsh.in(folder);
+        ssh.busyFor(1);
+        String text =
+                onATerminal(
+                        Map.of("PATH", ssh.path()),
+                        "-H far.invalid:1,busy.invalid:1 sh -c 'echo here'");
+        assertThat(text)
+                .contains("of 2 hosts ready, waiting for busy.invalid")
+                .containsSubsequence("hosts ready", "here");
+    }
+
     private static String onATerminal(String program) throws Exception {
+        return onATerminal(Map.of(), program);
+    }
+
+    private static String onATerminal(Map<String, String> variables, String program)
+            throws Exception {
         Path java = Path.of(System.getProperty("java.home"), "bin", "java");
         String launcher =
                 "%s -cp $TEST_CLASS_PATH %s -np 2 %s"
@@ -33,6 +52,7 @@ class ProgressIT {
                 new ProcessBuilder(List.of("script", "-qec", launcher, "/dev/null"));
         Map<String, String> environment = builder.environment();
         environment.put("TERM", "xterm");
+        environment.putAll(variables);
         environment.put("TEST_CLASS_PATH", System.getProperty("java.class.path"));
         Process process = builder.redirectErrorStream(true).start();
         process.getOutputStream().close();

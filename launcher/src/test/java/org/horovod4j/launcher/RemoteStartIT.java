@@ -55,6 +55,52 @@ class RemoteStartIT {
     }
 
     @Test
+    void aBusyHostIsAskedAgain() throws Exception {
+        ssh.busyFor(2);
+        try (LauncherProcess launcher =
+                ssh.start("-np", "1", "-H", "busy.invalid:1", "--verbose", "echo", "here")) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout()).isEqualTo("[0]<stdout>:here\n");
+            assertThat(launcher.stderr())
+                    .containsPattern("host busy.invalid is ready, by: ssh .*-o BatchMode=yes .*");
+        }
+    }
+
+    @Test
+    void aHostThatStaysBusyIsNamed() throws Exception {
+        ssh.busyFor(1000);
+        try (LauncherProcess launcher =
+                ssh.start("-np", "2", "-H", "busy.invalid:1,far.invalid:1", "echo", "here")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stdout()).isEmpty();
+            assertThat(launcher.stderr())
+                    .contains(
+                            "1 of 2 hosts are not ready",
+                            "  busy.invalid: after 5 tries, no connection")
+                    .contains("Connection reset by peer");
+        }
+    }
+
+    @Test
+    void theTimeToStartEndsTheTries() throws Exception {
+        ssh.busyFor(1000);
+        try (LauncherProcess launcher =
+                ssh.start(
+                        "-np",
+                        "1",
+                        "-H",
+                        "busy.invalid:1",
+                        "--start-timeout",
+                        "1",
+                        "echo",
+                        "here")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .contains("busy.invalid: not ready after 1 s, while connecting to it");
+        }
+    }
+
+    @Test
     void aJobMayMixThisMachineAndOthers() throws Exception {
         try (LauncherProcess launcher =
                 ssh.start(

@@ -13,7 +13,7 @@ import java.util.Map;
 ///
 /// @param folder where it is, and comes first on the `PATH`
 record StandInSsh(Path folder) {
-    /// Complains as ssh does about two hosts, has trouble with three more, and logs in to the others.
+    /// Complains as ssh does about two hosts, has trouble with four more, and logs in to the others.
     private static final String SCRIPT =
             """
             #!/bin/sh
@@ -25,6 +25,13 @@ record StandInSsh(Path folder) {
                 denied.invalid)
                     echo "me@$host: Permission denied (publickey)." >&2
                     exit 255 ;;
+                busy.invalid) # turns away the first few; the file says how many
+                    left=$(cat "$0.busy")
+                    if [ "$left" -gt 0 ]; then
+                        echo $((left - 1)) >"$0.busy"
+                        echo "kex_exchange_identification: read: Connection reset by peer" >&2
+                        exit 255
+                    fi ;;
                 silent.invalid)
                     touch "$0.silent"
                     exec sleep 1004 ;;
@@ -47,6 +54,11 @@ record StandInSsh(Path folder) {
         Files.writeString(ssh, SCRIPT);
         assertThat(ssh.toFile().setExecutable(true)).isTrue();
         return new StandInSsh(folder);
+    }
+
+    /// Lets `busy.invalid` turn away that many.
+    void busyFor(int times) throws IOException {
+        Files.writeString(folder.resolve("ssh.busy"), times + "\n");
     }
 
     /// A launcher that uses it.

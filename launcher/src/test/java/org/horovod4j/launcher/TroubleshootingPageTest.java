@@ -63,6 +63,7 @@ class TroubleshootingPageTest {
                     "waiting for processes to end by themselves",
                     "asked to end",
                     "each rank runs",
+                    "host … is ready by …",
                     "each rank on … runs",
                     "the training has ended",
                     "after the loss of worker",

@@ -55,7 +55,7 @@ public final class CommandLineReader {
                         given.value(LauncherFlag.JOB).map(file -> JobFile.read(Path.of(file))));
         Invocation.Launch launch = request.launch();
         tell(request, launch);
-        return launch;
+        return MainSwitch.kept(launch, new Environment(launch.over(environment)));
     }
 
     /// Says what has no effect, once all the rest is known to be right.

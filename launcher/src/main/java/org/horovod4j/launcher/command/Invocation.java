@@ -2,6 +2,7 @@ package org.horovod4j.launcher.command;
 
 import org.horovod4j.launcher.plan.Host;
 
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -63,6 +64,21 @@ public sealed interface Invocation {
             hosts = List.copyOf(hosts);
             options = Map.copyOf(options);
             commands = commands.stream().map(List::copyOf).toList();
+        }
+
+        /// The same with none of these variables set.
+        Launch without(Collection<String> variables) {
+            Map<String, String> kept = new HashMap<>(options);
+            kept.keySet().removeAll(variables);
+            return new Launch(
+                    processes,
+                    hosts,
+                    controller,
+                    remoteSide,
+                    reporting,
+                    kept,
+                    commands,
+                    elasticity);
         }
 
         /// What its processes find in their environment when this is the launcher's.

@@ -71,6 +71,19 @@ enum MainSwitch {
         }
     }
 
+    /// The launch without the variables of a search for the best settings that does not take place:
+    /// as in Horovod, nobody inherits them.
+    static Invocation.Launch kept(Invocation.Launch launch, Environment options) {
+        if (AUTOTUNE.isOn(launch, options)) {
+            return launch;
+        }
+        return launch.without(
+                AUTOTUNE.flags.stream()
+                        .flatMap(flag -> OptionFlag.named(flag.substring(2)).stream())
+                        .map(flag -> flag.option().variable())
+                        .toList());
+    }
+
     private boolean isOn(Invocation.Launch launch, Environment options) {
         return switch (this) {
             case MPI -> launch.controller() instanceof Controller.Mpi;

@@ -29,10 +29,7 @@ final class RunLines {
                 switch (run) {
                     case YamlNode.Text text -> lines(text.text());
                     case YamlNode.Items items ->
-                            items.items().stream()
-                                    .map(YamlNode::asText)
-                                    .map(String::strip)
-                                    .toList();
+                            items.items().stream().map(RunLines::line).map(String::strip).toList();
                     case YamlNode.Section _, YamlNode.Nothing _ ->
                             throw run.where().error("needs a command, or a list of them.");
                 };
@@ -40,6 +37,16 @@ final class RunLines {
             throw run.where().error("a command is empty.");
         }
         return lines.stream().map(RunLines::words).toList();
+    }
+
+    private static String line(YamlNode item) {
+        if (item instanceof YamlNode.Section section) {
+            throw section.where()
+                    .error(
+                            "a command with a colon and a space reads as a key and its value. Put it"
+                                    + " between quotes.");
+        }
+        return item.asText();
     }
 
     /// The lines of one text; a backslash at the end of a line joins it with the next.

@@ -28,14 +28,14 @@ final class Specification {
     /// writes a synopsis of each when it is made, which takes longer than all the flags do.
     static CommandLine toRead() {
         CommandSpec command = command();
-        chapters().flatMap(chapter -> chapter.flags().stream()).forEach(command::addOption);
+        chapters(false).flatMap(chapter -> chapter.flags().stream()).forEach(command::addOption);
         return commandLine(command);
     }
 
     /// To print the help and to complete by.
     static CommandLine toShow() {
         CommandSpec command = command();
-        chapters().map(Specification::group).forEach(command::addArgGroup);
+        chapters(true).map(Specification::group).forEach(command::addArgGroup);
         Usage.describe(command.usageMessage());
         return commandLine(command);
     }
@@ -67,7 +67,8 @@ final class Specification {
                 .setUsageHelpAutoWidth(true);
     }
 
-    private static Stream<HelpChapter> chapters() {
+    /// @param isShown whether anybody reads what is said of the flags
+    private static Stream<HelpChapter> chapters(boolean isShown) {
         return Stream.of(
                         launcherChapters(
                                 Chapter.PROCESSES,
@@ -75,7 +76,8 @@ final class Specification {
                                 Chapter.ELASTIC,
                                 Chapter.REMOTE,
                                 Chapter.CONTROLLER),
-                        Arrays.stream(OptionGroup.values()).map(Specification::optionChapter),
+                        Arrays.stream(OptionGroup.values())
+                                .map(group -> optionChapter(group, isShown)),
                         launcherChapters(Chapter.OUTPUT))
                 .flatMap(chapters -> chapters)
                 .filter(chapter -> !chapter.flags().isEmpty());
@@ -86,12 +88,12 @@ final class Specification {
                 .map(chapter -> new HelpChapter(chapter.title(), launcherFlags(chapter)));
     }
 
-    private static HelpChapter optionChapter(OptionGroup group) {
+    private static HelpChapter optionChapter(OptionGroup group, boolean isShown) {
         return new HelpChapter(
                 group.title(),
                 Options.all().stream()
                         .filter(option -> option.group() == group)
-                        .flatMap(option -> flags(option).stream())
+                        .flatMap(option -> flags(option, isShown).stream())
                         .toList());
     }
 
@@ -124,29 +126,33 @@ final class Specification {
     }
 
     /// The flags for an option of the processes; the help is that of the variable, said once.
-    private static List<OptionSpec> flags(Option<?> option) {
+    private static List<OptionSpec> flags(Option<?> option, boolean isShown) {
         List<OptionSpec> specs = new ArrayList<>();
         for (OptionFlag flag : OptionFlag.of(option)) {
-            specs.add(flag(flag, specs.isEmpty() ? option.help() + " " : ""));
+            OptionSpec.Builder spec = flag(flag);
+            if (isShown) {
+                spec.description((specs.isEmpty() ? option.help() + " " : "") + meaning(flag));
+            }
+            specs.add(spec.build());
         }
         return specs;
     }
 
-    private static OptionSpec flag(OptionFlag flag, String help) {
+    private static OptionSpec.Builder flag(OptionFlag flag) {
         OptionSpec.Builder spec = OptionSpec.builder(flag.word());
+        return switch (flag.flag()) {
+            case Flag.Switch _ -> spec.type(boolean.class).arity("0");
+            case Flag.Valued _ -> spec.type(String.class).paramLabel("VALUE");
+        };
+    }
+
+    private static String meaning(OptionFlag flag) {
         String variable = flag.option().variable();
-        String sets =
-                switch (flag.flag()) {
-                    case Flag.Switch(String _, String value) -> {
-                        spec.type(boolean.class).arity("0");
-                        yield "Sets " + variable + " to " + value + ".";
-                    }
-                    case Flag.Valued _ -> {
-                        spec.type(String.class).paramLabel("VALUE");
-                        yield "Sets " + variable + ".";
-                    }
-                };
-        return spec.description(help + sets).build();
+        return switch (flag.flag()) {
+            case Flag.Switch(String _, String value) -> "Sets %s to %s.".formatted(variable, value);
+            case Flag.Valued(String name, _) ->
+                    "VALUE: %s. Sets %s.".formatted(flag.option().valuesOf(name), variable);
+        };
     }
 
     /// What is read, but not worth a line of the help.

@@ -11,6 +11,9 @@ import java.nio.file.Path;
 
 /// Reads files of settings whole.
 public final class TextFile {
+    /// Which some editors put in front, and nobody sees.
+    private static final String BYTE_ORDER_MARK = "\ufeff";
+
     private TextFile() {}
 
     /// What is in a file.
@@ -19,7 +22,8 @@ public final class TextFile {
     /// @throws ConfigurationException when it cannot be read
     public static String read(String kind, Path file) {
         try {
-            return Files.readString(file);
+            String text = Files.readString(file);
+            return text.startsWith(BYTE_ORDER_MARK) ? text.substring(1) : text;
         } catch (IOException e) {
             throw new ConfigurationException(
                     "%s'%s' cannot be read: %s".formatted(kind, file, reason(file, e)), e);

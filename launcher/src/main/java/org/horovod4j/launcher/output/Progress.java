@@ -7,21 +7,23 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Shows, on a terminal, how many ranks have joined while a job starts, and the host that keeps the
-/// others waiting.
+/// Shows, on a terminal, how many hosts are ready and then how many ranks have joined while a job
+/// starts, and the host that keeps the others waiting.
 ///
 /// Who announces a rank holds locks that the job needs, and a terminal can be stopped by its user:
 /// so a thread of its own draws, always the latest state. It ends when all are there, when a rank
 /// prints something, or with [#close].
 public final class Progress implements AutoCloseable {
     private final Console console;
+    private final String counted;
     private final List<String> hosts;
     private final BitSet ready = new BitSet();
     private final Thread thread;
     private boolean closed;
 
-    private Progress(Console console, List<String> hosts) {
+    private Progress(Console console, String counted, List<String> hosts) {
         this.console = console;
+        this.counted = counted;
         this.hosts = List.copyOf(hosts);
         this.thread = Thread.ofPlatform().daemon().name("hvd-progress").unstarted(this::draw);
     }
@@ -30,14 +32,22 @@ public final class Progress implements AutoCloseable {
     ///
     /// @param hosts of each rank
     public static Progress show(Console console, List<String> hosts) {
-        Progress progress = new Progress(console, hosts);
-        if (console.isTerminal()) {
+        return show(new Progress(console, "ranks", hosts));
+    }
+
+    /// Begins with no host ready; they are numbered here as ranks are.
+    public static Progress ofHosts(Console console, List<String> hosts) {
+        return show(new Progress(console, "hosts", hosts));
+    }
+
+    private static Progress show(Progress progress) {
+        if (progress.console.isTerminal()) {
             progress.thread.start();
         }
         return progress;
     }
 
-    /// A rank has joined. Returns at once; a rank may be announced twice.
+    /// A rank has joined, or a host is ready. Returns at once; either may be announced twice.
     public synchronized void joined(int rank) {
         ready.set(rank);
         notifyAll();
@@ -84,7 +94,7 @@ public final class Progress implements AutoCloseable {
 
     /// As in "5 of 8 ranks ready, waiting for host2 (1 of 4)".
     synchronized String line() {
-        String line = "%d of %d ranks ready".formatted(ready.cardinality(), hosts.size());
+        String line = "%d of %d %s ready".formatted(ready.cardinality(), hosts.size(), counted);
         Map<String, Integer> missing = new LinkedHashMap<>();
         Map<String, Integer> slots = new LinkedHashMap<>();
         for (int rank = 0; rank < hosts.size(); rank++) {
@@ -100,7 +110,9 @@ public final class Progress implements AutoCloseable {
                         .orElseThrow()
                         .getKey();
         int all = slots.getOrDefault(slowest, 0);
-        return "%s, waiting for %s (%d of %d)"
-                .formatted(line, slowest, all - missing.getOrDefault(slowest, 0), all);
+        return all == 1
+                ? "%s, waiting for %s".formatted(line, slowest)
+                : "%s, waiting for %s (%d of %d)"
+                        .formatted(line, slowest, all - missing.getOrDefault(slowest, 0), all);
     }
 }

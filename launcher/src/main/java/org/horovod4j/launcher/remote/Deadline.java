@@ -37,6 +37,25 @@ final class Deadline {
         stage = next;
     }
 
+    synchronized boolean isOver() {
+        return state != State.OPEN;
+    }
+
+    /// Waits for a while, and tells whether it is over.
+    synchronized boolean isOverAfter(Duration pause) {
+        long end = System.nanoTime() + pause.toNanos();
+        try {
+            for (long left = pause.toNanos(); left > 0 && !isOver(); ) {
+                TimeUnit.NANOSECONDS.timedWait(this, left);
+                left = end - System.nanoTime();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return true;
+        }
+        return isOver();
+    }
+
     synchronized void meet() {
         if (state == State.OPEN) {
             state = State.MET;
@@ -61,6 +80,7 @@ final class Deadline {
     private synchronized void pass(State next) {
         if (state == State.OPEN) {
             state = next;
+            notifyAll();
             end.run();
         }
     }

@@ -41,7 +41,7 @@ public final class RemoteHost implements HostAgent {
     private volatile CompletableFuture<Message.News> answer = new CompletableFuture<>();
     private volatile boolean closing;
 
-    private RemoteHost(SshConnection ssh, RemoteJob job, Copies copies) {
+    RemoteHost(SshConnection ssh, RemoteJob job, Copies copies) {
         this.ssh = ssh;
         this.copies = copies;
         this.line = new Line(ssh.input(), ssh.output());
@@ -62,45 +62,31 @@ public final class RemoteHost implements HostAgent {
     /// @throws HostNotReadyException with one sentence that says why and what to do
     public static RemoteHost open(Host host, RemoteJob job, CompletionStage<?> givenUp)
             throws HostNotReadyException {
-        try {
-            return open(host, job, new Bootstrap(job), givenUp);
-        } catch (IOException e) {
-            throw new HostNotReadyException("the agent's classes cannot be read here: " + e, e);
-        }
+        return LogIn.to(host, job, givenUp);
     }
 
-    private static RemoteHost open(
-            Host host, RemoteJob job, Bootstrap bootstrap, CompletionStage<?> givenUp)
-            throws HostNotReadyException {
-        SshConnection ssh = SshConnection.open(host, job, bootstrap.command());
-        Deadline deadline = Deadline.start(job.startTimeout(), ssh::kill);
-        var _ = givenUp.thenRun(deadline::giveUp);
-        RemoteHost remote = null;
-        try {
-            Bootstrap.Quarters quarters = bootstrap.run(ssh.input(), ssh.output());
-            deadline.enter("starting its agent");
-            Copies copies = new Copies(job.copies(), quarters.folder());
-            remote = new RemoteHost(ssh, job, copies);
-            remote.ask(
-                    new Message.Open(
-                            job.mark(),
-                            job.heartbeatTimeout(),
-                            translated(ForwardedVariables.of(job.environment()), copies)));
-            remote.heartbeats.begin();
-            deadline.enter("copying files to it");
-            copies.send(remote.line);
-            deadline.meet();
-            return remote;
-        } catch (HostNotReadyException e) {
-            ssh.kill();
-            throw e;
-        } catch (IOException e) {
-            String known = remote == null ? "" : remote.loss.getNow("");
-            // Asked before the kill, which would cut off what ssh has to say.
-            String reason = known.isEmpty() ? ssh.whyNotReady() : known;
-            ssh.kill();
-            throw new HostNotReadyException(deadline.missed().orElse(reason), e);
-        }
+    /// Tells the agent which job it serves.
+    void open(RemoteJob job) throws IOException {
+        ask(
+                new Message.Open(
+                        job.mark(),
+                        job.heartbeatTimeout(),
+                        translated(ForwardedVariables.of(job.environment()), copies)));
+        heartbeats.begin();
+    }
+
+    void sendCopies() throws IOException, HostNotReadyException {
+        copies.send(line);
+    }
+
+    /// Why contact was lost; empty while it is not.
+    String loss() {
+        return loss.getNow("");
+    }
+
+    /// How it was reached, as one would type it.
+    public String route() {
+        return ssh.toString();
     }
 
     private static Map<String, String> translated(Map<String, String> environment, Copies copies) {

@@ -21,6 +21,10 @@ final class SshComplaints {
     private static final Pattern REFUSED = Pattern.compile("Connection refused");
     private static final Pattern NO_ANSWER =
             Pattern.compile("[Tt]imed out|No route to host|unreachable|Connection reset|closed by");
+    private static final Pattern TURNED_AWAY =
+            Pattern.compile(
+                    "kex_exchange_identification|ssh_exchange_identification|banner exchange"
+                            + "|Connection (reset|closed) by");
     private static final Pattern NO_IDENTITY =
             Pattern.compile(
                     "Identity file (.*) not accessible|Load key \"(.*)\": (?!.*ssh-agent).*");
@@ -44,6 +48,12 @@ final class SshComplaints {
     /// The last thing it said, or nothing.
     synchronized String last() {
         return lines.isEmpty() ? "" : lines.getLast();
+    }
+
+    /// Whether a host answered and then hung up before it knew who called, as a busy one does.
+    synchronized boolean tellOfTurningAway() {
+        String all = String.join("\n", lines);
+        return TURNED_AWAY.matcher(all).find() && !DENIED.matcher(all).find();
     }
 
     /// Why a host cannot be used, and what to do about it.

@@ -24,13 +24,15 @@ final class SshConnection {
     private final RemoteShell shell;
     private final Host host;
     private final Process ssh;
+    private final String route;
     private final SshComplaints complaints = new SshComplaints();
     private final Thread listener;
 
-    private SshConnection(RemoteShell shell, Host host, Process ssh) {
+    private SshConnection(RemoteShell shell, Host host, Process ssh, String route) {
         this.shell = shell;
         this.host = host;
         this.ssh = ssh;
+        this.route = route;
         this.listener = Thread.ofPlatform().daemon().name("hvd-ssh").start(this::listen);
     }
 
@@ -40,9 +42,11 @@ final class SshConnection {
         // In a session of its own, so that Ctrl-C at the terminal ends the job and not the
         // connection.
         List<String> words = new ArrayList<>(List.of("setsid"));
-        words.addAll(shell.words(host, job, command));
+        List<String> login = shell.words(host, job, command);
+        words.addAll(login);
+        String route = String.join(" ", login.subList(0, login.size() - 1));
         try {
-            return new SshConnection(shell, host, new ProcessBuilder(words).start());
+            return new SshConnection(shell, host, new ProcessBuilder(words).start(), route);
         } catch (IOException e) {
             throw new HostNotReadyException(
                     "cannot run 'setsid %s' here: %s. Install openssh-client and util-linux."
@@ -63,6 +67,12 @@ final class SshConnection {
     String whyNotReady() {
         awaitLastWords();
         return shell.explain(host, complaints, ending());
+    }
+
+    /// Whether it ended because the host, which is there, did not want to talk. To be called after
+    /// [#whyNotReady].
+    boolean wasTurnedAway() {
+        return complaints.tellOfTurningAway();
     }
 
     /// How it ended while the job was running. To be called once its output has ended.
@@ -107,5 +117,11 @@ final class SshConnection {
             System.getLogger(SshConnection.class.getName())
                     .log(Level.DEBUG, "The errors of ssh cannot be read any more", e);
         }
+    }
+
+    /// Its command line, but for what it runs there.
+    @Override
+    public String toString() {
+        return route;
     }
 }

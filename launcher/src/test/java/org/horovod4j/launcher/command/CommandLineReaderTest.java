@@ -90,11 +90,6 @@ class CommandLineReaderTest {
         "--cache-capacity 512, HOROVOD_CACHE_CAPACITY, 512",
         "--autotune, HOROVOD_AUTOTUNE, 1",
         "--no-autotune, HOROVOD_AUTOTUNE, 0",
-        "--autotune-log-file /tmp/log.csv, HOROVOD_AUTOTUNE_LOG, /tmp/log.csv",
-        "--autotune-warmup-samples 1, HOROVOD_AUTOTUNE_WARMUP_SAMPLES, 1",
-        "--autotune-steps-per-sample 5, HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE, 5",
-        "--autotune-bayes-opt-max-samples 9, HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES, 9",
-        "--autotune-gaussian-process-noise 0.2, HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 0.2",
         "--timeline-filename t.json, HOROVOD_TIMELINE, t.json",
         "--timeline-mark-cycles, HOROVOD_TIMELINE_MARK_CYCLES, 1",
         "--no-timeline-mark-cycles, HOROVOD_TIMELINE_MARK_CYCLES, 0",
@@ -116,6 +111,25 @@ class CommandLineReaderTest {
                             assertThat(launch.options()).isEqualTo(Map.of(variable, value));
                             assertThat(launch.commands()).containsExactly(List.of("train"));
                         });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--autotune-log-file /tmp/log.csv, HOROVOD_AUTOTUNE_LOG, /tmp/log.csv",
+        "--autotune-warmup-samples 1, HOROVOD_AUTOTUNE_WARMUP_SAMPLES, 1",
+        "--autotune-steps-per-sample 5, HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE, 5",
+        "--autotune-bayes-opt-max-samples 9, HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES, 9",
+        "--autotune-gaussian-process-noise 0.2, HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 0.2"
+    })
+    void howToTuneIsInheritedByWhoTunes(String flag, String variable, String value) {
+        assertThat(read("-np 1 --autotune " + flag + " train"))
+                .asInstanceOf(InstanceOfAssertFactories.type(Invocation.Launch.class))
+                .extracting(Invocation.Launch::options)
+                .isEqualTo(Map.of("HOROVOD_AUTOTUNE", "1", variable, value));
+        assertThat(read("-np 1 " + flag + " train"))
+                .asInstanceOf(InstanceOfAssertFactories.type(Invocation.Launch.class))
+                .extracting(Invocation.Launch::options)
+                .isEqualTo(Map.of());
     }
 
     @ParameterizedTest
@@ -379,6 +393,9 @@ class CommandLineReaderTest {
         assertThat(told("--help"))
                 .contains("Processes and hosts", "Examples", "Exit codes", "-np, --num-proc=N");
         assertThat(told("--help").lines()).allMatch(line -> line.length() <= 80);
+        assertThat(told("--help").replaceAll("\\s+", " "))
+                .contains("VALUE: seconds, at least 0.1; default 30. Sets HOROVOD_START_TIMEOUT.")
+                .contains("VALUE: mebibytes", "trace, debug, info, warning, error, fatal; default");
     }
 
     @Test

@@ -192,6 +192,7 @@ class JobFileTest {
                 "'run:\n- x\n- \"\"'                | :1: run: a command is empty",
                 "'run: \"\"'                        | :1: run: a command is empty",
                 "'run: {a: b}'                      | :1: run: needs a command",
+                "'run:\n- echo hi: there'          | :2: run: a command with a colon and a space",
             })
     void aMistakeIsNamedWithItsLine(String text, String message) {
         assertThatThrownBy(() -> read(text))

@@ -30,6 +30,15 @@ class ProgressTest {
     }
 
     @Test
+    void hostsAreCountedBeforeRanks() {
+        try (Progress progress = Progress.ofHosts(silent(), List.of("a", "b", "c"))) {
+            progress.joined(0);
+            progress.joined(2);
+            assertThat(progress.line()).isEqualTo("2 of 3 hosts ready, waiting for b");
+        }
+    }
+
+    @Test
     void oneHostNeedsNoName() {
         try (Progress progress = Progress.show(silent(), List.of("localhost", "localhost"))) {
             progress.joined(1);

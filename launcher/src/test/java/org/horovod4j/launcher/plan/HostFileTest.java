@@ -41,6 +41,11 @@ class HostFileTest {
     }
 
     @Test
+    void whatAnEditorPutsInFrontIsNoPartOfAName() throws Exception {
+        assertThat(read("\ufefflocalhost slots=2\n")).containsExactly(new Host("localhost", 2));
+    }
+
+    @Test
     void aHostMaySayHowToLogIn() throws Exception {
         Path key = Files.createFile(folder.resolve("key"));
         assertThat(
