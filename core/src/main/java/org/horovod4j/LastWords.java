@@ -1,14 +1,12 @@
 package org.horovod4j;
 
-import org.jspecify.annotations.Nullable;
-
 /// What the other ranks hear when this process ends without having left the job: the exception that
 /// a thread died of, if any did.
 ///
 /// The JVM tells such an exception to one handler. Who has set one is told as before, and what the
 /// JVM prints where there is none is printed here.
 final class LastWords {
-    private static volatile @Nullable Throwable uncaught;
+    private static volatile String reason = "its process has ended";
 
     private LastWords() {}
 
@@ -17,7 +15,7 @@ final class LastWords {
         Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
         Thread.setDefaultUncaughtExceptionHandler(
                 (thread, thrown) -> {
-                    uncaught = thrown;
+                    reason = "its program failed: " + thrown;
                     if (before == null) {
                         print(thread, thrown);
                     } else {
@@ -34,7 +32,6 @@ final class LastWords {
 
     /// Continues "rank 3 on node2 is lost:".
     static String reason() {
-        Throwable last = uncaught;
-        return last == null ? "its process has ended" : "its program failed: " + last;
+        return reason;
     }
 }

@@ -9,15 +9,15 @@ final class Thrower {
     public static void main(String[] arguments) {
         Hvd.init();
         if (Hvd.rank() == 1) {
-            descend(30);
+            System.out.println(depth(30));
         }
         Hvd.barrier();
     }
 
-    private static void descend(int depth) {
-        if (depth == 0) {
-            throw new IllegalStateException("no such layer");
+    private static int depth(int levels) {
+        if (levels > 0) {
+            return 1 + depth(levels - 1);
         }
-        descend(depth - 1);
+        throw new IllegalStateException("no such layer");
     }
 }
