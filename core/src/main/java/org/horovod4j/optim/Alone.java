@@ -19,8 +19,7 @@ record Alone(Arithmetic arithmetic, double factor) implements Reduction {
 
     @Override
     public Handle<Gradient> reduce(String name, SparseTensor rows) {
-        arithmetic.scale(rows.values(), factor);
-        return Sequel.done(new Gradient.Sparse(rows));
+        return Sequel.done(arithmetic.kept(new Gradient.Sparse(rows), factor));
     }
 
     @Override

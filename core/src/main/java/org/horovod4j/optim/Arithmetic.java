@@ -24,6 +24,18 @@ final class Arithmetic {
         }
     }
 
+    /// What becomes of a gradient that stays on this rank: dense, since a backward pass may leave a row
+    /// twice, and rows in any order.
+    Gradient.Dense kept(Gradient gradient, double factor) {
+        Tensor tensor =
+                switch (gradient) {
+                    case Gradient.Dense(Tensor whole) -> whole;
+                    case Gradient.Sparse(SparseTensor rows) -> dense(rows);
+                };
+        scale(tensor, factor);
+        return new Gradient.Dense(tensor);
+    }
+
     /// A new tensor with all rows in their places; those given twice are added.
     Tensor dense(SparseTensor rows) {
         DataType dataType = rows.values().dataType();

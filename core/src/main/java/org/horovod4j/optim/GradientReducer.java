@@ -328,12 +328,7 @@ public final class GradientReducer {
     private void keepLocal(int parameter) {
         double mean = settings.averageAccumulated() ? 1.0 / settings.backwardPassesPerStep() : 1.0;
         double factor = settings.scaleLocalGradients() ? mean / reduction.size() : mean;
-        Gradient gradient = gradients.lend(parameter);
-        switch (gradient) {
-            case Gradient.Dense(Tensor tensor) -> arithmetic.scale(tensor, factor);
-            case Gradient.Sparse sparse -> arithmetic.scale(sparse.rows().values(), factor);
-        }
-        gradients.giveBack(parameter, gradient);
+        gradients.giveBack(parameter, arithmetic.kept(gradients.lend(parameter), factor));
     }
 
     /// Waits even after a failure, because tensors are in use until their reduction has ended.

@@ -28,6 +28,7 @@ public interface Gradients {
     Gradient lend(int parameter);
 
     /// Takes back what was lent, reduced. Dense gradients come back in the memory that was lent;
-    /// sparse ones in memory of their own, and dense if that is smaller.
+    /// sparse ones in memory of their own, with their rows in ascending order and each once. They come
+    /// back dense if that is smaller, or if they have not left this rank.
     void giveBack(int parameter, Gradient reduced);
 }

@@ -48,7 +48,7 @@ class SparseGradientTest {
                     assertThat(dense(toy.returned("embedding")))
                             .containsExactly(expected, Offset.offset(1e-6f));
                     boolean isDense = toy.returned("embedding") instanceof Gradient.Dense;
-                    assertThat(isDense).isEqualTo(asDense);
+                    assertThat(isDense).isEqualTo(asDense || size == 1);
                 });
     }
 

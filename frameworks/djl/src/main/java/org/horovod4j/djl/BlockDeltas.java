@@ -29,6 +29,7 @@ final class BlockDeltas implements Gradients {
     private static final Logger LOG = Log.of(BlockDeltas.class);
 
     private final BlockParameters parameters;
+    private final BlockGradients gradients;
     private final EngineAccess access;
     private final Optimizer optimizer;
     private final Communicator communicator;
@@ -37,10 +38,12 @@ final class BlockDeltas implements Gradients {
 
     BlockDeltas(
             BlockParameters parameters,
+            BlockGradients gradients,
             EngineAccess access,
             Optimizer optimizer,
             Communicator communicator) {
         this.parameters = parameters;
+        this.gradients = gradients;
         this.access = access;
         this.optimizer = optimizer;
         this.communicator = communicator;
@@ -69,7 +72,7 @@ final class BlockDeltas implements Gradients {
         Tensor delta = delta(parameter); // first, or a failure would leave the weight updated
         NDArray weight = parameters.array(parameter);
         NDArray start = weight.duplicate();
-        try (NDArray gradient = weight.getGradient()) {
+        try (NDArray gradient = gradients.toApply(parameter)) {
             optimizer.update(parameters.id(parameter), weight, gradient);
         }
         try (NDArray change = weight.sub(start)) {

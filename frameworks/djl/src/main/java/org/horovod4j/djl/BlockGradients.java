@@ -208,11 +208,21 @@ final class BlockGradients implements SparseGradients {
         apart[parameter] = reduced;
     }
 
-    /// The gradient that the optimizer is to apply; whoever asks closes it.
-    NDArray reduced(int parameter) {
+    /// The gradient that the optimizer is to apply, which is the rank's own where nothing was reduced.
+    /// Always dense, as DJL's optimizers can do nothing with rows. Whoever asks closes it.
+    NDArray toApply(int parameter) {
         NDArray reduced = apart[parameter];
-        apart[parameter] = null;
-        return reduced != null ? reduced : parameters.array(parameter).getGradient();
+        if (reduced != null) {
+            apart[parameter] = null;
+            return reduced;
+        }
+        NDArray own = parameters.array(parameter).getGradient();
+        if (!own.isSparse()) {
+            return own;
+        }
+        try (own) {
+            return own.toDense();
+        }
     }
 
     /// Sets all gradients to zero, whatever they are: a number that is none stays none under

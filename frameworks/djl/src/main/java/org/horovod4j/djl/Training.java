@@ -59,7 +59,8 @@ final class Training implements AutoCloseable {
                         && processSet.size() > 1;
         Gradients lent =
                 isDelta
-                        ? new BlockDeltas(parameters, access, optimizer, processSet.communicator())
+                        ? new BlockDeltas(
+                                parameters, gradients, access, optimizer, processSet.communicator())
                         : gradients;
         this.reducer = new GradientReducer(processSet, lent, settings);
         this.isMoving = !isDelta && !reducer.isAlone() && isSentAsItIs(settings);
@@ -230,8 +231,8 @@ final class Training implements AutoCloseable {
 
     void apply(int parameter, NDArray weight) {
         if (!isDelta) {
-            try (NDArray reduced = gradients.reduced(parameter)) {
-                optimizer.update(parameters.id(parameter), weight, reduced);
+            try (NDArray gradient = gradients.toApply(parameter)) {
+                optimizer.update(parameters.id(parameter), weight, gradient);
             }
         }
         if (!accumulates) {

@@ -12,13 +12,16 @@ import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.optimizer.Optimizer;
 import ai.djl.util.PairList;
 
 import org.assertj.core.data.Offset;
 import org.horovod4j.Communicator;
+import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
 import org.junit.jupiter.api.Test;
 
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /// The gradient of an embedding has rows for the words that a batch has, and others on each rank.
@@ -43,6 +46,69 @@ class SparseGradientIT {
                             aRankMayMissTheEmbedding(comm, true, false);
                             aRankMayMissTheEmbedding(comm, false, true);
                             aRankMayMissTheEmbedding(comm, false, false);
+                        });
+    }
+
+    @Test
+    void oneRankTrainsAsWithDenseGradients() {
+        Trial.ranks(1)
+                .execute(
+                        comm -> {
+                            trainsAsWithDenseGradients(comm, 1, builder -> builder);
+                            trainsAsWithDenseGradients(
+                                    comm, 1, builder -> builder.sparseAsDense(true));
+                            trainsAsWithDenseGradients(
+                                    comm, 1, builder -> builder.local("table"::equals));
+                            trainsAsWithDenseGradients(
+                                    comm, 1, builder -> builder.op(ReduceOp.ADASUM));
+                            trainsAsWithDenseGradients(
+                                    comm,
+                                    2,
+                                    builder ->
+                                            builder.backwardPassesPerStep(2)
+                                                    .averageAccumulated(true));
+                        });
+    }
+
+    @Test
+    void rowsThatStayOnTheirRankTrainAsDenseGradientsDo() {
+        Trial.busyRanks(2)
+                .execute(
+                        comm -> {
+                            trainsAsWithDenseGradients(
+                                    comm, 1, builder -> builder.local("table"::equals));
+                            trainsAsWithDenseGradients(
+                                    comm,
+                                    1,
+                                    builder -> builder.local("table"::equals).sparseAsDense(true));
+                            trainsAsWithDenseGradients(
+                                    comm,
+                                    2,
+                                    builder ->
+                                            builder.local("table"::equals)
+                                                    .backwardPassesPerStep(2)
+                                                    .overlap(true));
+                            ProcessSet first = comm.addProcessSet(0);
+                            trainsAsWithDenseGradients(
+                                    comm, 1, builder -> builder.processSet(first));
+                            trainsAsWithDenseGradients(
+                                    comm,
+                                    1,
+                                    builder -> builder.processSet(first).sparseAsDense(true));
+                        });
+    }
+
+    @Test
+    void adasumCombinesTheChangesThatRowsMake() {
+        Trial.ranks(2)
+                .execute(
+                        comm -> {
+                            trainsAsWithDenseGradients(
+                                    comm, 1, builder -> builder.op(ReduceOp.ADASUM));
+                            trainsAsWithDenseGradients(
+                                    comm,
+                                    1,
+                                    builder -> builder.op(ReduceOp.ADASUM).sparseAsDense(true));
                         });
     }
 
@@ -95,16 +161,7 @@ class SparseGradientIT {
             Communicator comm,
             SparseFormat format,
             UnaryOperator<DistributedOptimizer.Builder> settings) {
-        try (Trial trial =
-                        new Trial(
-                                new Words(format),
-                                block ->
-                                        settings.apply(
-                                                        DistributedOptimizer.wrap(
-                                                                Trial.sgd(), block))
-                                                .communicator(comm)
-                                                .build(),
-                                new Shape(1));
+        try (Trial trial = trial(comm, format, Trial.sgd(), settings);
                 Trial reference =
                         new Trial(new Words(SparseFormat.DENSE), _ -> Trial.sgd(), new Shape(1))) {
             int arrays = 0;
@@ -123,20 +180,68 @@ class SparseGradientIT {
         }
     }
 
+    /// Against the same training without sparse gradients, by an optimizer that remembers and by
+    /// one that adapts its rates.
+    private static void trainsAsWithDenseGradients(
+            Communicator comm, int passes, UnaryOperator<DistributedOptimizer.Builder> settings) {
+        trainsAsWithDenseGradients(comm, passes, Trial::sgd, settings);
+        trainsAsWithDenseGradients(comm, passes, () -> Optimizer.adam().build(), settings);
+    }
+
+    private static void trainsAsWithDenseGradients(
+            Communicator comm,
+            int passes,
+            Supplier<Optimizer> optimizer,
+            UnaryOperator<DistributedOptimizer.Builder> settings) {
+        try (Trial trial = trial(comm, SparseFormat.COO, optimizer.get(), settings);
+                Trial reference = trial(comm, SparseFormat.DENSE, optimizer.get(), settings)) {
+            float[] before = trial.weight("table");
+            int arrays = 0;
+            for (int step = 0; step < STEPS; step++) {
+                for (int pass = 0; pass < passes; pass++) {
+                    // rows twice and not in order, and others on each rank and in each pass
+                    int[] words = {20 + step + 10 * comm.rank(), 7 + pass, 30, 7};
+                    look(trial, words);
+                    assertThat(isSparse(trial)).isTrue();
+                    trial.step();
+                    look(reference, words);
+                    reference.step();
+                }
+                arrays = arrays == 0 ? trial.arrayCount() : arrays;
+                assertThat(trial.arrayCount()).isEqualTo(arrays);
+            }
+            assertThat(trial.weight("table")).isNotEqualTo(before);
+            assertThat(trial.weights()).containsExactly(reference.weights(), Offset.offset(1e-5f));
+        }
+    }
+
+    private static Trial trial(
+            Communicator comm,
+            SparseFormat format,
+            Optimizer optimizer,
+            UnaryOperator<DistributedOptimizer.Builder> settings) {
+        return new Trial(
+                new Words(format),
+                block ->
+                        settings.apply(
+                                        DistributedOptimizer.wrap(optimizer, block)
+                                                .communicator(comm))
+                                .build(),
+                new Shape(1));
+    }
+
     /// In its first steps too, when it cannot know what the other rank has.
     private static void aRankMayMissTheEmbedding(
             Communicator comm, boolean asDense, boolean overlap) {
         try (Trial trial =
-                        new Trial(
-                                new Words(SparseFormat.COO),
-                                block ->
-                                        DistributedOptimizer.wrap(Trial.sgd(), block)
-                                                .communicator(comm)
-                                                .op(ReduceOp.SUM)
+                        trial(
+                                comm,
+                                SparseFormat.COO,
+                                Trial.sgd(),
+                                builder ->
+                                        builder.op(ReduceOp.SUM)
                                                 .sparseAsDense(asDense)
-                                                .overlap(overlap)
-                                                .build(),
-                                new Shape(1));
+                                                .overlap(overlap));
                 Trial reference =
                         new Trial(new Words(SparseFormat.DENSE), _ -> Trial.sgd(), new Shape(1))) {
             // none of them, the second, the second, the first, both
