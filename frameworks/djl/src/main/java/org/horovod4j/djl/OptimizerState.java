@@ -24,7 +24,7 @@ import java.util.function.Predicate;
 /// DJL keys momentum, means and variances by parameter ids, which each process makes anew, and by
 /// device. Here they are known by the name of the slot and the key of `block.getParameters()`, as
 /// in `means/01Linear_weight`. A view: it shows what the optimizer has at the moment of the call.
-/// Parameters that are frozen have no part in it.
+/// What was learnt of parameters that are frozen meanwhile is part of it.
 ///
 /// All optimizers of DJL are understood, alone or inside a distributed one, and others that keep
 /// their state in the same way.
