@@ -1,6 +1,11 @@
 package org.horovod4j.djl.training;
 
 import ai.djl.Model;
+import ai.djl.training.Trainer;
+import ai.djl.training.evaluator.Evaluator;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.Spelling;
 
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -8,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -32,14 +38,37 @@ final class BestModel {
         best = value;
     }
 
+    /// Refuses a figure that training will not have, before it costs an epoch.
+    ///
+    /// @throws ConfigurationException when no evaluator of the trainer gives it
+    void check(Trainer trainer) {
+        List<String> known = new ArrayList<>(List.of("train_loss", "validate_loss"));
+        for (Evaluator evaluator : trainer.getEvaluators()) {
+            known.add("train_" + evaluator.getName());
+            known.add("validate_" + evaluator.getName());
+        }
+        if (!known.contains(monitor)) {
+            throw unknown(known);
+        }
+    }
+
+    private ConfigurationException unknown(Collection<String> known) {
+        return new ConfigurationException(
+                "there is no figure '%s' to choose the best model by; there are %s.%s"
+                        .formatted(
+                                monitor,
+                                known.stream().sorted().toList(),
+                                Spelling.nearest(monitor, known, 0)
+                                        .map(" Did you mean '%s'?"::formatted)
+                                        .orElse("")));
+    }
+
     /// Whether this figure is better than any before, which it then becomes. One that is no number
     /// is not.
     boolean improves(Map<String, Float> figures) {
         Float figure = figures.get(monitor);
         if (figure == null) {
-            throw new IllegalStateException(
-                    "there is no figure '%s' to choose the best model by; there are %s"
-                            .formatted(monitor, figures.keySet().stream().sorted().toList()));
+            throw unknown(figures.keySet());
         }
         if (figure.isNaN() || (best.isPresent() && !isBetter(figure, best.getAsDouble()))) {
             return false;

@@ -5,7 +5,10 @@ import org.horovod4j.log.Log;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Comparator;
@@ -69,6 +72,34 @@ record CheckpointFolder(Path folder, int kept) {
                     written,
                     newest);
         }
+    }
+
+    /// Why files could not be written or read, and what to do. Exceptions of files often have no more
+    /// message than a path.
+    String inWords(IOException failure) {
+        return switch (failure) {
+            case DamagedFileException ours -> String.valueOf(ours.getMessage());
+            case FileAlreadyExistsException at ->
+                    """
+                    %s is there already, and is no folder
+                    Remove it, or name another folder in Checkpoints.in."""
+                            .formatted(at.getFile());
+            case NoSuchFileException at ->
+                    """
+                    %s is not there, and cannot be made
+                    Name another folder in Checkpoints.in, on a file system that rank 0 may write to."""
+                            .formatted(at.getFile());
+            case AccessDeniedException at ->
+                    """
+                    the user that rank 0 runs as may not use %s
+                    Change its owner or mode, or name another folder in Checkpoints.in."""
+                            .formatted(at.getFile());
+            default ->
+                    """
+                    %s cannot be used: %s
+                    Name another folder in Checkpoints.in, or see that this one can be written to and has room."""
+                            .formatted(folder, failure.getMessage());
+        };
     }
 
     private Path file(int epoch) {

@@ -7,6 +7,7 @@ import ai.djl.training.listener.TrainingListenerAdapter;
 import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.HorovodException;
 import org.horovod4j.djl.ArrayForm;
 import org.horovod4j.djl.LentArray;
 import org.horovod4j.djl.OptimizerState;
@@ -80,6 +81,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
     public void onTrainingBegin(Trainer trainer) {
         if (best.isPresent()) {
             ListenerOrder.afterEvaluators(trainer, this);
+            best.get().check(trainer);
         }
     }
 
@@ -246,15 +248,17 @@ public final class Checkpoints extends TrainingListenerAdapter {
         return outcome;
     }
 
-    /// Exceptions of files often have no more message than a path.
-    private static Optional<String> describe(@Nullable Exception failure) {
+    private Optional<String> describe(@Nullable Exception failure) {
         return Optional.ofNullable(failure)
                 .map(
                         e ->
-                                e instanceof DamagedFileException
-                                                || e instanceof IllegalStateException
-                                        ? String.valueOf(e.getMessage())
-                                        : e.toString());
+                                switch (e) {
+                                    case IOException ofFile -> folder.inWords(ofFile);
+                                    case HorovodException ours -> String.valueOf(ours.getMessage());
+                                    case IllegalStateException ours ->
+                                            String.valueOf(ours.getMessage());
+                                    default -> e.toString();
+                                });
     }
 
     private record Outcome(Optional<String> failure, @Nullable Position position) {}
@@ -335,7 +339,8 @@ public final class Checkpoints extends TrainingListenerAdapter {
         /// inference.
         ///
         /// @param monitor a name in `trainer.getTrainingResult().getEvaluations()`:
-        ///     `validate_loss`, `validate_Accuracy`, `train_loss`, …
+        ///     `validate_loss`, `validate_Accuracy`, `train_loss`, …; one that the trainer's
+        ///     evaluators do not give is refused when the trainer is made
         public Builder best(String monitor, Better better) {
             best = new BestModel(monitor, better);
             return this;

@@ -2,6 +2,7 @@ package org.horovod4j.djl.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -21,7 +22,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -174,6 +177,30 @@ class CheckpointFolderTest {
                 .withMessage("disk full");
         assertThat(names()).containsExactly("epoch-0001.checkpoint");
         assertThat(epochOfNewest()).isEqualTo("1");
+    }
+
+    @Test
+    void whatIsWrongWithAFolderIsSaidInWords() throws IOException {
+        Path file = Files.writeString(folder.folder().resolveSibling("file"), "no folder");
+        assertThat(troubleIn(file))
+                .startsWith(file + " is there already, and is no folder\nRemove");
+        assertThat(troubleIn(file.resolve("below")))
+                .startsWith(file.resolve("below") + " cannot be used: ")
+                .contains("\nName another folder");
+        assertThat(folder.inWords(new NoSuchFileException("/proc/x")))
+                .startsWith("/proc/x is not there, and cannot be made\nName another folder");
+        assertThat(folder.inWords(new AccessDeniedException("/root/x")))
+                .startsWith("the user that rank 0 runs as may not use /root/x\nChange its owner");
+        assertThat(folder.inWords(new IOException("No space left on device")))
+                .startsWith(folder.folder() + " cannot be used: No space left on device\nName")
+                .contains("has room");
+        assertThat(folder.inWords(new DamagedFileException("cut off"))).isEqualTo("cut off");
+    }
+
+    /// What a folder says of itself that cannot be made.
+    private static String troubleIn(Path path) {
+        CheckpointFolder impossible = new CheckpointFolder(path, 1);
+        return impossible.inWords(catchThrowableOfType(IOException.class, impossible::prepare));
     }
 
     private void write(int epoch) throws IOException {

@@ -1,7 +1,7 @@
 package org.horovod4j.djl.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -12,6 +12,7 @@ import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.Trainer;
+import ai.djl.training.evaluator.Accuracy;
 import ai.djl.training.listener.TrainingListener;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
@@ -24,6 +25,9 @@ import org.horovod4j.djl.SmallNetwork;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -84,8 +88,11 @@ class CheckpointsTest {
                         assertThatThrownBy(() -> checkpoints.resume(trainer))
                                 .as("at the start already")
                                 .isInstanceOf(CheckpointException.class)
-                                .hasMessageContaining("rank 0 could not resume")
-                                .hasMessageContaining(file.toString());
+                                .hasMessage(
+                                        """
+                                        rank 0 could not resume training: %s is there already, and is no folder
+                                        Remove it, or name another folder in Checkpoints.in.""",
+                                        file);
                     }
                 });
     }
@@ -146,7 +153,7 @@ class CheckpointsTest {
         loss.setBest(OptionalDouble.of(0.3));
         assertThat(loss.improves(Map.of("validate_loss", 0.4f))).isFalse();
         assertThat(loss.improves(Map.of("validate_loss", 0.2f))).isTrue();
-        assertThatIllegalStateException()
+        assertThatExceptionOfType(ConfigurationException.class)
                 .isThrownBy(() -> loss.improves(Map.of("train_loss", 1f)))
                 .withMessageContaining("no figure 'validate_loss'")
                 .withMessageContaining("[train_loss]");
@@ -192,6 +199,38 @@ class CheckpointsTest {
                                         "there is none; the listeners are [Checkpoints]");
                     }
                 });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "validate_Acuracy, Did you mean 'validate_Accuracy'?",
+        "trian_loss, Did you mean 'train_loss'?",
+        "perplexity, 'there are [train_Accuracy, train_L2Loss, train_loss, validate_Accuracy,"
+                + " validate_L2Loss, validate_loss].'"
+    })
+    void aFigureThatNobodyGivesIsRefusedBeforeTraining(String misspelt, String told) {
+        assertThatExceptionOfType(ConfigurationException.class)
+                .isThrownBy(() -> makeTrainerThatKeepsBest(misspelt))
+                .withMessageContaining("there is no figure '" + misspelt + "'")
+                .withMessageEndingWith(told);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"train_loss", "validate_loss", "validate_Accuracy", "train_L2Loss"})
+    void aFigureOfAnEvaluatorIsNotRefused(String figure) {
+        assertThatNoException().isThrownBy(() -> makeTrainerThatKeepsBest(figure));
+    }
+
+    private void makeTrainerThatKeepsBest(String figure) {
+        Checkpoints checkpoints =
+                Checkpoints.in(folder).optimizer(Optimizer.adam().build()).best(figure).build();
+        DefaultTrainingConfig config =
+                new DefaultTrainingConfig(Loss.l2Loss())
+                        .addEvaluator(new Accuracy())
+                        .addTrainingListeners(TrainingListener.Defaults.basic())
+                        .addTrainingListeners(checkpoints);
+        try (Model model = SmallNetwork.model();
+                Trainer _ = model.newTrainer(config)) {}
     }
 
     @Test
