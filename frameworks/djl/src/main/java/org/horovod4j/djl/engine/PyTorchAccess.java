@@ -121,7 +121,7 @@ final class PyTorchAccess implements EngineAccess {
                 throw new IllegalArgumentException(
                         """
                         a sparse gradient of shape %s gives single elements by %d indices each, not rows
-                        Make it dense: DistributedOptimizer's sparseAsDense(true)."""
+                        Let the network compute it dense, as an embedding of SparseFormat.DENSE does."""
                                 .formatted(array.getShape(), sizes[0]));
             }
             Shape denseShape = DataTypes.shape(array);

@@ -167,7 +167,7 @@ class PyTorchAccessTest {
                 .withMessage(
                         """
                         a sparse gradient of shape (2, 3) gives single elements by 2 indices each, not rows
-                        Make it dense: DistributedOptimizer's sparseAsDense(true).""");
+                        Let the network compute it dense, as an embedding of SparseFormat.DENSE does.""");
     }
 
     @Test
