@@ -18,6 +18,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -40,10 +41,12 @@ final class SourceMessages {
                     "compile",
                     "MalformedMessageException", // of a peer that is not ours, told in our words
                     "CodecException",
-                    "IllegalStateException", // our own mistakes
-                    "IllegalArgumentException",
                     "IllegalThreadStateException",
                     "AssertionError");
+
+    /// What takes words about calls that make no sense: where programs do not call, our own mistakes.
+    private static final Set<String> TAKERS_OF_REFUSALS =
+            Set.of("IllegalStateException", "IllegalArgumentException");
 
     private static final Set<String> QUIET_LEVELS = Set.of("DEBUG", "INFO", "TRACE");
 
@@ -51,6 +54,13 @@ final class SourceMessages {
 
     /// Those that say what is wrong, in all sources below these folders but for files of these names.
     static List<MessageTemplate> complaints(List<Path> folders, Set<String> leftOut) {
+        Set<String> others = new HashSet<>(TAKERS_OF_OTHERS);
+        others.addAll(TAKERS_OF_REFUSALS);
+        return of(folders, leftOut, others);
+    }
+
+    /// Those too that refuse a call.
+    static List<MessageTemplate> complaintsAndRefusals(List<Path> folders, Set<String> leftOut) {
         return of(folders, leftOut, TAKERS_OF_OTHERS);
     }
 

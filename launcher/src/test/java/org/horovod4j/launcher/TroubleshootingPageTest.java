@@ -13,7 +13,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /// Holds `docs/troubleshooting.md` to the words of today's code, both ways: each message of the launcher,
-/// and of a rank that starts, is on the page, and each that the page quotes is in the sources.
+/// of a rank that starts, and of the adapter to DJL is on the page, and each that the page quotes is in the
+/// sources.
 class TroubleshootingPageTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
@@ -30,8 +31,12 @@ class TroubleshootingPageTest {
                     "core/src/main/java/org/horovod4j/rendezvous",
                     "core/src/main/java/org/horovod4j/scheduler");
 
+    /// What a program may see that trains with DJL. It calls these itself, so it may be refused.
+    private static final List<Path> OF_DJL =
+            paths("frameworks/djl/src/main/java", "core/src/main/java/org/horovod4j/optim");
+
     private static final List<Path> EVERYTHING =
-            paths("launcher/src/main/java", "core/src/main/java");
+            paths("launcher/src/main/java", "core/src/main/java", "frameworks/djl/src/main/java");
 
     /// Texts of help, of reports and of the reference of options.
     private static final Set<String> NO_COMPLAINTS =
@@ -46,6 +51,14 @@ class TroubleshootingPageTest {
                     "Progress.java",
                     "OptionGroup.java",
                     "HorovodOnly.java"); // why flags of Horovod's have no effect
+
+    private static final Set<String> NO_COMPLAINTS_OF_DJL =
+            Set.of(
+                    "ProgressLine.java",
+                    "HooksTrial.java", // how the test of hooks failed
+                    "OverlapChoice.java", // why gradients travel when they do
+                    "SpareTime.java",
+                    "Lengths.java"); // our own mistakes
 
     /// Parts of other messages, and lines that tell of no trouble, by their first words.
     private static final List<String> NO_ENTRIES =
@@ -93,6 +106,34 @@ class TroubleshootingPageTest {
                     "Give every rank the address",
                     "Check that the launcher runs");
 
+    /// The same, and our own mistakes, in what programs call that train with DJL.
+    private static final List<String> NO_ENTRIES_OF_DJL =
+            List.of(
+                    "Did you mean '…'?",
+                    "the epoch has no more batches",
+                    "… was made accessible",
+                    "save the checkpoint of epoch",
+                    "checkpoints to keep",
+                    "epochs between checkpoints",
+                    "Add it first",
+                    "Add TrainingListener.Defaults first",
+                    "checkpoints are little-endian",
+                    "no array of engine",
+                    "moveInto an array can live",
+                    "libtorch called an unknown function",
+                    "libtorch cannot call a",
+                    "libtorch's hook of",
+                    "the array … of shape … requires no gradient",
+                    "the pattern of a slot",
+                    "… is neither a number nor a boolean",
+                    "switched off by overlap(false)",
+                    "Adasum combines changes of weights",
+                    "hooks are attached when parameters are initialised",
+                    "the parameters of the model and the state",
+                    "Use the same optimizer",
+                    "Build the same network",
+                    "the gradient of '…' exists on no rank");
+
     /// Of picocli, which reads the flags.
     private static final Set<String> WORDS_OF_OTHERS =
             Set.of("option '--x' should be specified only once");
@@ -107,14 +148,30 @@ class TroubleshootingPageTest {
     void everyMessageHasAnEntry() {
         List<String> quotes = quotes().toList();
         assertThat(
-                        Stream.concat(
-                                        SourceMessages.complaints(OF_THE_START, NO_COMPLAINTS)
-                                                .stream(),
-                                        shellMessages())
-                                .filter(message -> !isWithoutEntry(message))
+                        Stream.concat(ofTheStart().stream(), shellMessages())
+                                .filter(message -> !isAmong(NO_ENTRIES, message))
                                 .filter(message -> quotes.stream().noneMatch(message::isQuotedBy)))
                 .as("messages that docs/troubleshooting.md lacks")
                 .isEmpty();
+    }
+
+    @Test
+    void everyMessageToProgramsThatTrainHasAnEntry() {
+        List<String> quotes = quotes().toList();
+        assertThat(
+                        ofDjl().stream()
+                                .filter(message -> !isAmong(NO_ENTRIES_OF_DJL, message))
+                                .filter(message -> quotes.stream().noneMatch(message::isQuotedBy)))
+                .as("messages that docs/troubleshooting.md lacks")
+                .isEmpty();
+    }
+
+    private static List<MessageTemplate> ofTheStart() {
+        return SourceMessages.complaints(OF_THE_START, NO_COMPLAINTS);
+    }
+
+    private static List<MessageTemplate> ofDjl() {
+        return SourceMessages.complaintsAndRefusals(OF_DJL, NO_COMPLAINTS_OF_DJL);
     }
 
     @Test
@@ -136,8 +193,13 @@ class TroubleshootingPageTest {
 
     @Test
     void whatNeedsNoEntryIsStillInTheSources() {
-        List<MessageTemplate> messages = SourceMessages.complaints(OF_THE_START, NO_COMPLAINTS);
-        assertThat(NO_ENTRIES)
+        assertAllBeginOneOf(ofTheStart(), NO_ENTRIES);
+        assertAllBeginOneOf(ofDjl(), NO_ENTRIES_OF_DJL);
+    }
+
+    private static void assertAllBeginOneOf(
+            List<MessageTemplate> messages, List<String> beginnings) {
+        assertThat(beginnings)
                 .allSatisfy(
                         words ->
                                 assertThat(messages)
@@ -145,8 +207,8 @@ class TroubleshootingPageTest {
                                         .anyMatch(message -> begins(message, words)));
     }
 
-    private static boolean isWithoutEntry(MessageTemplate message) {
-        return NO_ENTRIES.stream().anyMatch(words -> begins(message, words));
+    private static boolean isAmong(List<String> beginnings, MessageTemplate message) {
+        return beginnings.stream().anyMatch(words -> begins(message, words));
     }
 
     private static boolean begins(MessageTemplate message, String words) {
