@@ -3,8 +3,6 @@ package org.horovod4j.option;
 import org.horovod4j.ConfigurationException;
 import org.jspecify.annotations.Nullable;
 
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -115,12 +113,6 @@ public record WorkerSettings(
         if (identity.world().size() == 1) { // asking for the name may take seconds
             return "localhost";
         }
-        try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            throw new ConfigurationException(
-                    "this machine does not know its own name: set %s".formatted(Options.HOSTNAME),
-                    e);
-        }
+        return OwnName.find();
     }
 }

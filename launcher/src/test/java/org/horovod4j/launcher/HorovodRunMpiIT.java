@@ -1,6 +1,7 @@
 package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.testing.Packages;
 import org.junit.jupiter.api.Tag;
@@ -8,6 +9,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -21,25 +23,51 @@ class HorovodRunMpiIT {
     @ParameterizedTest
     @CsvSource({"Open MPI, mpirun.openmpi, openmpi-bin", "MPICH, mpirun.mpich, mpich"})
     void mpirunStartsTheRanks(String kind, String program, String debianPackage) throws Exception {
+        Map<String, String> variables = withMpirun(program, debianPackage);
+        try (LauncherProcess launcher = startSums(List.of(), variables)) {
+            assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
+            assertThat(launcher.awaitOutput("sum=(1)", 2)).hasSize(2);
+            assertThat(launcher.stderr()).contains("horovodrun: " + kind + ": mpirun ");
+        }
+    }
+
+    /// As in a container: no resolver knows the name that the kernel has.
+    @ParameterizedTest
+    @CsvSource({"mpirun.openmpi, openmpi-bin", "mpirun.mpich, mpich"})
+    void ranksNeedNoNameThatLeadsToAnAddress(String program, String debianPackage)
+            throws Exception {
+        assumeTrue(SshHosts.run("unshare", "--uts", "true") == 0, "needs root");
+        List<String> nameless =
+                List.of("unshare", "--uts", "sh", "-c", "hostname nosuchname; exec \"$@\"", "sh");
+        Map<String, String> variables = withMpirun(program, debianPackage);
+        try (LauncherProcess launcher = startSums(nameless, variables)) {
+            assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
+            assertThat(launcher.awaitOutput("sum=(1)", 2)).hasSize(2);
+        }
+    }
+
+    private Map<String, String> withMpirun(String program, String debianPackage)
+            throws IOException, InterruptedException {
         Packages.require(List.of(program), List.of(debianPackage));
         // On Debian each has a name of its own, and mpirun itself may be either.
         Path mpirun = folder.resolve("mpirun");
         Files.writeString(mpirun, "#!/bin/sh\nexec " + program + " \"$@\"\n");
         assertThat(mpirun.toFile().setExecutable(true)).isTrue();
-        try (LauncherProcess launcher =
-                LauncherProcess.start(
-                        Map.of("PATH", folder + ":" + System.getenv("PATH")),
-                        "-np",
-                        "2",
-                        "--mpi",
-                        "--verbose",
-                        "java",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        SumOfRanks.class.getName())) {
-            assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
-            assertThat(launcher.awaitOutput("sum=(1)", 2)).hasSize(2);
-            assertThat(launcher.stderr()).contains("horovodrun: " + kind + ": mpirun ");
-        }
+        return Map.of("PATH", folder + ":" + System.getenv("PATH"));
+    }
+
+    private static LauncherProcess startSums(List<String> around, Map<String, String> variables)
+            throws IOException {
+        return LauncherProcess.startWithin(
+                around,
+                variables,
+                "-np",
+                "2",
+                "--mpi",
+                "--verbose",
+                "java",
+                "-cp",
+                System.getProperty("java.class.path"),
+                SumOfRanks.class.getName());
     }
 }
