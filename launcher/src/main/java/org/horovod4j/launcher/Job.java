@@ -1,6 +1,7 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.output.FailureReport;
 import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
@@ -17,7 +18,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -252,7 +252,8 @@ final class Job {
             console.say("gave up on %s, which does not even end by SIGKILL".formatted(rank));
         }
         if (interruption != null) {
-            console.say("ended by %s after %s".formatted(interruption, seconds(took)));
+            console.say(
+                    "ended by %s after %s".formatted(interruption, FailureReport.seconds(took)));
             return 128 + interruption.number();
         }
         if (firstFailure != null) {
@@ -296,21 +297,12 @@ final class Job {
     }
 
     private String report(Failure first) {
-        StringBuilder text = new StringBuilder();
-        text.append("the job failed. First to fail was %s: %s.".formatted(first.rank, first.how));
-        List<String> errors = first.rank.lastErrors();
-        if (!errors.isEmpty()) {
-            text.append("\n  Its last lines on standard error:");
-            errors.forEach(line -> text.append("\n    ").append(line));
-        }
-        if (ranks.size() > 1) {
-            text.append("\n  The other processes had ended %s later.".formatted(seconds(took)));
-        }
-        return text.toString();
-    }
-
-    private static String seconds(Duration duration) {
-        return String.format(Locale.ROOT, "%.1f s", duration.toMillis() / 1e3);
+        return new FailureReport(
+                        first.rank.toString(),
+                        first.how,
+                        first.rank.lastErrors(),
+                        ranks.size() > 1 ? took : null)
+                .toString();
     }
 
     private void explainCommand(int command) {

@@ -96,6 +96,7 @@ class TroubleshootingPageTest {
                     "An agent did not take",
                     "An agent has ended",
                     "exec sh -c",
+                    "echo \"horovodrun",
                     "… and the PATH",
                     "IBM Spectrum MPI",
                     "a world of one process",

@@ -40,6 +40,8 @@ public final class MpiRun {
     /// How long `mpirun` gets to end its processes before it is killed.
     private static final Duration GRACE = Duration.ofSeconds(5);
 
+    private static final int FAILURE = 1;
+
     private final Console console;
     private final boolean verbose;
     private final Map<String, String> environment;
@@ -72,7 +74,10 @@ public final class MpiRun {
 
     /// Runs the programs of the job, until one fails.
     ///
-    /// @return the exit code of `mpirun`, or of the signal that ended it
+    /// When a rank has not started within the start timeout, `mpirun` is ended. One that has may take
+    /// its time before it meets the others, or have nothing to do with them.
+    ///
+    /// @return the exit code of `mpirun`, or of the signal that ended it; 1 after such a timeout
     /// @throws ConfigurationException when there is no `mpirun` that can do what the job asks for
     public int run(MpiJob job) throws IOException, InterruptedException {
         Mpirun mpirun = Mpirun.find(SearchPath.of(environment.getOrDefault("PATH", "")));
@@ -95,10 +100,14 @@ public final class MpiRun {
         HostAgent started = host;
         if (started != null) {
             console.say("got %s, ending mpirun".formatted(signal));
-            started.signal(again ? Signal.KILL : signal);
-            CompletableFuture.delayedExecutor(GRACE.toMillis(), TimeUnit.MILLISECONDS)
-                    .execute(() -> kill(started));
+            end(started, again ? Signal.KILL : signal);
         }
+    }
+
+    private void end(HostAgent started, Signal signal) {
+        started.signal(signal);
+        CompletableFuture.delayedExecutor(GRACE.toMillis(), TimeUnit.MILLISECONDS)
+                .execute(() -> kill(started));
     }
 
     private void kill(HostAgent started) {
@@ -113,19 +122,21 @@ public final class MpiRun {
                 addresses.stream().allMatch(InetAddress::isLoopbackAddress)
                         ? addresses.getFirst()
                         : new InetSocketAddress(0).getAddress();
+        MpiRanks ranks = new MpiRanks(job.processes());
         try (RendezvousServer rendezvous =
                         RendezvousServer.start(
                                 secret,
                                 job.processes(),
                                 new InetSocketAddress(bind, 0),
                                 heartbeatTimeout,
-                                startTimeout);
+                                startTimeout,
+                                ranks);
                 HostAgent agent = LocalHost.open(Options.JOB_ID.variable() + "=" + jobId)) {
             Map<String, String> variables = variables(addresses, rendezvous.address().getPort());
             MpiCommand command =
                     MpiCommand.of(mpirun.kind(), job, Exports.names(environment, variables));
             List<String> words = new ArrayList<>(command.words());
-            words.addAll(program);
+            words.addAll(Herald.before(program));
             if (verbose) {
                 console.say("%s: %s".formatted(mpirun.kind(), String.join(" ", words)));
             }
@@ -134,31 +145,66 @@ public final class MpiRun {
             all.putAll(command.variables());
             // An agent adds variables and takes none away; blank ones count as not set.
             Exports.NOT_OURS.forEach(option -> all.put(option.variable(), ""));
-            return await(agent, agent.start(words, all));
+            return await(agent, agent.start(words, all), ranks);
         }
     }
 
-    private int await(HostAgent agent, Process process) throws InterruptedException {
+    private int await(HostAgent agent, Process process, MpiRanks ranks)
+            throws InterruptedException {
         host = agent;
         Signal early = interruption;
         if (early != null) { // it came while mpirun was being started
             agent.signal(early);
         }
         OutputReader output =
-                Pump.ofMarked("mpirun", Channel.STDOUT, process.getInputStream(), console);
+                Pump.ofMarked(
+                        "mpirun",
+                        Channel.STDOUT,
+                        process.getInputStream(),
+                        console,
+                        line -> ranks.heard(Channel.STDOUT, line));
         OutputReader errors =
-                Pump.ofMarked("mpirun", Channel.STDERR, process.getErrorStream(), console);
+                Pump.ofMarked(
+                        "mpirun",
+                        Channel.STDERR,
+                        process.getErrorStream(),
+                        console,
+                        line -> ranks.heard(Channel.STDERR, line));
+        boolean inTime = process.waitFor(startTimeout.toMillis(), TimeUnit.MILLISECONDS);
+        int missing = inTime || interruption != null ? 0 : ranks.missing();
+        boolean late = missing > 0;
+        if (late) {
+            end(agent, Signal.TERM);
+        }
         int code = process.waitFor();
+        Duration others = ranks.sinceFailure();
         host = null;
         agent.ended(process);
         for (String left : agent.sweep()) {
             if (verbose
-                    || interruption == null) { // after a signal, ranks may just be a moment slower
+                    || (interruption == null
+                            && !late)) { // after a signal, ranks may just be a moment slower
                 console.say("ended a process that the job had left behind: " + left);
             }
         }
         boolean _ = output.awaitEnd(OutputReader.SILENCE);
         boolean _ = errors.awaitEnd(OutputReader.SILENCE);
+        if (late) {
+            console.say(
+                    """
+                    %d of %d ranks had not started within the start timeout of %s s, so mpirun was ended
+                    Run mpirun by itself, with 'hostname' for the program: it may wait for a password, for a host that \
+                    does not answer, or for one that does not find this machine by its name. Raise --start-timeout if it \
+                    only takes longer."""
+                            .formatted(
+                                    missing,
+                                    ranks.size(),
+                                    Options.START_TIMEOUT.format(startTimeout)));
+            return FAILURE;
+        }
+        if (code != 0 && interruption == null) {
+            console.say(ranks.report(code, others));
+        }
         return code;
     }
 

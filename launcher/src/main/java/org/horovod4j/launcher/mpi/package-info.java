@@ -1,7 +1,8 @@
 /// Jobs whose processes are started by `mpirun`.
 ///
-/// Start with [MpiRun], the life of such a job, then [Mpirun], the installation it finds, and
-/// [MpiCommand], the command line for each kind of MPI.
+/// Start with [MpiRun], the life of such a job, then [Mpirun], the installation it finds,
+/// [MpiCommand], the command line for each kind of MPI, and [MpiRanks], what becomes known of the
+/// ranks: by what they say first ([Herald]), by their lines ([Mark]) and by `mpirun` ([Verdict]).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.network`, `org.horovod4j.option`,
 ///   `org.horovod4j.rendezvous`, `org.horovod4j.trust`, `org.horovod4j.launcher.output`,

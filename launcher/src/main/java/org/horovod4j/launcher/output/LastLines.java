@@ -23,7 +23,7 @@ public final class LastLines {
     /// How many frames came last, one after the other.
     private int frames;
 
-    synchronized void add(String line) {
+    public synchronized void add(String line) {
         frames = FRAME.matcher(line).matches() ? frames + 1 : 0;
         if (frames > FRAMES + 1) {
             lines.removeLast();

@@ -105,7 +105,7 @@ final class LinePrefixer implements OutputReader.Taker {
     private void release(byte[] whole) {
         byte[] time = stamp.now().getBytes(UTF_8);
         ready.writeBytes(time);
-        ready.writeBytes(("[" + speaker.label() + "]<" + channel + ">:").getBytes(UTF_8));
+        ready.writeBytes(speaker.mark(channel).getBytes(UTF_8));
         ready.writeBytes(whole);
         readyForFile.writeBytes(time);
         readyForFile.writeBytes(whole);

@@ -4,7 +4,6 @@ import org.horovod4j.launcher.output.Console.Channel;
 import org.horovod4j.launcher.process.OutputReader;
 
 import java.io.InputStream;
-import java.util.Arrays;
 import java.util.function.Predicate;
 
 /// Carries one stream of one process to the console and its file.
@@ -56,21 +55,23 @@ public final class Pump {
                 new LinePrefixer(speaker, channel, forwarding, admission));
     }
 
-    /// Forwards bytes as they come, from one whose lines are marked already.
+    /// Forwards lines as they are, from one who has marked them already.
+    ///
+    /// @param admission asked for each line: whether it may be printed
     public static OutputReader ofMarked(
-            String name, Channel channel, InputStream source, Console console) {
+            String name,
+            Channel channel,
+            InputStream source,
+            Console console,
+            Predicate<byte[]> admission) {
         return OutputReader.start(
                 "hvd-%s-%s".formatted(name, channel),
                 source,
                 CHUNK,
-                new OutputReader.Taker() {
-                    @Override
-                    public void take(byte[] chunk, int length) {
-                        console.write(channel, Arrays.copyOf(chunk, length));
-                    }
-
-                    @Override
-                    public void end() {} // a last line is whole or not, as its marker left it
-                });
+                new LinePrefixer(
+                        Speaker.ofMarked(),
+                        channel,
+                        new Forwarding(console, null, Stamp.NONE),
+                        admission));
     }
 }

@@ -1,8 +1,12 @@
 package org.horovod4j.launcher.output;
 
+import org.horovod4j.launcher.output.Console.Channel;
+
 /// A process whose output is forwarded: its lines carry its rank, which in an elastic job changes
 /// while it runs.
 public final class Speaker {
+    private static final int NOBODY = -1;
+
     private final int number;
     private volatile String label;
 
@@ -14,6 +18,11 @@ public final class Speaker {
     /// A process that keeps its rank.
     public static Speaker ofRank(int rank) {
         return new Speaker(rank, Integer.toString(rank));
+    }
+
+    /// One whose lines are marked already.
+    static Speaker ofMarked() {
+        return new Speaker(NOBODY, "");
     }
 
     /// A process that has no rank yet.
@@ -40,7 +49,8 @@ public final class Speaker {
         return number;
     }
 
-    String label() {
-        return label;
+    /// What comes before each of its lines.
+    String mark(Channel channel) {
+        return label.isEmpty() ? "" : "[" + label + "]<" + channel + ">:";
     }
 }

@@ -83,6 +83,64 @@ class MpiRunIT {
         }
     }
 
+    /// A program one rank of which fails while the other waits for it.
+    static final class Fails {
+        public static void main(String[] arguments) {
+            Hvd.init();
+            if (Hvd.rank() == 1) {
+                System.err.println("disk full");
+                Runtime.getRuntime().halt(3);
+            }
+            Hvd.allreduce("sum", new float[1], ReduceOp.SUM);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
+    void theFirstToFailIsNamedWithItsLastWords(String mpirun) throws Exception {
+        int code = launch(mpirun).run(job(2, java(Fails.class)));
+
+        assertThat(code).isNotZero();
+        String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+        assertThat(said())
+                .doesNotContain("started as process")
+                .containsPattern("First to fail was rank 1 on " + host + " \\(process \\d+\\): \\S")
+                .containsSubsequence(
+                        "Its last lines on standard error:",
+                        "\n    disk full\n",
+                        "The other processes had ended ");
+    }
+
+    @Test
+    void openMpiTellsHowARankEndedThatNeverMetTheOthers() throws Exception {
+        String program =
+                "[ $OMPI_COMM_WORLD_RANK = 0 ] || { echo no data >&2; exit 7; }; sleep 600";
+        assertThat(launch("mpirun.openmpi").run(job(2, List.of("sh", "-c", program)))).isEqualTo(7);
+        assertThat(said())
+                .containsPattern(
+                        "First to fail was rank 1 on \\S+ \\(process \\d+\\): exit code 7\\.\n")
+                .containsSubsequence("\n    no data\n", "The other processes had ended ");
+    }
+
+    @Test
+    void openMpiTellsTheSignalThatKilledARank() throws Exception {
+        String program = "[ $OMPI_COMM_WORLD_RANK = 0 ] || kill -9 $$; exec sleep 600";
+        assertThat(launch("mpirun.openmpi").run(job(2, List.of("sh", "-c", program)))).isNotZero();
+        assertThat(said())
+                .containsPattern(
+                        "First to fail was rank 1 .*: killed by signal 9 \\(SIGKILL\\)\\.");
+    }
+
+    /// It names a process, but that is one which it killed itself.
+    @Test
+    void mpichDoesNotTellWhoWasTheFirstOfRanksThatNeverMet() throws Exception {
+        String program = "[ $PMI_RANK = 0 ] || kill -9 $$; exec sleep 600";
+        assertThat(launch("mpirun.mpich").run(job(2, List.of("sh", "-c", program)))).isNotZero();
+        assertThat(said())
+                .contains("the job failed, and mpirun ended (", "which rank was the first to fail")
+                .doesNotContain("First to fail was");
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
     void ranksHaveTheLaunchersPath(String mpirun) throws Exception {

@@ -1,0 +1,85 @@
+package org.horovod4j.launcher.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.launcher.output.Console.Channel;
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+
+class MpiRanksTest {
+    private final MpiRanks ranks = new MpiRanks(2);
+
+    @Test
+    void theLineOfAHeraldIsNotForTheUser() {
+        assertThat(hears("warming up\n")).isTrue();
+        assertThat(ranks.missing()).isEqualTo(2);
+        assertThat(hears("[1,0]<stderr>:horovodrun: started as process 4 on a\n")).isFalse();
+        assertThat(ranks.missing()).isOne();
+        assertThat(hears("[1,0]<stderr>:horovodrun: started\n")).isTrue();
+    }
+
+    @Test
+    void aRankThatJoinsHasStarted() {
+        ranks.joined(1);
+        assertThat(ranks.missing()).isOne();
+    }
+
+    @Test
+    void aHeraldCountsWhateverMarkHasBeenPutBeforeItsLine() {
+        assertThat(hears("1> horovodrun: started as process 4 on a\n")).isFalse();
+        assertThat(hears("horovodrun: started as process 5 on a\n")).isFalse();
+        assertThat(ranks.missing()).isZero();
+    }
+
+    @Test
+    void whomTheRanksBlameIsTheFirstAndMpirunTellsHowItEnded() {
+        bothStart();
+        hears("[1] disk full\n");
+        hears("[0] rank 1 is lost\n");
+        ranks.failed(1, "the connection was closed");
+        ranks.failed(0, "no rank 1");
+        hears(
+                "mpirun noticed that process rank 1 with PID 0 on node b exited on signal 9 (Killed).\n");
+        assertThat(ranks.sinceFailure()).isNotNull();
+        assertThat(ranks.report(9, Duration.ofMillis(1234)))
+                .isEqualTo(
+                        """
+                        the job failed. First to fail was rank 1 on b (process 5): killed by signal 9 (SIGKILL).
+                          Its last lines on standard error:
+                            disk full
+                          The other processes had ended 1.2 s later.""");
+    }
+
+    @Test
+    void whoEndedOnlyForWantOfAnotherIsNotTheFirst() {
+        bothStart();
+        ranks.failed(1, "the connection was closed");
+        hears("  Process name: [[24223,1],0]\n");
+        hears("  Exit code:    1\n");
+        assertThat(ranks.report(1, null))
+                .isEqualTo(
+                        "the job failed. First to fail was rank 1 on b (process 5): the connection was"
+                                + " closed.");
+    }
+
+    @Test
+    void whereNobodyTellsWhoWasFirstThatIsSaid() {
+        bothStart();
+        assertThat(ranks.sinceFailure()).isNull();
+        assertThat(ranks.report(7, null))
+                .startsWith("the job failed, and mpirun ended (exit code 7).")
+                .contains("which rank was the first to fail");
+    }
+
+    private void bothStart() {
+        hears("[0] horovodrun: started as process 4 on a\n");
+        hears("[1] horovodrun: started as process 5 on b\n");
+    }
+
+    private boolean hears(String line) {
+        return ranks.heard(Channel.STDERR, line.getBytes(UTF_8));
+    }
+}
