@@ -12,12 +12,15 @@ import java.nio.file.Path;
 ///
 /// Only ranks hear the name, to find out who shares a host; it need not lead to an address. So a
 /// machine whose name no resolver knows, as in many containers, is called what its kernel calls it.
-final class OwnName {
+public final class OwnName {
     private static final Path KERNEL = Path.of("/proc/sys/kernel/hostname"); // of Linux
 
     private OwnName() {}
 
-    static String find() {
+    /// Asks a resolver, and then the kernel.
+    ///
+    /// @throws ConfigurationException when neither knows
+    public static String find() {
         try {
             return InetAddress.getLocalHost().getHostName();
         } catch (UnknownHostException e) {

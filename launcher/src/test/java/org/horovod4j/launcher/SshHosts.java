@@ -105,7 +105,7 @@ final class SshHosts implements BeforeAllCallback, AfterAllCallback {
         return start(main, Map.of(), arguments);
     }
 
-    private LauncherProcess start(Class<?> main, Map<String, String> variables, String... arguments)
+    LauncherProcess start(Class<?> main, Map<String, String> variables, String... arguments)
             throws IOException {
         Map<String, String> all = new HashMap<>();
         all.put("PATH", folder().resolve("bin") + ":" + System.getenv("PATH"));

@@ -105,6 +105,7 @@ host() {
     {
         echo 127.0.0.1 localhost
         for other in 1 2 3; do echo 10.78.0.$other hvdssh$other; done
+        echo 10.78.0.254 "$(uname -n)" # MPICH's proxies look for the launching machine
     } >"/etc/netns/$name/hosts"
     cat >"$folder/$name.sshd" <<END
 Port $port

@@ -3,12 +3,14 @@ package org.horovod4j.launcher.mpi;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
+import org.horovod4j.option.OwnName;
 
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /// The command line of `mpirun` for a job, and the variables that it reads itself.
@@ -23,6 +25,8 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
     private static final int MANY_HOSTS = 64;
 
     private static final String FOR_TCP_ONLY = "NCCL_IB_DISABLE";
+
+    private static final Pattern LOOPBACK = Pattern.compile("localhost|127\\..*|\\[?::1]?");
 
     MpiCommand {
         words = List.copyOf(words);
@@ -108,6 +112,9 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
                             .formatted(kind, commaSeparated(job.interfaces())));
         }
         job.interfaces().forEach(name -> words.addAll(List.of("-iface", name)));
+        if (job.interfaces().isEmpty() && misleads(job.hosts())) {
+            words.addAll(List.of("-localhost", OwnName.find()));
+        }
         Map<String, String> variables = new LinkedHashMap<>();
         if (!login.equals(Login.DEFAULT)) {
             variables.put(
@@ -125,6 +132,18 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
         words.addAll(List.of("-genvlist", commaSeparated(names)));
         words.addAll(job.arguments());
         return new MpiCommand(words, variables);
+    }
+
+    /// Whether Hydra would let other hosts look for this machine under a name that means themselves:
+    /// it takes the one that stands in the list.
+    private static boolean misleads(List<Host> hosts) {
+        Map<Boolean, Long> loopback =
+                hosts.stream()
+                        .collect(
+                                Collectors.partitioningBy(
+                                        host -> LOOPBACK.matcher(host.name()).matches(),
+                                        Collectors.counting()));
+        return !loopback.containsValue(0L);
     }
 
     /// Hydra fills every host with as many, in order, so the last alone may get fewer.

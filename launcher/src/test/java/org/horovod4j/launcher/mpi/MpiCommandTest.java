@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
+import org.horovod4j.option.OwnName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -50,6 +51,16 @@ class MpiCommandTest {
                 .isEqualTo(
                         "mpirun -n 3 -hosts a,b -ppn 2 -prepend-rank -bind-to none"
                                 + " -genvlist HOROVOD_SECRET_KEY,PATH");
+    }
+
+    /// Else its proxies on other hosts would look for it on their own loopback interface.
+    @Test
+    void hydraIsToldTheNameOfThisMachineWhereTheListHasOnlyLocalhost() {
+        assertThat(words(MpiKind.MPICH, job(2, "localhost:1,b:1")))
+                .contains(" -localhost " + OwnName.find() + " ");
+        assertThat(words(MpiKind.MPICH, job(2, "localhost:1,127.0.0.1:1")))
+                .doesNotContain("-localhost");
+        assertThat(words(MpiKind.MPICH, job(2, "a:1,b:1"))).doesNotContain("-localhost");
     }
 
     @ParameterizedTest

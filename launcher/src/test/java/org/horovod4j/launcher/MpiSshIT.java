@@ -1,0 +1,169 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.testing.Packages;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/// `horovodrun --mpi` on hosts behind real ssh, by which a real `mpirun` starts its daemons there.
+@Tag("slow")
+class MpiSshIT {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    /// Debian's, by program.
+    private static final Map<String, String> PACKAGES =
+            Map.of("mpirun.openmpi", "openmpi-bin", "mpirun.mpich", "mpich");
+
+    @RegisterExtension static final SshHosts hosts = new SshHosts();
+
+    @ParameterizedTest
+    @CsvSource({
+        "mpirun.openmpi, 'hvdssh1:2,hvdssh2:1', 'hvdssh1,hvdssh1,hvdssh2'",
+        "mpirun.openmpi, 'localhost:1,hvdssh1:2', ',hvdssh1,hvdssh1'",
+        "mpirun.mpich, 'hvdssh1:2,hvdssh2:1', 'hvdssh1,hvdssh1,hvdssh2'",
+        "mpirun.mpich, 'localhost:2,hvdssh1:1', ',,hvdssh1'"
+    })
+    void ranksMeetOnOtherHostsAndHere(String mpirun, String where, String names) throws Exception {
+        String here = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+        try (LauncherProcess launcher =
+                start(
+                        mpirun,
+                        where,
+                        "sh",
+                        "-c",
+                        "echo on=$(uname -n); exec \"$@\"",
+                        "sh",
+                        System.getProperty("java.home") + "/bin/java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        SumOfRanks.class.getName())) {
+            assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
+            assertThat(launcher.awaitOutput("sum=(3)", 3)).hasSize(3);
+            assertThat(launcher.awaitOutput("on=(\\S+)", 3))
+                    .containsExactlyInAnyOrderElementsOf(
+                            Stream.of(names.split(",", -1))
+                                    .map(name -> name.isEmpty() ? here : name)
+                                    .toList());
+        }
+    }
+
+    /// The last rank ends while the others wait for it.
+    static final class Fails {
+        private Fails() {}
+
+        public static void main(String[] arguments) {
+            Hvd.init();
+            Hvd.barrier();
+            if (Hvd.rank() == 2) {
+                System.err.println("disk full");
+                Runtime.getRuntime().halt(3);
+            }
+            IO.println("job=" + System.getenv("HOROVOD_JOB_ID"));
+            Hvd.barrier();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"mpirun.openmpi, exit code 3", "mpirun.mpich, its connection closed"})
+    void theFirstToFailIsNamedWithItsHost(String mpirun, String how) throws Exception {
+        try (LauncherProcess launcher =
+                start(
+                        mpirun,
+                        "hvdssh1:2,hvdssh2:1",
+                        System.getProperty("java.home") + "/bin/java",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Fails.class.getName())) {
+            assertThat(launcher.exitCode()).isNotZero();
+            assertThat(launcher.stderr())
+                    .containsPattern(
+                            "First to fail was rank 2 on hvdssh2 \\(process \\d+\\): " + how)
+                    .containsSubsequence("\n    disk full\n", "The other processes had ended ");
+            String job = launcher.awaitOutput("job=(\\S+)", 1).getFirst();
+            await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
+        }
+    }
+
+    /// As behind a firewall: what is sent to the second host is lost.
+    @ParameterizedTest
+    @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
+    void aHostThatDoesNotAnswerIsNotAwaitedForEver(String mpirun) throws Exception {
+        hosts.cutLink(2);
+        try (LauncherProcess launcher =
+                start(mpirun, "hvdssh1:1,hvdssh2:1", "--start-timeout", "3", "true")) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .containsPattern(
+                            "[12] of 2 ranks had not started within the start timeout of 3 s");
+        } finally {
+            hosts.mendLink(2);
+        }
+    }
+
+    /// A program that launches a function on two hosts by `mpirun`.
+    static final class Program {
+        private Program() {}
+
+        public static void main(String[] arguments) {
+            IO.println(
+                    Launcher.processes(2)
+                            .hosts("hvdssh1:1,hvdssh2:1")
+                            .mpi()
+                            .run(
+                                    comm -> {
+                                        float[] sum = {comm.rank() + 1};
+                                        comm.allreduce("sum", sum, ReduceOp.SUM);
+                                        return "%d: %.0f".formatted(comm.rank(), sum[0]);
+                                    }));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
+    void aProgramGetsTheResultsOfAllHostsByRank(String mpirun) throws Exception {
+        try (LauncherProcess program = hosts.start(Program.class, with(mpirun))) {
+            assertThat(program.exitCode()).as(program::stderr).isZero();
+            assertThat(program.stdout()).isEqualTo("[0: 3, 1: 3]\n");
+        }
+    }
+
+    private static LauncherProcess start(String mpirun, String where, String... rest)
+            throws IOException, InterruptedException {
+        int processes = Host.list(where).stream().mapToInt(Host::slots).sum();
+        List<String> words =
+                new ArrayList<>(List.of("-np", Integer.toString(processes), "-H", where, "--mpi"));
+        words.addAll(List.of(rest));
+        return hosts.start(with(mpirun), words.toArray(String[]::new));
+    }
+
+    /// The path on which this is the one: on Debian each has a name of its own, and `mpirun` itself may
+    /// be either.
+    private static Map<String, String> with(String mpirun)
+            throws IOException, InterruptedException {
+        Packages.require(List.of(mpirun), List.of(Objects.requireNonNull(PACKAGES.get(mpirun))));
+        Path folder = Files.createDirectories(hosts.folder().resolve(mpirun));
+        Path script = folder.resolve("mpirun");
+        Files.writeString(script, "#!/bin/sh\nexec " + mpirun + " \"$@\"\n");
+        assertThat(script.toFile().setExecutable(true)).isTrue();
+        return Map.of(
+                "PATH", folder + ":" + hosts.folder().resolve("bin") + ":" + System.getenv("PATH"));
+    }
+}
