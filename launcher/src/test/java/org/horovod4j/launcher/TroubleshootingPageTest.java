@@ -194,12 +194,12 @@ class TroubleshootingPageTest {
 
     @Test
     void whatNeedsNoEntryIsStillInTheSources() {
-        assertAllBeginOneOf(ofTheStart(), NO_ENTRIES);
-        assertAllBeginOneOf(ofDjl(), NO_ENTRIES_OF_DJL);
+        assertEachBeginsOneOf(NO_ENTRIES, ofTheStart());
+        assertEachBeginsOneOf(NO_ENTRIES_OF_DJL, ofDjl());
     }
 
-    private static void assertAllBeginOneOf(
-            List<MessageTemplate> messages, List<String> beginnings) {
+    private static void assertEachBeginsOneOf(
+            List<String> beginnings, List<MessageTemplate> messages) {
         assertThat(beginnings)
                 .allSatisfy(
                         words ->
