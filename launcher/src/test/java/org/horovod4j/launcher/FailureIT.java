@@ -35,14 +35,7 @@ class FailureIT {
     @Test
     void allHearWhatARankHasThrown() throws Exception {
         String thrown = "java.lang.IllegalStateException: no such layer";
-        try (LauncherProcess launcher =
-                LauncherProcess.start(
-                        "-np",
-                        "2",
-                        "java",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Thrower.class.getName())) {
+        try (LauncherProcess launcher = twoRanks(Thrower.class)) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .contains("[1]<stderr>:Exception in thread \"main\" " + thrown)
@@ -59,14 +52,7 @@ class FailureIT {
 
     @Test
     void whoFailsForWantOfAnotherIsNotTheFirst() throws Exception {
-        try (LauncherProcess launcher =
-                LauncherProcess.start(
-                        "-np",
-                        "2",
-                        "java",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        SlowToEnd.class.getName())) {
+        try (LauncherProcess launcher = twoRanks(SlowToEnd.class)) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .containsSubsequence(
@@ -135,5 +121,10 @@ class FailureIT {
             assertThat(launcher.exitCode()).isOne();
             assertThat(Processes.ofJob(launcher.awaitJobId())).isEmpty();
         }
+    }
+
+    private static LauncherProcess twoRanks(Class<?> program) throws Exception {
+        String classPath = System.getProperty("java.class.path");
+        return LauncherProcess.start("-np", "2", "java", "-cp", classPath, program.getName());
     }
 }

@@ -26,6 +26,13 @@ class JobVariablesTest {
     }
 
     @Test
+    void aScriptInPythonPrintsEachLineAtOnce() {
+        HostPlan plan = HostPlan.of(List.of(new Host("localhost", 1)), 1);
+        assertThat(variables.of(plan.slots().getFirst(), false))
+                .containsEntry("PYTHONUNBUFFERED", "1");
+    }
+
+    @Test
     void anElasticWorkerKnowsThatItIsOne() {
         Map<String, String> of = variables.of(new Worker(3, "localhost", 0), 7, false);
         assertThat(new Environment(of).get(ElasticOptions.ELASTIC)).isTrue();

@@ -121,14 +121,14 @@ class MpiSshIT {
         }
     }
 
-    /// A program that launches a function on two hosts by `mpirun`.
+    /// A program that launches a function on the two hosts that it is given, by `mpirun`.
     static final class Program {
         private Program() {}
 
         public static void main(String[] arguments) {
             IO.println(
                     Launcher.processes(2)
-                            .hosts("hvdssh1:1,hvdssh2:1")
+                            .hosts(arguments[0])
                             .mpi()
                             .run(
                                     comm -> {
@@ -140,9 +140,14 @@ class MpiSshIT {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
-    void aProgramGetsTheResultsOfAllHostsByRank(String mpirun) throws Exception {
-        try (LauncherProcess program = hosts.start(Program.class, with(mpirun))) {
+    @CsvSource({
+        "mpirun.openmpi, 'hvdssh1:1,hvdssh2:1'",
+        "mpirun.openmpi, 'localhost:1,hvdssh2:1'",
+        "mpirun.mpich, 'hvdssh1:1,hvdssh2:1'",
+        "mpirun.mpich, 'localhost:1,hvdssh2:1'"
+    })
+    void aProgramGetsTheResultsOfAllHostsByRank(String mpirun, String on) throws Exception {
+        try (LauncherProcess program = hosts.start(Program.class, with(mpirun), on)) {
             assertThat(program.exitCode()).as(program::stderr).isZero();
             assertThat(program.stdout()).isEqualTo("[0: 3, 1: 3]\n");
         }
