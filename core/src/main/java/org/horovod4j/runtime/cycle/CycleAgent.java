@@ -34,12 +34,13 @@ public final class CycleAgent implements Entry.Owner {
     /// How long to wait for whoever drives before looking again.
     private static final long HELPLESS_NANOS = 1_000_000;
 
-    /// How often thread `hvd-cycle` looks after operations that wait for others of this rank, and
-    /// how long it goes on looking when there are none: it is cheaper than to be woken up for each
-    /// step.
+    /// How often thread `hvd-cycle` looks after operations that wait for others of this rank.
     private static final long LOOK_NANOS = 3_000_000;
 
-    private static final int IDLE_LOOKS = 300;
+    /// How often it goes on looking when there are none. A look and a wake-up cost about the same, and
+    /// where every core computes, both take it from a core that does: steps that follow each other
+    /// closely need no wake-up, and long ones are not looked through.
+    private static final int IDLE_LOOKS = 1;
 
     private final TensorQueue queue;
     private final Anticipation anticipation;
@@ -62,6 +63,9 @@ public final class CycleAgent implements Entry.Owner {
 
     /// Whether thread `hvd-cycle` looks by itself; otherwise it must be woken.
     private volatile boolean looking;
+
+    /// Whether it was woken for something to do now, rather than to look by itself again.
+    private volatile boolean wanted;
 
     /// The wait that was last seen to be in vain, which may be over.
     private volatile @Nullable Stuck stuck;
@@ -286,11 +290,7 @@ public final class CycleAgent implements Entry.Owner {
                 idle = 0;
             }
             if (idle > IDLE_LOOKS) {
-                looking = false;
-                if (queue.isEmpty()) {
-                    LockSupport.park(this);
-                }
-                looking = true;
+                rest();
                 idle = 0;
             } else if (!work) {
                 idle++;
@@ -303,6 +303,20 @@ public final class CycleAgent implements Entry.Owner {
             } else if (work) {
                 LockSupport.parkNanos(this, LOOK_NANOS);
             }
+        }
+    }
+
+    /// Waits until something is in flight, and then as long as between two looks, unless there is
+    /// something to do at once.
+    private void rest() {
+        wanted = false;
+        looking = false;
+        if (queue.isEmpty()) {
+            LockSupport.park(this);
+        }
+        looking = true;
+        if (!wanted) {
+            LockSupport.parkNanos(this, LOOK_NANOS);
         }
     }
 
@@ -407,6 +421,9 @@ public final class CycleAgent implements Entry.Owner {
     /// @param ready whether there is something to do now, rather than when more has come
     private void wakeIf(boolean ready) {
         if ((ready && driver.get() == null) || !looking) {
+            if (ready) {
+                wanted = true;
+            }
             looking = true;
             if (thread.getState() == Thread.State.NEW) {
                 startThread();
