@@ -16,7 +16,7 @@ import java.util.Locale;
 /// What is trained.
 enum Network {
     /// ResNet-50 for 1000 classes, the usual test, on square images of any size.
-    RESNET50(3, 1000) {
+    RESNET50(3, 1000, 64, 10) {
         @Override
         Block block(int side) {
             return ResNetV1.builder()
@@ -28,7 +28,7 @@ enum Network {
     },
     /// Two convolutions and two dense layers for ten classes, 1.2 million parameters: the usual first
     /// network for MNIST.
-    MNIST(1, 10) {
+    MNIST(1, 10, 28, 100) {
         @Override
         Block block(int side) {
             return new SequentialBlock()
@@ -47,9 +47,16 @@ enum Network {
     private final int channels;
     private final int classes;
 
-    Network(int channels, int classes) {
+    /// The side of images that are large enough, in pixels.
+    private final int smallSide;
+
+    private final int smallSteps;
+
+    Network(int channels, int classes, int smallSide, int smallSteps) {
         this.channels = channels;
         this.classes = classes;
+        this.smallSide = smallSide;
+        this.smallSteps = smallSteps;
     }
 
     static Network parse(String text) {
@@ -70,6 +77,17 @@ enum Network {
 
     Shape input(int batch, int side) {
         return new Shape(batch, channels, side, side);
+    }
+
+    /// Of images that cost little to compute, no more and no larger than these. Batch normalization
+    /// needs two.
+    Shape smallInput(int batch, int side) {
+        return input(Math.min(batch, 2), Math.min(side, smallSide));
+    }
+
+    /// How many steps on them take a second or so.
+    int smallSteps() {
+        return smallSteps;
     }
 
     int classes() {

@@ -37,13 +37,16 @@ final class Training implements AutoCloseable {
     private final Way way;
     private final Model model;
     private final Trainer trainer;
-    private final NDArray images;
-    private final NDArray labels;
+    private final Batch batch;
+    private final Batch small;
 
     /// Absent where every rank trains for itself.
     private final @Nullable DistributedOptimizer distributed;
 
     private boolean hasGradients;
+
+    /// What a step trains on.
+    private record Batch(NDArray images, NDArray labels) {}
 
     /// @param side of the images, in pixels
     Training(Communicator comm, Way way, Network network, int batch, int side) {
@@ -74,11 +77,16 @@ final class Training implements AutoCloseable {
 
         // And another seed for each rank's images, so that they have something to average.
         Engine.getEngine("PyTorch").setRandomSeed(SEED + 1 + comm.rank());
+        this.batch = batch(network, input);
+        this.small = batch(network, network.smallInput(batch, side));
+    }
+
+    private Batch batch(Network network, Shape input) {
         NDManager manager = trainer.getManager();
-        this.images = manager.randomUniform(0, 1, input);
-        this.labels =
-                manager.randomInteger(0, network.classes(), new Shape(batch), DataType.INT64)
-                        .toType(DataType.FLOAT32, false);
+        return new Batch(
+                manager.randomUniform(0, 1, input),
+                manager.randomInteger(0, network.classes(), new Shape(input.get(0)), DataType.INT64)
+                        .toType(DataType.FLOAT32, false));
     }
 
     private DistributedOptimizer distributed(DistributedOptimizer.Builder builder) {
@@ -89,9 +97,18 @@ final class Training implements AutoCloseable {
     ///
     /// @return the nanoseconds from the end of the backward pass until all gradients were averaged
     long step() {
+        return step(batch);
+    }
+
+    /// Makes one step on a few small images, which runs the same code of the JVM.
+    void smallStep() {
+        long _ = step(small);
+    }
+
+    private long step(Batch batch) {
         // Without any gradient DJL refuses to make a step; later ones may do with zeros.
         if (way != Way.COMMUNICATE || !hasGradients) {
-            computeGradients();
+            computeGradients(batch);
             hasGradients = true;
         }
         long start = System.nanoTime();
@@ -112,13 +129,13 @@ final class Training implements AutoCloseable {
     }
 
     /// In a manager of its own: what the passes leave behind is freed with it.
-    private void computeGradients() {
+    private void computeGradients(Batch batch) {
         try (NDManager pass = trainer.getManager().newSubManager();
                 GradientCollector collector = trainer.newGradientCollector()) {
-            NDArray batch = images.duplicate();
-            batch.attach(pass);
-            NDList predictions = trainer.forward(new NDList(batch));
-            collector.backward(trainer.getLoss().evaluate(new NDList(labels), predictions));
+            NDArray images = batch.images().duplicate();
+            images.attach(pass);
+            NDList predictions = trainer.forward(new NDList(images));
+            collector.backward(trainer.getLoss().evaluate(new NDList(batch.labels()), predictions));
         }
     }
 

@@ -3,6 +3,7 @@ package org.horovod4j.benchmarks.training.djl;
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.benchmarks.training.Notes;
+import org.horovod4j.benchmarks.training.WarmUp;
 import org.horovod4j.benchmarks.training.Way;
 import org.horovod4j.djl.Overlap;
 import org.horovod4j.optim.Timing;
@@ -19,8 +20,8 @@ import java.util.logging.Logger;
 ///
 /// Arguments: NETWORK SIDE BATCH ROUNDS WARMUP STEPS OUTPUT, that is the [Network], the side of its
 /// images in pixels and how many of them a rank has in a step, how often each way takes its turn, the
-/// steps of a turn that do not count and those that do, and the file. A first round does not count:
-/// compilers of the JVM are at work in it.
+/// steps of a turn that do not count and those that do, and the file. First come steps that do not
+/// count, until the compilers of the JVM rest ([WarmUp]).
 ///
 /// One job measures all ways, and the process alone too: a machine that others use as well is a tenth
 /// faster or slower from one minute to the next, which is more than what communication costs. Turns of
@@ -53,7 +54,13 @@ public final class TrainingBenchmark {
             Communicator comm = Hvd.communicator();
             try (Trainings trainings = new Trainings(comm, network, batch, side)) {
                 say(comm, "warming up");
-                trainings.warmUp(warmUp + steps);
+                double compiling = trainings.warmUp(warmUp + steps);
+                say(
+                        comm,
+                        String.format(
+                                Locale.ROOT,
+                                "in the end compilers were at work for %.1f %% of the time",
+                                100 * compiling));
                 for (int round = 1; round <= rounds; round++) {
                     say(comm, "round %d of %d".formatted(round, rounds));
                     trainings.round(round, warmUp, steps, output);

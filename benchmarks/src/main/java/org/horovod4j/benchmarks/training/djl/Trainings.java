@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks.training.djl;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.benchmarks.training.StepTimes;
+import org.horovod4j.benchmarks.training.WarmUp;
 import org.horovod4j.benchmarks.training.Way;
 import org.horovod4j.djl.Overlap;
 
@@ -15,6 +16,9 @@ import java.util.Optional;
 
 /// One [Training] for each way, side by side in the processes of one job, which take turns.
 final class Trainings implements AutoCloseable {
+    /// How often steps are repeated at most to give compilers their rest.
+    private static final int MOST_WARM_UPS = 40;
+
     private final Communicator comm;
     private final Network network;
     private final int batch;
@@ -33,10 +37,20 @@ final class Trainings implements AutoCloseable {
         return Objects.requireNonNull(trainings.get(way));
     }
 
-    /// Makes steps in every way, until the JVM has compiled what they need.
-    void warmUp(int steps) {
+    /// Makes steps in every way: small ones until the JVM has compiled what they need, and then `steps`.
+    ///
+    /// @return the share of the time in which compilers were still at work in the end
+    double warmUp(int steps) throws IOException {
+        double compiling = WarmUp.of(comm).run(this::smallSteps, MOST_WARM_UPS);
         for (int step = 0; step < steps; step++) {
             trainings.values().forEach(Training::step);
+        }
+        return compiling;
+    }
+
+    private void smallSteps() {
+        for (int step = 0; step < network.smallSteps(); step++) {
+            trainings.values().forEach(Training::smallStep);
         }
     }
 

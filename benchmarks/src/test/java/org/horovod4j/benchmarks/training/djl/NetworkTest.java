@@ -29,4 +29,11 @@ class NetworkTest {
         assertThat(Network.RESNET50.input(8, 224)).isEqualTo(new Shape(8, 3, 224, 224));
         assertThat(Network.MNIST.input(64, 28)).isEqualTo(new Shape(64, 1, 28, 28));
     }
+
+    @Test
+    void takesFewAndSmallImagesToWarmUpBy() {
+        assertThat(Network.RESNET50.smallInput(8, 224)).isEqualTo(new Shape(2, 3, 64, 64));
+        assertThat(Network.RESNET50.smallInput(1, 32)).isEqualTo(new Shape(1, 3, 32, 32));
+        assertThat(Network.MNIST.smallInput(64, 28)).isEqualTo(new Shape(2, 1, 28, 28));
+    }
 }
