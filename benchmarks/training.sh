@@ -15,12 +15,12 @@ usage() {
 usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist]
                               [--image n] [--batch n] [--steps n]
   --quick   ResNet-50 on images of 64 pixels, two rounds
-  --rounds  how often each way takes its turn (default 6 for ResNet-50, 60 for the MNIST network)
+  --rounds  how often each way takes its turn (default 12 for ResNet-50, 60 for the MNIST network)
   --np      numbers of ranks (default $nps); efficiency is relative to one of them alone
   --work    the networks (default $networks)
   --image   side of ResNet-50's images, in pixels (default $side)
   --batch   images of a rank in a step of ResNet-50 (default $batch; the MNIST network has 64)
-  --steps   steps of a turn that count (default 3 of ResNet-50, 6 of the MNIST network)
+  --steps   steps of a turn that count (default 1 of ResNet-50, 6 of the MNIST network)
 END
 }
 
@@ -58,9 +58,9 @@ export MALLOC_TOP_PAD_=67108864 MALLOC_ARENA_MAX=1
 job() { # np network
     local shape
     case "$2" in
-        # side, images, rounds, steps of a turn that do not count, steps that do
-        resnet50) shape=("$side" "$batch" "${rounds:-6}" 1 "${steps:-3}") ;;
-        mnist) shape=(28 64 "${rounds:-60}" 5 "${steps:-6}") ;; # short turns: see docs/benchmarks.md
+        # side, images, rounds, steps of a turn that do not count, steps that do; short turns: see docs/benchmarks.md
+        resnet50) shape=("$side" "$batch" "${rounds:-12}" 1 "${steps:-1}") ;;
+        mnist) shape=(28 64 "${rounds:-60}" 5 "${steps:-6}") ;;
     esac
     ./horovodrun -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
         -cp "$classpath" org.horovod4j.benchmarks.training.djl.TrainingBenchmark \

@@ -85,7 +85,7 @@ enum Network {
         return input(Math.min(batch, 2), Math.min(side, smallSide));
     }
 
-    /// How many steps on them take a second or so.
+    /// How many steps on them, in every way, take some seconds.
     int smallSteps() {
         return smallSteps;
     }
