@@ -114,11 +114,11 @@ final class Surroundings {
         }
         closed = true;
         stalls.close();
-        parts.state().stop();
-        parts.control().stop();
         HorovodException over =
                 new ShutDownException(
                         "this rank has called shutdown; call init before further collectives");
+        parts.state().stop(over);
+        parts.control().stop();
         processSets.stop(over);
         parts.control().leave(parts.state().completed(), orderly, reason);
         parts.control().close();

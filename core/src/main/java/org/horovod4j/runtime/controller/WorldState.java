@@ -35,7 +35,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     private final List<Loss> departures = new CopyOnWriteArrayList<>();
 
     private volatile @Nullable Loss failure;
-    private volatile boolean stopped;
+    private volatile @Nullable HorovodException stopped;
     private volatile Supplier<byte[]> description = () -> new byte[0];
 
     /// Lets `state` be asked how far it has come.
@@ -65,9 +65,9 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
                                 Map.Entry::getKey, entry -> entry.getValue().completed()));
     }
 
-    /// Makes whatever waits give up: this rank leaves.
-    public void stop() {
-        stopped = true;
+    /// Makes whatever waits give up, for this `reason`: this rank leaves.
+    public void stop(HorovodException reason) {
+        stopped = reason;
     }
 
     /// The story of the failure that ended this world; empty when there is none.
@@ -97,9 +97,9 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
             int processSet,
             List<Integer> ranks,
             long operation) {
-        if (stopped) {
-            throw new ShutDownException(
-                    "this rank called shutdown while the operation was running");
+        HorovodException reason = stopped;
+        if (reason != null) {
+            throw reason;
         }
         if (closed != null) {
             throw closed;

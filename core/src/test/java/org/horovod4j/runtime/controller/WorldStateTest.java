@@ -1,6 +1,7 @@
 package org.horovod4j.runtime.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.PeerLostException;
@@ -60,5 +61,12 @@ class WorldStateTest {
                 .hasMessageContaining("rank 2");
         assertThat(state.explain(new LinkBrokenException(1, "end of stream", null), List.of(0, 1)))
                 .hasMessageContaining("rank 0");
+    }
+
+    @Test
+    void whateverRunsWhileThisRankLeavesHearsTheReasonThatItLeavesFor() {
+        ShutDownException reason = new ShutDownException("this rank has called shutdown");
+        state.stop(reason);
+        assertThatThrownBy(() -> state.check(null, 0, RANKS, 1)).isSameAs(reason);
     }
 }
