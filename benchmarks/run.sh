@@ -116,5 +116,5 @@ for np in ${nps//,/ }; do
     done
 done
 
-"$java" -cp "$classpath" org.horovod4j.benchmarks.Report "$csv" "$results.md"
+"$java" -cp "$classpath" org.horovod4j.benchmarks.AllreduceReport "$csv" "$results.md"
 say "the same as Markdown: $results.md"

@@ -86,7 +86,7 @@ results="$results/scaling-$(date +%Y-%m-%d-%H%M%S)"
 pids=()
 trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done' EXIT
 
-amount="$("${jvm[@]}" "$package.Calibration" "$step_ms" 2>"$results.log")" ||
+amount="$("${jvm[@]}" "$package.ComputeCalibration" "$step_ms" 2>"$results.log")" ||
     die "could not calibrate: $(cat "$results.log")"
 rm "$results.log"
 say "a step of $step_ms ms is $amount rounds of arithmetic; $rounds turns; single results go to $results.csv"

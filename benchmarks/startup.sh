@@ -103,7 +103,7 @@ if [ -n "$memory" ]; then
     for _ in 1 2; do
         rm -f "$scratch/pids" "$scratch/go"
         mkfifo "$scratch/go"
-        horovodrun java -cp "$classpath" "$package.Waiting" "$scratch/pids" "$scratch/go" &
+        horovodrun java -cp "$classpath" "$package.MemoryFootprint" "$scratch/pids" "$scratch/go" &
         until [ "$(cat "$scratch/pids" 2>/dev/null | wc -l)" -eq "$np" ]; do
             kill -0 $! 2>/dev/null || die "the job has ended early"
             sleep 0.2

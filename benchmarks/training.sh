@@ -63,7 +63,7 @@ job() { # np network
         mnist) shape=(28 64 "${rounds:-60}" 5 "${steps:-6}") ;;
     esac
     ./horovodrun -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
-        -cp "$classpath" org.horovod4j.benchmarks.training.djl.TrainingBenchmark \
+        -cp "$classpath" org.horovod4j.benchmarks.training.djl.DjlTrainingBenchmark \
         "$2" "${shape[@]}" "$csv"
 }
 

@@ -1,5 +1,5 @@
 /*
- * How every peer is measured: the same steps as org.horovod4j.benchmarks.Stopwatch, so that the
+ * How every peer is measured: the same steps as org.horovod4j.benchmarks.CollectiveTimer, so that the
  * lines of both can stand in one table. A peer brings its own allreduce, barrier and maximum.
  *
  * Usage of a peer's program: NAME OUTPUT SECONDS SIZES, that is the name in the results, the file

@@ -10,7 +10,7 @@ module org.horovod4j.core {
     exports org.horovod4j.codec;
     exports org.horovod4j.compression;
     exports org.horovod4j.elastic;
-    exports org.horovod4j.elastic.desk;
+    exports org.horovod4j.elastic.registry;
     exports org.horovod4j.frame;
     exports org.horovod4j.log;
     exports org.horovod4j.network;
@@ -20,5 +20,5 @@ module org.horovod4j.core {
     exports org.horovod4j.sparse;
     exports org.horovod4j.spi;
     exports org.horovod4j.testing;
-    exports org.horovod4j.trust;
+    exports org.horovod4j.security;
 }

@@ -127,10 +127,10 @@ public interface Communicator extends AutoCloseable {
     Tensor broadcast(String name, Tensor tensor, int rootRank);
 
     /// Sends `splits[r]` rows of `tensor` to each rank r, in order; without splits, equal shares.
-    Handle<Received> alltoallAsync(String name, Tensor tensor, int @Nullable [] splits);
+    Handle<AlltoallResult> alltoallAsync(String name, Tensor tensor, int @Nullable [] splits);
 
     /// Sends `splits[r]` rows of `tensor` to each rank r, in order; without splits, equal shares.
-    Received alltoall(String name, Tensor tensor, int @Nullable [] splits);
+    AlltoallResult alltoall(String name, Tensor tensor, int @Nullable [] splits);
 
     /// Sends an equal share of the rows of `tensor` to each rank, in order.
     default Tensor alltoall(String name, Tensor tensor) {

@@ -51,7 +51,7 @@ public final class Hvd {
     private static void join(List<List<Integer>> processSets) {
         synchronized (LOCK) {
             Rank running = rank;
-            if (running != null && running.isSpent()) {
+            if (running != null && running.canRejoin()) {
                 running.close();
             }
             if (isInitialized()) {
@@ -61,8 +61,8 @@ public final class Hvd {
             if (process == null) {
                 process = new HvdRuntime(System.getenv());
                 runtime = process;
-                LastWords.listen();
-                Runtime.getRuntime().addShutdownHook(new Thread(Hvd::processEnds, "hvd-exit"));
+                UncaughtExceptionReporter.install();
+                Runtime.getRuntime().addShutdownHook(new Thread(Hvd::onProcessExit, "hvd-exit"));
             }
             rank = process.start(processSets);
         }
@@ -88,19 +88,19 @@ public final class Hvd {
             Rank running = rank;
             rank = null;
             if (running != null) {
-                running.abandon(reason);
+                running.abort(reason);
             }
         }
     }
 
-    private static void processEnds() {
+    private static void onProcessExit() {
         Rank running = rank;
         if (running != null) {
-            running.abandon(LastWords.reason());
+            running.abort(UncaughtExceptionReporter.reason());
         }
         HvdRuntime serving = runtime;
         if (serving != null) {
-            serving.processEnds();
+            serving.closeRendezvous();
         }
     }
 
@@ -277,12 +277,12 @@ public final class Hvd {
     }
 
     /// See [Communicator#alltoall(String, Tensor, int[])].
-    public static Received alltoall(String name, Tensor tensor, int @Nullable [] splits) {
+    public static AlltoallResult alltoall(String name, Tensor tensor, int @Nullable [] splits) {
         return communicator().alltoall(name, tensor, splits);
     }
 
     /// See [Communicator#alltoallAsync].
-    public static Handle<Received> alltoallAsync(
+    public static Handle<AlltoallResult> alltoallAsync(
             String name, Tensor tensor, int @Nullable [] splits) {
         return communicator().alltoallAsync(name, tensor, splits);
     }

@@ -18,14 +18,14 @@ public interface Membership {
 
     /// The newest change of hosts that this generation takes into account: the same on all its
     /// ranks.
-    long stamp();
+    long hostsVersion();
 
-    /// The newest change of hosts that this process has heard of. When it is above [#stamp], the
+    /// The newest change of hosts that this process has heard of. When it is above [#hostsVersion], the
     /// generation is out of date; ranks may hear of it at different moments.
-    long newestStamp();
+    long latestHostsVersion();
 
     /// This process now has the state that the ranks of this generation train with, which
     /// [org.horovod4j.elastic.Elastic#run] says. Until then it has the state of an earlier one, or
     /// none that counts, and the launcher never lets training go on from that.
-    void settled();
+    void stateSynced();
 }

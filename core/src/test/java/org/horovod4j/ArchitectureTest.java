@@ -35,7 +35,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void onlyHvdLooksDownFromWhatUsersSee() {
+    void onlyHvdDependsOnInternalPackages() {
         noClasses()
                 .that()
                 .resideInAPackage("org.horovod4j")
@@ -49,7 +49,7 @@ class ArchitectureTest {
 
     /// [Hvd] aside, which every rule above keeps from being used from below.
     @Test
-    void noTwoPackagesNeedEachOther() {
+    void packagesHaveNoCyclicDependencies() {
         RULES.checkCycles(ARE_PART_OF_HVD);
     }
 

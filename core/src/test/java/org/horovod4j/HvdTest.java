@@ -16,7 +16,7 @@ class HvdTest {
     }
 
     @Test
-    void nothingWorksBeforeInit() {
+    void callsBeforeInitFail() {
         assertThat(Hvd.isInitialized()).isFalse();
         assertThatThrownBy(Hvd::rank)
                 .isInstanceOf(IllegalStateException.class)
@@ -26,7 +26,7 @@ class HvdTest {
     }
 
     @Test
-    void withoutALauncherThereIsOneRank() {
+    void initWithoutLauncherMakesOneRank() {
         Hvd.init();
         Hvd.init();
         assertThat(Hvd.isInitialized()).isTrue();
@@ -40,7 +40,7 @@ class HvdTest {
     }
 
     @Test
-    void everyCollectiveWorksAlone() {
+    void everyCollectiveWorksOnOneRank() {
         Hvd.init();
         float[] tensor = {1, 2};
         Hvd.allreduce("t", tensor, ReduceOp.AVERAGE);
@@ -57,7 +57,7 @@ class HvdTest {
     }
 
     @Test
-    void initAfterTheCommunicatorWasClosedJoinsAnew() {
+    void initAfterCommunicatorCloseRejoins() {
         Hvd.init();
         Hvd.communicator().close();
         assertThat(Hvd.isInitialized()).isFalse();
@@ -66,7 +66,7 @@ class HvdTest {
     }
 
     @Test
-    void anInterruptedThreadCanStillReduceAndStaysInterrupted() {
+    void interruptedThreadCompletesAllreduceAndStaysInterrupted() {
         Hvd.init();
         Thread.currentThread().interrupt();
         Hvd.barrier();
@@ -74,7 +74,7 @@ class HvdTest {
     }
 
     @Test
-    void aTensorHasAName() {
+    void emptyTensorNameIsRejected() {
         Hvd.init();
         assertThatThrownBy(() -> Hvd.allreduce("", new float[] {1}, ReduceOp.SUM))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -82,7 +82,7 @@ class HvdTest {
     }
 
     @Test
-    void noMemoryIsSharedAfterShutdown() {
+    void allocateAfterShutdownFails() {
         Hvd.init();
         Communicator communicator = Hvd.communicator();
         Hvd.shutdown();
@@ -91,7 +91,7 @@ class HvdTest {
     }
 
     @Test
-    void initAfterShutdownJoinsAnew() {
+    void initAfterShutdownRejoins() {
         Hvd.init();
         Communicator first = Hvd.communicator();
         Hvd.shutdown();

@@ -18,7 +18,7 @@ class SparseTensorTest {
     }
 
     @Test
-    void indicesOfBothTypesAreRead() {
+    void int32AndInt64IndicesAreRead() {
         SparseTensor ints = new SparseTensor(Tensor.of(new int[] {3, 0}), TWO_ROWS, DENSE);
         SparseTensor longs = new SparseTensor(Tensor.of(new long[] {3, 0}), TWO_ROWS, DENSE);
         assertThat(ints.rowCount()).isEqualTo(2);
@@ -29,7 +29,7 @@ class SparseTensorTest {
 
     @ParameterizedTest
     @ValueSource(ints = {-1, 4, Integer.MAX_VALUE})
-    void anIndexOutsideTheWholeIsNamed(int index) {
+    void indexOutOfRangeIsReported(int index) {
         assertRefused(
                 Tensor.of(new int[] {0, index}),
                 TWO_ROWS,
@@ -38,14 +38,14 @@ class SparseTensorTest {
     }
 
     @Test
-    void indicesAreIntegersOfOneDimension() {
+    void indicesMustBeOneDimensionalIntegers() {
         assertRefused(Tensor.of(new float[2]), TWO_ROWS, DENSE, "not float32");
         assertRefused(Tensor.of(new short[2]), TWO_ROWS, DENSE, "not int16");
         assertRefused(Tensor.of(new int[2], 2, 1), TWO_ROWS, DENSE, "[2, 1]");
     }
 
     @Test
-    void thereIsOneWholeRowForEachIndex() {
+    void valuesMustHaveOneRowPerIndex() {
         assertRefused(Tensor.of(new int[3]), TWO_ROWS, DENSE, "[3, 2], not [2, 2]");
         assertRefused(Tensor.of(new int[4]), Tensor.of(new float[4]), DENSE, "[4, 2], not [4]");
         assertRefused(Tensor.of(new int[2]), TWO_ROWS, Shape.of(4, 3), "[2, 3], not [2, 2]");
@@ -53,7 +53,7 @@ class SparseTensorTest {
     }
 
     @Test
-    void resultsHaveEachRowOnce() {
+    void resultRowsMustBeUnique() {
         SparseTensor twice = new SparseTensor(Tensor.of(new int[] {3, 3}), TWO_ROWS, DENSE);
         assertThatThrownBy(() -> new SparseResult.Rows(twice))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -61,7 +61,7 @@ class SparseTensorTest {
     }
 
     @Test
-    void rowsAndWholeAreTheSameWhenDense() {
+    void sparseAndDenseResultsAreEqualAsDense() {
         SparseTensor rows =
                 new SparseTensor(
                         Tensor.of(new int[] {1, 3}),

@@ -4,8 +4,8 @@ import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
+import org.horovod4j.benchmarks.report.Percentiles;
 import org.horovod4j.benchmarks.report.Result;
-import org.horovod4j.benchmarks.report.Spread;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -17,7 +17,7 @@ import java.util.Arrays;
 /// Sums floats over all ranks in place, from a few bytes to many, and appends a [Result] for each
 /// size to a file.
 ///
-/// Arguments: KIND TRANSPORT OUTPUT SECONDS SIZES, that is the [TensorKind] (and after a dash a word
+/// Arguments: KIND TRANSPORT OUTPUT SECONDS SIZES, that is the [MemoryKind] (and after a dash a word
 /// for the results, such as `native-tls`), the transport's name in the results, the file, the timed
 /// seconds of each size, and bytes joined by commas. The transport is only a label here:
 /// `HOROVOD_TRANSPORT` chooses it. One job measures one kind, as a training program would have it:
@@ -26,13 +26,13 @@ public final class AllreduceBenchmark {
     private static final int ARGUMENTS = 5;
 
     private final Communicator comm;
-    private final TensorKind kind;
-    private final Stopwatch stopwatch;
+    private final MemoryKind memory;
+    private final CollectiveTimer timer;
 
-    private AllreduceBenchmark(Communicator comm, TensorKind kind, Duration timed) {
+    private AllreduceBenchmark(Communicator comm, MemoryKind memory, Duration timed) {
         this.comm = comm;
-        this.kind = kind;
-        this.stopwatch = new Stopwatch(comm, timed);
+        this.memory = memory;
+        this.timer = new CollectiveTimer(comm, timed);
     }
 
     public static void main(String[] arguments) throws IOException {
@@ -41,7 +41,7 @@ public final class AllreduceBenchmark {
                     "arguments are KIND TRANSPORT OUTPUT SECONDS SIZES, found "
                             + Arrays.toString(arguments));
         }
-        TensorKind kind = TensorKind.parse(arguments[0].split("-", 2)[0]);
+        MemoryKind kind = MemoryKind.parse(arguments[0].split("-", 2)[0]);
         String program = "horovod4j-" + arguments[0];
         String transport = arguments[1];
         Path output = Path.of(arguments[2]);
@@ -54,7 +54,7 @@ public final class AllreduceBenchmark {
             Communicator comm = Hvd.communicator();
             AllreduceBenchmark benchmark = new AllreduceBenchmark(comm, kind, timed);
             for (int byteSize : byteSizes) {
-                Spread micros = benchmark.measure(byteSize);
+                Percentiles micros = benchmark.measure(byteSize);
                 if (comm.rank() == 0) {
                     new Result(program, transport, comm.size(), byteSize, micros).appendTo(output);
                 }
@@ -64,12 +64,12 @@ public final class AllreduceBenchmark {
         }
     }
 
-    private Spread measure(int byteSize) {
-        Tensor tensor = kind.allocate(comm, byteSize / Float.BYTES);
+    private Percentiles measure(int byteSize) {
+        Tensor tensor = memory.allocate(comm, byteSize / Float.BYTES);
         verify(tensor);
         // Zeros stay zeros, other sums would run to infinity.
         tensor.segment().fill((byte) 0);
-        return stopwatch.time(() -> comm.allreduce("values", tensor, ReduceOp.SUM));
+        return timer.time(() -> comm.allreduce("values", tensor, ReduceOp.SUM));
     }
 
     /// A wrong sum is no fast one.

@@ -15,7 +15,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /// The peer of [InitOnly]: a JVM that meets the others in `MPI_Init`, notes when that was done, and
-/// leaves by `MPI_Finalize`. Argument: the file for the [Moment].
+/// leaves by `MPI_Finalize`. Argument: the file for the [TimestampFile].
 ///
 /// Three native calls and nothing else, as lean as Java over MPI can be; a real binding costs more.
 public final class MpiInitOnly {
@@ -30,7 +30,7 @@ public final class MpiInitOnly {
         MpiInitOnly mpi = new MpiInitOnly();
         SymbolLookup library = mpi.load("libmpi.so.40");
         mpi.call(library, "MPI_Init", MemorySegment.NULL, MemorySegment.NULL);
-        Moment.note(Path.of(arguments[0]));
+        TimestampFile.append(Path.of(arguments[0]));
         mpi.call(library, "MPI_Finalize");
     }
 

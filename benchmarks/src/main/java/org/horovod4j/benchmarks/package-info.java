@@ -1,13 +1,13 @@
 /// Whole jobs beside their peers: how long an allreduce takes, a start, and what waiting costs.
 ///
-/// Start with [AllreduceBenchmark] (what one rank does), then [Stopwatch] (how it is timed) and
-/// [Report] (how the rounds of all programs become one table). `run.sh` starts them all. Many tensors
+/// Start with [AllreduceBenchmark] (what one rank does), then [CollectiveTimer] (how it is timed) and
+/// [AllreduceReport] (how the rounds of all programs become one table). `run.sh` starts them all. Many tensors
 /// at once are the subject of package `runtime`.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks.report`.
 /// - Used by: `run.sh`, `startup.sh` and `idle.sh`; its tensors by
 ///   `org.horovod4j.benchmarks.runtime`.
-/// - Invariant: a peer is timed as we are; `measure.h` is the twin of [Stopwatch].
+/// - Invariant: a peer is timed as we are; `measure.h` is the twin of [CollectiveTimer].
 @NullMarked
 package org.horovod4j.benchmarks;
 

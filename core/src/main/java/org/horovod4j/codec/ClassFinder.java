@@ -2,27 +2,27 @@ package org.horovod4j.codec;
 
 /// Finds the classes that the bytes name, and lets nothing but records and enums through.
 record ClassFinder(ClassLoader loader) {
-    Class<?> findRecord(String name, Path path) {
-        Class<?> type = find(name, path);
+    Class<?> findRecord(String name, ValuePath valuePath) {
+        Class<?> type = find(name, valuePath);
         if (!type.isRecord()) {
-            throw differs(type, "a record", path);
+            throw differs(type, "a record", valuePath);
         }
         return type;
     }
 
-    Class<?> findEnum(String name, Path path) {
-        Class<?> type = find(name, path);
+    Class<?> findEnum(String name, ValuePath valuePath) {
+        Class<?> type = find(name, valuePath);
         if (!type.isEnum()) {
-            throw differs(type, "an enum", path);
+            throw differs(type, "an enum", valuePath);
         }
         return type;
     }
 
     /// Does not initialise the class, or bytes could run the static initialiser of any class.
-    private Class<?> find(String name, Path path) {
+    private Class<?> find(String name, ValuePath valuePath) {
         if (!isClassName(name)) {
             throw new CodecException(
-                    "'%s', at %s, is not the name of a class".formatted(name, path));
+                    "'%s', at %s, is not the name of a class".formatted(name, valuePath));
         }
         try {
             return Class.forName(name, false, loader);
@@ -32,7 +32,7 @@ record ClassFinder(ClassLoader loader) {
                     the class of the value at %s is not on this rank: %s
                     Start every rank with the same class path. If a class loader of yours has \
                     it, make that the context class loader of the thread that starts Horovod4J."""
-                            .formatted(path, e),
+                            .formatted(valuePath, e),
                     e);
         }
     }
@@ -48,12 +48,12 @@ record ClassFinder(ClassLoader loader) {
                         && !Character.isIdentifierIgnorable(codePoint));
     }
 
-    private static CodecException differs(Class<?> type, String kind, Path path) {
+    private static CodecException differs(Class<?> type, String kind, ValuePath valuePath) {
         return new CodecException(
                 """
                 %s, at %s, is %s for the sender but not here: the ranks run different versions of \
                 that class
                 Start every rank with the same class path."""
-                        .formatted(type.getName(), path, kind));
+                        .formatted(type.getName(), valuePath, kind));
     }
 }

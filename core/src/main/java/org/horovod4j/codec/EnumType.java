@@ -5,7 +5,7 @@ import java.util.Arrays;
 /// An enum class, whose constants travel by name.
 record EnumType(Class<?> type) implements NamedType {
     /// Finds a constant. Here, at the latest, the enum is initialised.
-    Object constant(String name, Path path) {
+    Object constant(String name, ValuePath valuePath) {
         try {
             for (Object constant : type.getEnumConstants()) {
                 if (((Enum<?>) constant).name().equals(name)) {
@@ -20,12 +20,12 @@ record EnumType(Class<?> type) implements NamedType {
                             .formatted(
                                     type.getName(),
                                     name,
-                                    path,
+                                    valuePath,
                                     Arrays.toString(type.getEnumConstants())));
         } catch (LinkageError e) {
             throw new CodecException(
                     "%s, wanted at %s, cannot be initialised: %s"
-                            .formatted(type.getName(), path, e),
+                            .formatted(type.getName(), valuePath, e),
                     e);
         }
     }

@@ -15,7 +15,7 @@ import java.lang.foreign.MemorySegment;
 /// record, which is made by its canonical constructor and so passes its checks, or a constant of an
 /// enum. Classes are found by name, so all ranks need the same version of them, which is checked.
 ///
-/// The bytes are one for the version, then one value: its [Tag], then what that kind needs.
+/// The bytes are one for the version, then one value: its [ValueTag], then what that kind needs.
 /// Lengths are varints, text is UTF-8, and a class is described once, then named by its number.
 /// Encoding and decoding take time and memory in proportion to the bytes.
 ///
@@ -49,7 +49,7 @@ public final class ObjectCodec {
     ///
     /// @throws CodecException naming what is in the object that may not travel, and where
     public byte[] encode(@Nullable Object object) {
-        return new Encoder().encode(object);
+        return new ObjectEncoder().encode(object);
     }
 
     /// Reads what [#encode] wrote.
@@ -63,6 +63,6 @@ public final class ObjectCodec {
     ///
     /// @throws CodecException when the bytes are corrupt, or describe classes that differ from ours
     public @Nullable Object decode(MemorySegment bytes) {
-        return new Decoder(new Source(bytes), loader).decode();
+        return new ObjectDecoder(new ByteReader(bytes), loader).decode();
     }
 }

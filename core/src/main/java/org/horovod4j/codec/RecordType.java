@@ -22,7 +22,7 @@ record RecordType(Class<?> type, List<Component> components, Constructor<?> cons
         }
 
         /// Whether a value of the class `arrival` can be given to the constructor.
-        boolean acceptsA(Class<?> arrival) {
+        boolean acceptsType(Class<?> arrival) {
             return boxed().isAssignableFrom(arrival);
         }
 
@@ -30,56 +30,59 @@ record RecordType(Class<?> type, List<Component> components, Constructor<?> cons
             return MethodType.methodType(type).wrap().returnType();
         }
 
-        @Nullable Object read(Object owner, Path path) {
+        @Nullable Object read(Object owner, ValuePath valuePath) {
             try {
                 return accessor.invoke(owner);
             } catch (InvocationTargetException e) {
-                throw failed("the accessor failed", path, e);
+                throw failed("the accessor failed", valuePath, e);
             } catch (IllegalAccessException e) {
                 throw new AssertionError("it was made accessible: " + accessor, e);
             }
         }
     }
 
-    static RecordType of(Class<?> type, Path path) {
+    static RecordType of(Class<?> type, ValuePath valuePath) {
         try {
             List<Component> components =
                     Arrays.stream(type.getRecordComponents())
-                            .map(component -> component(component, path))
+                            .map(component -> component(component, valuePath))
                             .toList();
             Constructor<?> canonical =
                     type.getDeclaredConstructor(
                             components.stream().map(Component::type).toArray(Class<?>[]::new));
-            return new RecordType(type, components, accessible(canonical, type, path));
+            return new RecordType(type, components, accessible(canonical, type, valuePath));
         } catch (NoSuchMethodException | LinkageError e) {
             throw new CodecException(
                     """
                     the record %s, at %s, cannot be used: %s
                     Is a class missing from the class path of this rank?"""
-                            .formatted(type.getName(), path, e),
+                            .formatted(type.getName(), valuePath, e),
                     e);
         }
     }
 
     /// Makes a record of the values, which were checked against the components.
-    Object create(@Nullable Object[] values, Path path) {
+    Object create(@Nullable Object[] values, ValuePath valuePath) {
         try {
             return constructor.newInstance(values);
         } catch (InvocationTargetException e) {
-            throw failed("the constructor of " + type.getName() + " refused its values", path, e);
+            throw failed(
+                    "the constructor of " + type.getName() + " refused its values", valuePath, e);
         } catch (InstantiationException | IllegalAccessException | LinkageError e) {
             throw new CodecException(
-                    "cannot make a %s at %s: %s".formatted(type.getName(), path, e), e);
+                    "cannot make a %s at %s: %s".formatted(type.getName(), valuePath, e), e);
         }
     }
 
-    private static Component component(RecordComponent component, Path path) {
-        Method accessor = accessible(component.getAccessor(), component.getDeclaringRecord(), path);
+    private static Component component(RecordComponent component, ValuePath valuePath) {
+        Method accessor =
+                accessible(component.getAccessor(), component.getDeclaringRecord(), valuePath);
         return new Component(component.getName(), component.getType(), accessor);
     }
 
     /// Records need not be public: they are usually private parts of a training program.
-    private static <A extends AccessibleObject> A accessible(A member, Class<?> type, Path path) {
+    private static <A extends AccessibleObject> A accessible(
+            A member, Class<?> type, ValuePath valuePath) {
         if (member.trySetAccessible()) {
             return member;
         }
@@ -91,7 +94,7 @@ record RecordType(Class<?> type, List<Component> components, Constructor<?> cons
                 or start java with --add-opens %5$s/%3$s=%6$s."""
                         .formatted(
                                 type.getName(),
-                                path,
+                                valuePath,
                                 type.getPackageName(),
                                 ours.isNamed() ? " to " + ours.getName() : "",
                                 type.getModule().getName(),
@@ -100,11 +103,11 @@ record RecordType(Class<?> type, List<Component> components, Constructor<?> cons
 
     /// What a program's own code threw; an [Error] is not ours to wrap.
     private static CodecException failed(
-            String what, Path path, InvocationTargetException failure) {
+            String what, ValuePath valuePath, InvocationTargetException failure) {
         Throwable cause = failure.getCause();
         if (cause instanceof Error error) {
             throw error;
         }
-        return new CodecException("%s at %s: %s".formatted(what, path, cause), cause);
+        return new CodecException("%s at %s: %s".formatted(what, valuePath, cause), cause);
     }
 }

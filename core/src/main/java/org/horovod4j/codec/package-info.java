@@ -1,7 +1,7 @@
 /// Turns small objects into bytes and back, so that ranks can hand each other more than tensors.
 ///
-/// Start with [ObjectCodec], then [Tag] (the kinds of values), [Encoder] and [Decoder] (one arm for
-/// each kind), [Sink] and [Source] (the bytes).
+/// Start with [ObjectCodec], then [ValueTag] (the kinds of values), [ObjectEncoder] and [ObjectDecoder] (one arm for
+/// each kind), [ByteWriter] and [ByteReader] (the bytes).
 ///
 /// - May depend on: `org.horovod4j`.
 /// - Used by: `org.horovod4j.runtime`.

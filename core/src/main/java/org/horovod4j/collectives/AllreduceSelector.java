@@ -15,18 +15,18 @@ import org.horovod4j.option.AllreduceChoice;
 /// together.
 public final class AllreduceSelector {
     private final CostModel costs;
-    private final AllreduceChoice wanted;
+    private final AllreduceChoice choice;
 
     /// From how many bytes on a ring is taken; 0 leaves that to the usual costs.
     private volatile long ringBytes;
 
-    public AllreduceSelector(CostModel costs, AllreduceChoice wanted) {
+    public AllreduceSelector(CostModel costs, AllreduceChoice choice) {
         this.costs = costs;
-        this.wanted = wanted;
+        this.choice = choice;
     }
 
     Allreduce algorithm(int size, long bytes) {
-        return switch (wanted) {
+        return switch (choice) {
             case AUTO -> cheapest(size, bytes);
             case RING -> new RingAllreduce();
             case HALVING_DOUBLING -> new HalvingDoublingAllreduce();
@@ -42,12 +42,12 @@ public final class AllreduceSelector {
 
     /// The most bytes for which the order of additions does not depend on where an element lies: no
     /// ring is taken up to here, or there are but two ranks, for which all orders are the same.
-    long mostWithoutRing(int size) {
+    long maxBytesWithoutRing(int size) {
         if (size <= 2) {
             return Long.MAX_VALUE;
         }
-        return switch (wanted) {
-            case AUTO -> ringBytes > 0 ? ringBytes - 1 : mostWithoutCheaperRing(size);
+        return switch (choice) {
+            case AUTO -> ringBytes > 0 ? ringBytes - 1 : maxBytesBeforeRingIsCheaper(size);
             case RING -> 0;
             case HALVING_DOUBLING, TREE, DOUBLING -> Long.MAX_VALUE;
         };
@@ -55,7 +55,7 @@ public final class AllreduceSelector {
 
     /// Searches the place from where on a ring is cheaper: it costs more steps and fewer bytes, so
     /// there is one such place.
-    private static long mostWithoutCheaperRing(int size) {
+    private static long maxBytesBeforeRingIsCheaper(int size) {
         long without = 0;
         long with = 1L << 40;
         while (with - without > 1) {

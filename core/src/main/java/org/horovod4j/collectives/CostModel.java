@@ -9,7 +9,7 @@ public record CostModel(double latencyNanos, double nanosPerByte) {
     public static final CostModel DEFAULT = new CostModel(20_000, 0.4);
 
     /// Far partners of halving-doubling share links that a ring keeps to itself.
-    private static final double FAR_BYTES = 1.25;
+    private static final double LINK_SHARING_FACTOR = 1.25;
 
     /// `2(n - 1)` steps with an `n`-th of the tensor each.
     double ring(int size, long bytes) {
@@ -21,17 +21,17 @@ public record CostModel(double latencyNanos, double nanosPerByte) {
     double halvingDoubling(int size, long bytes) {
         int power = Integer.highestOneBit(size);
         double steps = 2.0 * log2(power);
-        double each = 2.0 * (power - 1) / power * bytes * nanosPerByte * FAR_BYTES;
-        return steps * latencyNanos + each + folding(size, bytes);
+        double each = 2.0 * (power - 1) / power * bytes * nanosPerByte * LINK_SHARING_FACTOR;
+        return steps * latencyNanos + each + foldCost(size, bytes);
     }
 
     /// `log2 n` steps of all bytes; two more to fold.
     double doubling(int size, long bytes) {
         return log2(Integer.highestOneBit(size)) * (latencyNanos + nanosPerByte * bytes)
-                + folding(size, bytes);
+                + foldCost(size, bytes);
     }
 
-    private double folding(int size, long bytes) {
+    private double foldCost(int size, long bytes) {
         return Integer.bitCount(size) == 1 ? 0 : 2 * (latencyNanos + nanosPerByte * bytes);
     }
 

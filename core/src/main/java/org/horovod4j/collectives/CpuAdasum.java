@@ -2,14 +2,14 @@ package org.horovod4j.collectives;
 
 import org.horovod4j.DataType;
 import org.horovod4j.Scale;
-import org.horovod4j.collectives.algorithm.AdasumShares;
+import org.horovod4j.collectives.algorithm.AdasumPartition;
 import org.horovod4j.collectives.algorithm.AdasumTree;
-import org.horovod4j.collectives.algorithm.ShareAdasum;
+import org.horovod4j.collectives.algorithm.PartitionedAdasum;
 import org.horovod4j.collectives.algorithm.StagedAlltoall.Pieces;
 import org.horovod4j.collectives.kernel.AdasumKernel;
 import org.horovod4j.collectives.kernel.Kernels;
-import org.horovod4j.spi.Bundle;
-import org.horovod4j.transport.Neighbourhood;
+import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.transport.LocalGroup;
 
 import java.lang.foreign.MemorySegment;
 
@@ -23,13 +23,13 @@ import java.lang.foreign.MemorySegment;
 /// | several hosts  | as for large                             | everybody calculates a share      |
 ///
 /// A large one is dealt out first: rank `r` gets share `r` of everybody's tensors, `(n - 1) / n` of
-/// the tensors in and as much out. It combines them pair by pair ([ShareAdasum]), and the results
+/// the tensors in and as much out. It combines them pair by pair ([PartitionedAdasum]), and the results
 /// are gathered. That is as many bytes as halving and doubling would move, in fewer steps and for
 /// any number of ranks. The caller's memory is read at the very beginning and written at the very
 /// end.
 ///
 /// The result depends on the number of ranks, not on where they are: [AdasumTree] gives the order
-/// of the pairs, and [AdasumShares] that of the sums inside.
+/// of the pairs, and [AdasumPartition] that of the sums inside.
 final class CpuAdasum {
     /// Beyond this much per bundle, or for all that a rank reads, sharing the work out pays. No
     /// more than a block of the smallest type: a tensor of several blocks may be cut between
@@ -40,100 +40,108 @@ final class CpuAdasum {
 
     private static final long CACHE_LINE = 64;
 
-    private final Neighbourhood near;
-    private final Across across;
+    private final LocalGroup local;
+    private final CrossGroup cross;
     private final Kernels kernels;
-    private final Scratch scratch;
-    private final AdasumTraffic traffic;
-    private final ShareAdasum adasum;
+    private final ScratchMemory scratchMemory;
+    private final AdasumExchange exchange;
+    private final PartitionedAdasum adasum;
 
-    CpuAdasum(Neighbourhood near, Across across, Kernels kernels, Scratch scratch) {
-        this.near = near;
-        this.across = across;
+    CpuAdasum(
+            LocalGroup local, CrossGroup crossGroup, Kernels kernels, ScratchMemory scratchMemory) {
+        this.local = local;
+        this.cross = crossGroup;
         this.kernels = kernels;
-        this.scratch = scratch;
-        this.traffic = new AdasumTraffic(near, across);
-        this.adasum = new ShareAdasum(new AdasumKernel(kernels), AdasumTree.of(across.worldSize()));
+        this.scratchMemory = scratchMemory;
+        this.exchange = new AdasumExchange(local, crossGroup);
+        this.adasum =
+                new PartitionedAdasum(new AdasumKernel(kernels), AdasumTree.of(crossGroup.size()));
     }
 
-    void run(long stamp, Bundle bundle, Scale scale) {
-        if (!bundle.dataType().isFloatingPoint()) {
+    void run(long stamp, FusedTensors fusedTensors, Scale scale) {
+        if (!fusedTensors.dataType().isFloatingPoint()) {
             throw new IllegalArgumentException(
                     "Adasum takes floats, not %s: convert the tensor, or reduce it with SUM or AVERAGE"
-                            .formatted(bundle.dataType()));
+                            .formatted(fusedTensors.dataType()));
         }
-        long bytes = bundle.byteSize();
-        if (across.worldSize() == 1) {
-            alone(bundle, scale);
-        } else if (across.isEmpty()
+        long bytes = fusedTensors.byteSize();
+        if (cross.size() == 1) {
+            runSingleRank(fusedTensors, scale);
+        } else if (cross.isSingleDomain()
                 && bytes <= ONE_ROUND_BYTES
-                && bytes * near.size() <= ONE_ROUND_READ) {
-            inOneRound(stamp, bundle, scale);
+                && bytes * local.size() <= ONE_ROUND_READ) {
+            runInOneRound(stamp, fusedTensors, scale);
         } else {
-            inShares(stamp, bundle, scale);
+            runPartitioned(stamp, fusedTensors, scale);
         }
     }
 
-    private void alone(Bundle bundle, Scale scale) {
-        MemorySegment memory = scratch.piece(bundle.byteSize());
-        pack(bundle, scale, memory, 0);
-        finish(bundle.dataType(), scale, memory, bundle.elementCount());
-        bundle.unpack(memory, 0, 0, bundle.elementCount());
+    private void runSingleRank(FusedTensors fusedTensors, Scale scale) {
+        MemorySegment memory = scratchMemory.piece(fusedTensors.byteSize());
+        pack(fusedTensors, scale, memory, 0);
+        finish(fusedTensors.dataType(), scale, memory, fusedTensors.elementCount());
+        fusedTensors.unpack(memory, 0, 0, fusedTensors.elementCount());
     }
 
     /// Everybody posts its tensors in a notice, and everybody calculates the whole result. Kernels
     /// may differ between ranks, but twins give the same bits.
-    private void inOneRound(long stamp, Bundle bundle, Scale scale) {
-        long bytes = bundle.byteSize();
-        pack(bundle, scale, near.region(near.index()), near.nextPayload());
-        near.meet(stamp);
-        MemorySegment vectors = scratch.piece(bytes * near.size());
-        for (int member = 0; member < near.size(); member++) {
-            MemorySegment.copy(near.region(member), near.payload(), vectors, bytes * member, bytes);
+    private void runInOneRound(long stamp, FusedTensors fusedTensors, Scale scale) {
+        long bytes = fusedTensors.byteSize();
+        pack(fusedTensors, scale, local.region(local.index()), local.nextPayloadOffset());
+        local.barrier(stamp);
+        MemorySegment vectors = scratchMemory.piece(bytes * local.size());
+        for (int member = 0; member < local.size(); member++) {
+            MemorySegment.copy(
+                    local.region(member), local.payloadOffset(), vectors, bytes * member, bytes);
         }
-        AdasumShares whole = new AdasumShares(starts(bundle), 1);
-        adasum.run(bundle.dataType(), whole, 0, vectors, MemorySegment.NULL, (_, _) -> {});
-        finish(bundle.dataType(), scale, vectors, bundle.elementCount());
-        bundle.unpack(vectors, 0, 0, bundle.elementCount());
+        AdasumPartition whole = new AdasumPartition(starts(fusedTensors), 1);
+        adasum.run(fusedTensors.dataType(), whole, 0, vectors, MemorySegment.NULL, (_, _) -> {});
+        finish(fusedTensors.dataType(), scale, vectors, fusedTensors.elementCount());
+        fusedTensors.unpack(vectors, 0, 0, fusedTensors.elementCount());
     }
 
-    private void inShares(long stamp, Bundle bundle, Scale scale) {
-        int size = across.worldSize();
-        int rank = across.rank();
-        int byteSize = bundle.dataType().byteSize();
-        AdasumShares shares = new AdasumShares(starts(bundle), size);
+    private void runPartitioned(long stamp, FusedTensors fusedTensors, Scale scale) {
+        int size = cross.size();
+        int rank = cross.rank();
+        int byteSize = fusedTensors.dataType().byteSize();
+        AdasumPartition shares = new AdasumPartition(starts(fusedTensors), size);
         long shareBytes = shares.size(rank) * byteSize;
         long tableBytes = adasum.tableBytes(shares);
-        long vectorsStart = aligned(bundle.byteSize());
+        long vectorsStart = aligned(fusedTensors.byteSize());
         long tableStart = vectorsStart + aligned(shareBytes * size);
-        MemorySegment memory = scratch.piece(tableStart + tableBytes);
-        MemorySegment packed = memory.asSlice(0, bundle.byteSize());
+        MemorySegment memory = scratchMemory.piece(tableStart + tableBytes);
+        MemorySegment packed = memory.asSlice(0, fusedTensors.byteSize());
         MemorySegment vectors = memory.asSlice(vectorsStart, shareBytes * size);
         MemorySegment table = memory.asSlice(tableStart, tableBytes);
 
-        pack(bundle, scale, packed, 0);
+        pack(fusedTensors, scale, packed, 0);
         Pieces pieces = pieces(shares, byteSize);
-        traffic.deal(
-                stamp, packed, pieces, vectors, equal(size, shareBytes), longest(pieces, size));
-        adasum.run(bundle.dataType(), shares, rank, vectors, table, this::exchange);
-        finish(bundle.dataType(), scale, vectors, shares.size(rank));
-        traffic.gather(vectors.asSlice(0, shareBytes), packed, pieces);
-        bundle.unpack(packed, 0, 0, bundle.elementCount());
+        exchange.alltoall(
+                stamp,
+                packed,
+                pieces,
+                vectors,
+                equalPieces(size, shareBytes),
+                longest(pieces, size));
+        adasum.run(fusedTensors.dataType(), shares, rank, vectors, table, this::exchange);
+        finish(fusedTensors.dataType(), scale, vectors, shares.size(rank));
+        exchange.allgather(vectors.asSlice(0, shareBytes), packed, pieces);
+        fusedTensors.unpack(packed, 0, 0, fusedTensors.elementCount());
     }
 
     private void exchange(MemorySegment table, long entryBytes) {
-        int size = across.worldSize();
-        traffic.gather(
-                table.asSlice(across.rank() * entryBytes, entryBytes),
+        int size = cross.size();
+        exchange.allgather(
+                table.asSlice(cross.rank() * entryBytes, entryBytes),
                 table.asSlice(0, size * entryBytes),
-                equal(size, entryBytes));
+                equalPieces(size, entryBytes));
     }
 
-    private void pack(Bundle bundle, Scale scale, MemorySegment memory, long offset) {
-        long count = bundle.elementCount();
-        bundle.pack(0, count, memory, offset);
+    private void pack(FusedTensors fusedTensors, Scale scale, MemorySegment memory, long offset) {
+        long count = fusedTensors.elementCount();
+        fusedTensors.pack(0, count, memory, offset);
         if (scale.prescale() != 1.0) {
-            kernels.scale(bundle.dataType(), memory, offset, count, scale.prescale());
+            kernels.scale(fusedTensors.dataType(), memory, offset, count, scale.prescale());
         }
     }
 
@@ -143,15 +151,15 @@ final class CpuAdasum {
         }
     }
 
-    private static long[] starts(Bundle bundle) {
-        long[] starts = new long[bundle.tensorCount() + 1];
+    private static long[] starts(FusedTensors fusedTensors) {
+        long[] starts = new long[fusedTensors.tensorCount() + 1];
         for (int tensor = 0; tensor < starts.length; tensor++) {
-            starts[tensor] = bundle.start(tensor);
+            starts[tensor] = fusedTensors.start(tensor);
         }
         return starts;
     }
 
-    private static Pieces pieces(AdasumShares shares, int byteSize) {
+    private static Pieces pieces(AdasumPartition shares, int byteSize) {
         long[] starts = new long[shares.count()];
         long[] sizes = new long[shares.count()];
         for (int share = 0; share < shares.count(); share++) {
@@ -162,7 +170,7 @@ final class CpuAdasum {
     }
 
     /// Pieces of one size, one after the other.
-    private static Pieces equal(int count, long bytes) {
+    private static Pieces equalPieces(int count, long bytes) {
         long[] starts = new long[count];
         long[] sizes = new long[count];
         for (int i = 0; i < count; i++) {

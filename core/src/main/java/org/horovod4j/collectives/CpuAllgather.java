@@ -2,11 +2,11 @@ package org.horovod4j.collectives;
 
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.RingAllgather;
+import org.horovod4j.collectives.algorithm.StagedAllgather;
 import org.horovod4j.collectives.algorithm.StagedBroadcast;
-import org.horovod4j.collectives.algorithm.StagedGather;
-import org.horovod4j.spi.Bundle;
-import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.Region;
+import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.transport.LocalGroup;
+import org.horovod4j.transport.RegionLayout;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -17,54 +17,58 @@ import java.util.List;
 ///
 /// Inside a host, short tensors travel in the notice that tells their rows, longer ones through the
 /// stages. Between hosts, the leaders pass their hosts' tensors round a ring and hand them on
-/// inside. Several tensors travel as one: see [GatherLayout].
+/// inside. Several tensors travel as one: see [AllgatherLayout].
 final class CpuAllgather {
-    private final Neighbourhood near;
-    private final Across across;
-    private final StagedGather gather;
+    private final LocalGroup local;
+    private final CrossGroup cross;
+    private final StagedAllgather gather;
     private final StagedBroadcast broadcast;
 
-    CpuAllgather(Neighbourhood near, Across across) {
-        this.near = near;
-        this.across = across;
-        this.gather = new StagedGather(near);
-        this.broadcast = new StagedBroadcast(near);
+    CpuAllgather(LocalGroup local, CrossGroup crossGroup) {
+        this.local = local;
+        this.cross = crossGroup;
+        this.gather = new StagedAllgather(local);
+        this.broadcast = new StagedBroadcast(local);
     }
 
     List<Tensor> run(long stamp, List<Tensor> tensors) {
-        if (!across.isEmpty()) {
-            return between(stamp, tensors);
+        if (!cross.isSingleDomain()) {
+            return acrossHosts(stamp, tensors);
         }
-        return (long) tensors.size() * Long.BYTES <= Region.NOTICE_BYTES
-                ? inside(stamp, tensors)
-                : insideWithManyTensors(stamp, tensors);
+        return (long) tensors.size() * Long.BYTES <= RegionLayout.NOTICE_BYTES
+                ? withinHost(stamp, tensors)
+                : withinHostManyTensors(stamp, tensors);
     }
 
     /// Posts the rows of each tensor and, where there is room, the tensors themselves.
-    private List<Tensor> inside(long stamp, List<Tensor> tensors) {
+    private List<Tensor> withinHost(long stamp, List<Tensor> tensors) {
         long headBytes = (long) tensors.size() * Long.BYTES;
-        MemorySegment mine = near.region(near.index());
-        MemorySegment.copy(rows(tensors), 0, mine, near.nextPayload(), headBytes);
-        if (headBytes + byteSize(tensors) <= Region.NOTICE_BYTES) {
-            long at = near.nextPayload() + headBytes;
+        MemorySegment mine = local.region(local.index());
+        MemorySegment.copy(rows(tensors), 0, mine, local.nextPayloadOffset(), headBytes);
+        if (headBytes + byteSize(tensors) <= RegionLayout.NOTICE_BYTES) {
+            long at = local.nextPayloadOffset() + headBytes;
             for (Tensor tensor : tensors) {
                 MemorySegment.copy(tensor.segment(), 0, mine, at, tensor.byteSize());
                 at += tensor.byteSize();
             }
         }
-        near.meet(stamp);
-        long[] rows = new long[tensors.size() * near.size()];
+        local.barrier(stamp);
+        long[] rows = new long[tensors.size() * local.size()];
         MemorySegment table = MemorySegment.ofArray(rows);
-        for (int member = 0; member < near.size(); member++) {
+        for (int member = 0; member < local.size(); member++) {
             MemorySegment.copy(
-                    near.region(member), near.payload(), table, member * headBytes, headBytes);
+                    local.region(member),
+                    local.payloadOffset(),
+                    table,
+                    member * headBytes,
+                    headBytes);
         }
-        GatherLayout layout = new GatherLayout(tensors, near.index(), rows);
+        AllgatherLayout layout = new AllgatherLayout(tensors, local.index(), rows);
         long[] staged = layout.sizes().clone();
         for (int member = 0; member < staged.length; member++) {
-            if (headBytes + staged[member] <= Region.NOTICE_BYTES) {
-                long payload = near.payload() + headBytes;
-                layout.blob(member).unpack(near.region(member), payload, 0, staged[member]);
+            if (headBytes + staged[member] <= RegionLayout.NOTICE_BYTES) {
+                long payload = local.payloadOffset() + headBytes;
+                layout.rankBlock(member).unpack(local.region(member), payload, 0, staged[member]);
                 staged[member] = 0;
             }
         }
@@ -73,32 +77,32 @@ final class CpuAllgather {
     }
 
     /// The rows of so many tensors do not fit into a notice.
-    private List<Tensor> insideWithManyTensors(long stamp, List<Tensor> tensors) {
-        near.meet(stamp);
-        GatherLayout layout = new GatherLayout(tensors, near.index(), allRows(tensors));
+    private List<Tensor> withinHostManyTensors(long stamp, List<Tensor> tensors) {
+        local.barrier(stamp);
+        AllgatherLayout layout = new AllgatherLayout(tensors, local.index(), allRows(tensors));
         stage(layout, layout.sizes());
         return layout.outputs();
     }
 
-    private void stage(GatherLayout layout, long[] sizes) {
+    private void stage(AllgatherLayout layout, long[] sizes) {
         gather.run(
-                layout.blob(near.index())::pack,
+                layout.rankBlock(local.index())::pack,
                 sizes,
                 (member, stage, offset, first, count) ->
-                        layout.blob(member).unpack(stage, offset, first, count));
+                        layout.rankBlock(member).unpack(stage, offset, first, count));
     }
 
-    private List<Tensor> between(long stamp, List<Tensor> tensors) {
-        near.meet(stamp);
-        GatherLayout layout = new GatherLayout(tensors, across.rank(), allRows(tensors));
+    private List<Tensor> acrossHosts(long stamp, List<Tensor> tensors) {
+        local.barrier(stamp);
+        AllgatherLayout layout = new AllgatherLayout(tensors, cross.rank(), allRows(tensors));
         if (tensors.size() == 1) {
             collect(layout, layout.outputs().getFirst().segment());
         } else {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment blobs = arena.allocate(layout.byteSize());
                 collect(layout, blobs);
-                for (int rank = 0; rank < across.worldSize(); rank++) {
-                    Bundle blob = layout.blob(rank);
+                for (int rank = 0; rank < cross.size(); rank++) {
+                    FusedTensors blob = layout.rankBlock(rank);
                     blob.unpack(blobs, layout.starts()[rank], 0, blob.byteSize());
                 }
             }
@@ -107,15 +111,15 @@ final class CpuAllgather {
     }
 
     /// Brings everybody's blobs to `memory`, side by side.
-    private void collect(GatherLayout layout, MemorySegment memory) {
+    private void collect(AllgatherLayout layout, MemorySegment memory) {
         long[] starts = layout.starts();
         long[] sizes = layout.sizes();
-        gather(layout.blob(across.rank())::pack, memory, starts, sizes);
-        if (near.size() > 1) {
-            for (int domain = 0; domain < across.domains().size(); domain++) {
-                if (domain != across.domainIndex()) {
-                    for (int rank : across.domains().get(domain)) {
-                        handOn(memory, starts[rank], sizes[rank]);
+        gather(layout.rankBlock(cross.rank())::pack, memory, starts, sizes);
+        if (local.size() > 1) {
+            for (int domain = 0; domain < cross.domains().size(); domain++) {
+                if (domain != cross.domainIndex()) {
+                    for (int rank : cross.domains().get(domain)) {
+                        broadcastWithinHost(memory, starts[rank], sizes[rank]);
                     }
                 }
             }
@@ -125,9 +129,9 @@ final class CpuAllgather {
     /// Everybody's rows, by rank and then by tensor.
     private long[] allRows(List<Tensor> tensors) {
         long headBytes = (long) tensors.size() * Long.BYTES;
-        long[] rows = new long[tensors.size() * across.worldSize()];
-        long[] starts = new long[across.worldSize()];
-        long[] sizes = new long[across.worldSize()];
+        long[] rows = new long[tensors.size() * cross.size()];
+        long[] starts = new long[cross.size()];
+        long[] sizes = new long[cross.size()];
         Arrays.setAll(starts, rank -> rank * headBytes);
         Arrays.fill(sizes, headBytes);
         MemorySegment own = rows(tensors);
@@ -138,8 +142,8 @@ final class CpuAllgather {
                 table,
                 starts,
                 sizes);
-        if (!across.isEmpty() && near.size() > 1) {
-            handOn(table, 0, table.byteSize());
+        if (!cross.isSingleDomain() && local.size() > 1) {
+            broadcastWithinHost(table, 0, table.byteSize());
         }
         return rows;
     }
@@ -150,21 +154,21 @@ final class CpuAllgather {
     /// @param starts where the piece of each rank goes
     /// @param sizes the bytes of each rank's piece
     private void gather(
-            StagedGather.Source own, MemorySegment memory, long[] starts, long[] sizes) {
-        List<Integer> ranks = near.ranks();
+            StagedAllgather.Source own, MemorySegment memory, long[] starts, long[] sizes) {
+        List<Integer> ranks = local.ranks();
         gather.run(
                 own,
                 ranks.stream().mapToLong(rank -> sizes[rank]).toArray(),
                 (member, stage, offset, first, count) ->
                         MemorySegment.copy(
                                 stage, offset, memory, starts[ranks.get(member)] + first, count));
-        if (!across.isEmpty() && near.index() == 0) {
-            new RingAllgather(across.parallel()).run(memory, across.domains(), starts, sizes);
+        if (!cross.isSingleDomain() && local.index() == 0) {
+            new RingAllgather(cross.group()).run(memory, cross.domains(), starts, sizes);
         }
     }
 
     /// Gives the other ranks of this host what their leader has received.
-    private void handOn(MemorySegment memory, long start, long length) {
+    private void broadcastWithinHost(MemorySegment memory, long start, long length) {
         StagedBroadcast.Source source =
                 (position, count, region, stage) ->
                         MemorySegment.copy(memory, start + position, region, stage, count);

@@ -3,14 +3,14 @@ package org.horovod4j.collectives;
 import org.horovod4j.collectives.algorithm.InPlaceAllreduce;
 import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
 import org.horovod4j.collectives.algorithm.Operands;
-import org.horovod4j.collectives.algorithm.Reduction;
+import org.horovod4j.collectives.algorithm.ScaledReduction;
 import org.horovod4j.collectives.algorithm.StagedAllreduce;
-import org.horovod4j.spi.Activities;
 import org.horovod4j.spi.Activity;
-import org.horovod4j.spi.Bundle;
+import org.horovod4j.spi.ActivityRecorder;
+import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.Tuning;
-import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.Region;
+import org.horovod4j.transport.LocalGroup;
+import org.horovod4j.transport.RegionLayout;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
@@ -39,175 +39,182 @@ final class CpuAllreduce {
     /// No element is larger than this, so that parts differ by no more.
     private static final long ELEMENT_BYTES = 8;
 
-    private final Neighbourhood near;
-    private final Across across;
+    private final LocalGroup local;
+    private final CrossGroup cross;
     private final CpuBarrier barrier;
-    private final Scratch scratch;
-    private final Activities activities;
+    private final ScratchMemory scratchMemory;
+    private final ActivityRecorder activityRecorder;
     private final OneRoundAllreduce oneRound;
     private final StagedAllreduce staged;
     private final InPlaceAllreduce inPlace;
-    private final CommonMemory common;
+    private final SharedTensorLocator sharedTensors;
 
     CpuAllreduce(
-            Neighbourhood near,
-            Across across,
+            LocalGroup local,
+            CrossGroup crossGroup,
             CpuBarrier barrier,
-            Scratch scratch,
-            Activities activities) {
-        this.near = near;
-        this.across = across;
+            ScratchMemory scratchMemory,
+            ActivityRecorder activityRecorder) {
+        this.local = local;
+        this.cross = crossGroup;
         this.barrier = barrier;
-        this.scratch = scratch;
-        this.activities = activities;
-        this.oneRound = new OneRoundAllreduce(near, scratch.notice(), activities);
-        this.staged = new StagedAllreduce(near, activities);
-        this.inPlace = new InPlaceAllreduce(near, activities);
-        this.common = new CommonMemory(near);
+        this.scratchMemory = scratchMemory;
+        this.activityRecorder = activityRecorder;
+        this.oneRound = new OneRoundAllreduce(local, scratchMemory.notice(), activityRecorder);
+        this.staged = new StagedAllreduce(local, activityRecorder);
+        this.inPlace = new InPlaceAllreduce(local, activityRecorder);
+        this.sharedTensors = new SharedTensorLocator(local);
     }
 
-    void run(long stamp, Reduction reduction, Bundle bundle) {
-        if (across.isEmpty()) {
-            if (near.size() == 1) {
-                alone(reduction, bundle);
-            } else if (oneRound.suits(bundle.byteSize())) {
-                oneRound.run(stamp, reduction, bundle);
+    void run(long stamp, ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+        if (cross.isSingleDomain()) {
+            if (local.size() == 1) {
+                runSingleRank(scaledReduction, fusedTensors);
+            } else if (oneRound.supports(fusedTensors.byteSize())) {
+                oneRound.run(stamp, scaledReduction, fusedTensors);
             } else {
-                large(stamp, reduction, bundle);
+                runLarge(stamp, scaledReduction, fusedTensors);
             }
-        } else if (across.isEverybody()) {
-            overLinks(reduction, bundle);
+        } else if (cross.hasOneRankPerDomain()) {
+            runOverLinks(scaledReduction, fusedTensors);
         } else {
-            meet(stamp);
-            stage(stamp, reduction, bundle);
+            barrier(stamp);
+            runStaged(stamp, scaledReduction, fusedTensors);
         }
     }
 
-    private void meet(long stamp) {
-        long since = activities.begin();
-        near.meet(stamp);
-        activities.end(Activity.WAIT_FOR_DATA, since);
+    private void barrier(long stamp) {
+        long since = activityRecorder.begin();
+        local.barrier(stamp);
+        activityRecorder.end(Activity.WAIT_FOR_DATA, since);
     }
 
     /// Reduces through the stages, with the other hosts if there are any, after a meeting.
-    void stage(long stamp, Reduction reduction, Bundle bundle) {
-        if (across.isEmpty()) {
-            staged.run(reduction, near.size(), null, bundle);
-        } else if (bundle.elementCount() == 0) {
+    void runStaged(long stamp, ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+        if (cross.isSingleDomain()) {
+            staged.run(scaledReduction, local.size(), null, fusedTensors);
+        } else if (fusedTensors.elementCount() == 0) {
             barrier.run(stamp); // there is no round in which the hosts would see that they agree
         } else {
-            int owners = bundle.byteSize() < MANY_OWNERS_BYTES ? 1 : across.places();
-            staged.run(reduction, owners, across::allreduce, bundle);
+            int owners =
+                    fusedTensors.byteSize() < MANY_OWNERS_BYTES ? 1 : cross.smallestDomainSize();
+            staged.run(scaledReduction, owners, cross::allreduce, fusedTensors);
         }
     }
 
     /// The most bytes for which no ring is taken between hosts. A ring adds an element in an order
     /// that depends on its place among the others; every other algorithm adds all in the same
     /// order, however they are cut into pieces and parts.
-    long fusesFreely() {
-        long part = across.mostWithoutRing();
-        if (across.isEmpty() || part >= largestPart()) {
+    long reproducibleFusionBytes() {
+        long part = cross.maxBytesWithoutRing();
+        if (cross.isSingleDomain() || part >= largestPart()) {
             return Long.MAX_VALUE;
         }
-        return part < MANY_OWNERS_BYTES ? part : (part - ELEMENT_BYTES) * across.places();
+        return part < MANY_OWNERS_BYTES
+                ? part
+                : (part - ELEMENT_BYTES) * cross.smallestDomainSize();
     }
 
     /// The most bytes that are ever reduced at once between hosts.
     private long largestPart() {
-        return across.isEverybody()
+        return cross.hasOneRankPerDomain()
                 ? pieceBytes()
-                : Math.max(MANY_OWNERS_BYTES, Region.STAGE_BYTES / across.places() + ELEMENT_BYTES);
+                : Math.max(
+                        MANY_OWNERS_BYTES,
+                        RegionLayout.STAGE_BYTES / cross.smallestDomainSize() + ELEMENT_BYTES);
     }
 
     void tune(Tuning tuning) {
-        staged.roundBytes(tuning.roundBytes());
+        staged.setRoundBytes(tuning.roundBytes());
     }
 
     void reset() {
-        common.reset();
+        sharedTensors.reset();
     }
 
-    private void large(long stamp, Reduction reduction, Bundle bundle) {
-        common.post(bundle);
-        meet(stamp);
-        MemorySegment @Nullable [][] tensors = common.find(bundle);
+    private void runLarge(long stamp, ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+        sharedTensors.post(fusedTensors);
+        barrier(stamp);
+        MemorySegment @Nullable [][] tensors = sharedTensors.resolve(fusedTensors);
         if (tensors == null) {
-            stage(stamp, reduction, bundle);
+            runStaged(stamp, scaledReduction, fusedTensors);
         } else {
-            inPlace.run(reduction, bundle, tensors);
+            inPlace.run(scaledReduction, fusedTensors, tensors);
         }
     }
 
-    private void alone(Reduction reduction, Bundle bundle) {
-        if (reduction.isIdentity()) {
-            bundle.copy();
+    private void runSingleRank(ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+        if (scaledReduction.isIdentity()) {
+            fusedTensors.copy();
         } else {
-            inCopies(
-                    reduction,
-                    bundle,
-                    piece -> reduction.finish(piece.memory(), piece.offset(), piece.count()));
+            reduceInCopies(
+                    scaledReduction,
+                    fusedTensors,
+                    piece -> scaledReduction.finish(piece.memory(), piece.offset(), piece.count()));
         }
     }
 
     /// Nobody shares memory with this rank: pieces go over links, one after the other. Their size
     /// is the same for all ranks, wherever a rank has its tensors.
-    private void overLinks(Reduction reduction, Bundle bundle) {
-        boolean single = bundle.tensorCount() == 1 && bundle.byteSize() > COPIED_BYTES;
+    private void runOverLinks(ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+        boolean single = fusedTensors.tensorCount() == 1 && fusedTensors.byteSize() > COPIED_BYTES;
         // Two ranks see each other's stamp before they change anything; more could not tell in
         // time.
-        boolean agreed = single && (across.worldSize() > 2 || reduction.prescales());
+        boolean agreed = single && (cross.size() > 2 || scaledReduction.prescales());
         if (agreed) {
-            across.agree();
+            cross.barrier();
         }
-        boolean usable = single && bundle.output(0).isNative();
-        if (usable && (agreed || bundle.isInPlace())) {
-            inOutput(reduction, bundle, across::allreduce);
+        boolean usable = single && fusedTensors.output(0).isNative();
+        if (usable && (agreed || fusedTensors.isInPlace())) {
+            reduceInOutput(scaledReduction, fusedTensors, cross::allreduce);
         } else {
-            inCopies(reduction, bundle, across::allreduce);
+            reduceInCopies(scaledReduction, fusedTensors, cross::allreduce);
         }
     }
 
     /// Reduces the only tensor of a bundle piece by piece where it is wanted.
-    private void inOutput(Reduction reduction, Bundle bundle, Consumer<Operands> reduce) {
-        MemorySegment output = bundle.output(0);
-        bundle.copy();
-        int byteSize = reduction.dataType().byteSize();
+    private void reduceInOutput(
+            ScaledReduction scaledReduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
+        MemorySegment output = fusedTensors.output(0);
+        fusedTensors.copy();
+        int byteSize = scaledReduction.dataType().byteSize();
         long pieceElements = pieceBytes() / byteSize;
-        for (long start = 0; start < bundle.elementCount(); start += pieceElements) {
-            long elements = Math.min(pieceElements, bundle.elementCount() - start);
-            reduction.prepare(output, start * byteSize, elements);
-            long since = activities.begin();
-            reduce.accept(reduction.operands(output, start * byteSize, elements));
-            activities.end(Activity.TCP_ALLREDUCE, since);
+        for (long start = 0; start < fusedTensors.elementCount(); start += pieceElements) {
+            long elements = Math.min(pieceElements, fusedTensors.elementCount() - start);
+            scaledReduction.prepare(output, start * byteSize, elements);
+            long since = activityRecorder.begin();
+            reduce.accept(scaledReduction.operands(output, start * byteSize, elements));
+            activityRecorder.end(Activity.TCP_ALLREDUCE, since);
         }
     }
 
     /// Reduces a bundle piece by piece, at least one, in copies: of what is short, lies on the heap
     /// or must not be changed before it is known that all agree.
-    private void inCopies(Reduction reduction, Bundle bundle, Consumer<Operands> reduce) {
-        long count = bundle.elementCount();
-        long pieceElements = pieceBytes() / reduction.dataType().byteSize();
-        MemorySegment memory = scratch.piece(Math.min(bundle.byteSize(), pieceBytes()));
+    private void reduceInCopies(
+            ScaledReduction scaledReduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
+        long count = fusedTensors.elementCount();
+        long pieceElements = pieceBytes() / scaledReduction.dataType().byteSize();
+        MemorySegment memory = scratchMemory.piece(Math.min(fusedTensors.byteSize(), pieceBytes()));
         for (long start = 0; start == 0 || start < count; start += pieceElements) {
             long elements = Math.min(pieceElements, count - start);
-            long since = activities.begin();
-            bundle.pack(start, elements, memory, 0);
-            reduction.prepare(memory, 0, elements);
-            since = activities.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
-            reduce.accept(reduction.operands(memory, 0, elements));
-            since = activities.end(reducing(), since);
-            bundle.unpack(memory, 0, start, elements);
-            activities.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
+            long since = activityRecorder.begin();
+            fusedTensors.pack(start, elements, memory, 0);
+            scaledReduction.prepare(memory, 0, elements);
+            since = activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
+            reduce.accept(scaledReduction.operands(memory, 0, elements));
+            since = activityRecorder.end(reduceActivity(), since);
+            fusedTensors.unpack(memory, 0, start, elements);
+            activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
         }
     }
 
     /// What a rank that shares memory with nobody does with a copy: alone, or with others.
-    private Activity reducing() {
-        return across.isEmpty() ? Activity.SHM_ALLREDUCE : Activity.TCP_ALLREDUCE;
+    private Activity reduceActivity() {
+        return cross.isSingleDomain() ? Activity.SHM_ALLREDUCE : Activity.TCP_ALLREDUCE;
     }
 
     /// Long enough for every step of a ring, short enough for a copy to stay in a cache.
     private long pieceBytes() {
-        return Math.min(MAX_PIECE_BYTES, across.worldSize() * STEP_BYTES);
+        return Math.min(MAX_PIECE_BYTES, cross.size() * STEP_BYTES);
     }
 }

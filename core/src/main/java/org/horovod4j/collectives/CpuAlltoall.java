@@ -1,11 +1,11 @@
 package org.horovod4j.collectives;
 
-import org.horovod4j.Received;
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.PairwiseExchange;
 import org.horovod4j.collectives.algorithm.StagedAlltoall;
 import org.horovod4j.collectives.algorithm.StagedAlltoall.Pieces;
-import org.horovod4j.transport.Neighbourhood;
+import org.horovod4j.transport.LocalGroup;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -16,27 +16,30 @@ import java.util.List;
 final class CpuAlltoall {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
 
-    private final Neighbourhood near;
-    private final Across across;
+    private final LocalGroup local;
+    private final CrossGroup cross;
     private final StagedAlltoall staged;
     private final PairwiseExchange pairwise;
 
-    CpuAlltoall(Neighbourhood near, Across across) {
-        this.near = near;
-        this.across = across;
-        this.staged = new StagedAlltoall(near);
+    CpuAlltoall(LocalGroup local, CrossGroup crossGroup) {
+        this.local = local;
+        this.cross = crossGroup;
+        this.staged = new StagedAlltoall(local);
         this.pairwise =
                 new PairwiseExchange(
-                        across.wire(), across.rank(), across.worldSize(), near.ranks());
+                        crossGroup.pointToPoint(),
+                        crossGroup.rank(),
+                        crossGroup.size(),
+                        local.ranks());
     }
 
-    Received run(long stamp, Tensor tensor, int[] splits) {
-        List<Integer> ranks = near.ranks();
+    AlltoallResult run(long stamp, Tensor tensor, int[] splits) {
+        List<Integer> ranks = local.ranks();
         postSplits(splits, ranks);
-        near.meet(stamp);
-        int[] received = new int[across.worldSize()];
+        local.barrier(stamp);
+        int[] received = new int[cross.size()];
         int longest = readSplits(received, ranks);
-        pairwise.ints(splits, received);
+        pairwise.exchangeInts(splits, received);
         long rowBytes = tensor.shape().rowElements() * tensor.dataType().byteSize();
         Pieces out = pieces(splits, rowBytes);
         Pieces in = pieces(received, rowBytes);
@@ -50,12 +53,12 @@ final class CpuAlltoall {
                 target,
                 longest * rowBytes);
         pairwise.run(tensor.segment(), out, target, in);
-        return new Received(output, received);
+        return new AlltoallResult(output, received);
     }
 
     private void postSplits(int[] splits, List<Integer> ranks) {
-        MemorySegment mine = near.region(near.index());
-        long payload = near.nextPayload();
+        MemorySegment mine = local.region(local.index());
+        long payload = local.nextPayloadOffset();
         for (int member = 0; member < ranks.size(); member++) {
             mine.set(INT, payload + 4L * member, splits[ranks.get(member)]);
         }
@@ -67,10 +70,11 @@ final class CpuAlltoall {
     private int readSplits(int[] received, List<Integer> ranks) {
         int longest = 0;
         for (int member = 0; member < ranks.size(); member++) {
-            MemorySegment region = near.region(member);
-            received[ranks.get(member)] = region.get(INT, near.payload() + 4L * near.index());
+            MemorySegment region = local.region(member);
+            received[ranks.get(member)] =
+                    region.get(INT, local.payloadOffset() + 4L * local.index());
             for (int target = 0; target < ranks.size(); target++) {
-                longest = Math.max(longest, region.get(INT, near.payload() + 4L * target));
+                longest = Math.max(longest, region.get(INT, local.payloadOffset() + 4L * target));
             }
         }
         return longest;

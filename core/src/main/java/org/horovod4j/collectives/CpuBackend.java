@@ -1,29 +1,29 @@
 package org.horovod4j.collectives;
 
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.DataType;
-import org.horovod4j.Received;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.collectives.algorithm.Reduction;
+import org.horovod4j.collectives.algorithm.ScaledReduction;
 import org.horovod4j.collectives.kernel.Kernels;
-import org.horovod4j.spi.Activities;
+import org.horovod4j.spi.ActivityRecorder;
 import org.horovod4j.spi.Backend;
-import org.horovod4j.spi.Bundle;
+import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.Tuning;
-import org.horovod4j.transport.Neighbourhood;
+import org.horovod4j.transport.LocalGroup;
 
 import java.lang.foreign.Arena;
 import java.util.List;
 
 /// Collectives on host memory: inside a host through shared memory, between hosts over links.
 public final class CpuBackend implements Backend {
-    private final Neighbourhood near;
-    private final Across across;
+    private final LocalGroup local;
+    private final CrossGroup cross;
     private final Kernels kernels;
     private final Arena arena = Arena.ofShared();
-    private final Scratch scratch;
+    private final ScratchMemory scratchMemory;
     private final CpuAllreduce allreduce;
     private final CpuReducescatter reducescatter;
     private final CpuAdasum adasum;
@@ -32,101 +32,109 @@ public final class CpuBackend implements Backend {
     private final CpuAlltoall alltoall;
     private final CpuBarrier barrier;
 
-    /// @param activities is told what an allreduce or reducescatter spends its time on
-    public CpuBackend(Neighbourhood near, Across across, Kernels kernels, Activities activities) {
-        this.near = near;
-        this.across = across;
+    /// @param activityRecorder is told what an allreduce or reducescatter spends its time on
+    public CpuBackend(
+            LocalGroup local,
+            CrossGroup crossGroup,
+            Kernels kernels,
+            ActivityRecorder activityRecorder) {
+        this.local = local;
+        this.cross = crossGroup;
         this.kernels = kernels;
-        this.scratch = new Scratch(arena);
-        this.barrier = new CpuBarrier(near, across);
-        this.allreduce = new CpuAllreduce(near, across, barrier, scratch, activities);
-        this.reducescatter = new CpuReducescatter(near, allreduce);
-        this.adasum = new CpuAdasum(near, across, kernels, scratch);
-        this.allgather = new CpuAllgather(near, across);
-        this.broadcast = new CpuBroadcast(near, across);
-        this.alltoall = new CpuAlltoall(near, across);
+        this.scratchMemory = new ScratchMemory(arena);
+        this.barrier = new CpuBarrier(local, crossGroup);
+        this.allreduce =
+                new CpuAllreduce(local, crossGroup, barrier, scratchMemory, activityRecorder);
+        this.reducescatter = new CpuReducescatter(local, allreduce);
+        this.adasum = new CpuAdasum(local, crossGroup, kernels, scratchMemory);
+        this.allgather = new CpuAllgather(local, crossGroup);
+        this.broadcast = new CpuBroadcast(local, crossGroup);
+        this.alltoall = new CpuAlltoall(local, crossGroup);
     }
 
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
         long byteSize = Math.multiplyExact(shape.elementCount(), (long) dataType.byteSize());
-        return Tensor.of(near.memory().allocate(byteSize), dataType, shape);
+        return Tensor.of(local.memory().allocate(byteSize), dataType, shape);
     }
 
     @Override
     public boolean isShared(Tensor tensor) {
-        return near.memory().locate(tensor.segment()) != null;
+        return local.memory().locate(tensor.segment()) != null;
     }
 
     @Override
-    public void allreduce(long stamp, Bundle bundle, ReduceOp op, Scale scale, int divisor) {
-        across.begin(stamp);
-        allreduce.run(stamp, reduction(bundle, op, scale, divisor), bundle);
+    public void allreduce(
+            long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
+        cross.begin(stamp);
+        allreduce.run(stamp, reduction(fusedTensors, op, scale, divisor), fusedTensors);
     }
 
     @Override
-    public void reducescatter(long stamp, Bundle bundle, ReduceOp op, Scale scale, int divisor) {
-        across.begin(stamp);
-        reducescatter.run(stamp, reduction(bundle, op, scale, divisor), bundle);
+    public void reducescatter(
+            long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
+        cross.begin(stamp);
+        reducescatter.run(stamp, reduction(fusedTensors, op, scale, divisor), fusedTensors);
     }
 
     @Override
-    public void adasum(long stamp, Bundle bundle, Scale scale) {
-        across.begin(stamp);
-        adasum.run(stamp, bundle, scale);
+    public void adasum(long stamp, FusedTensors fusedTensors, Scale scale) {
+        cross.begin(stamp);
+        adasum.run(stamp, fusedTensors, scale);
     }
 
     @Override
     public List<Tensor> allgather(long stamp, List<Tensor> tensors) {
-        across.begin(stamp);
+        cross.begin(stamp);
         return allgather.run(stamp, tensors);
     }
 
     @Override
     public void broadcast(long stamp, Tensor tensor, int rootRank) {
-        across.begin(stamp);
+        cross.begin(stamp);
         broadcast.run(stamp, tensor.segment(), rootRank);
     }
 
     @Override
-    public Received alltoall(long stamp, Tensor tensor, int[] splits) {
-        across.begin(stamp);
+    public AlltoallResult alltoall(long stamp, Tensor tensor, int[] splits) {
+        cross.begin(stamp);
         return alltoall.run(stamp, tensor, splits);
     }
 
     @Override
     public void barrier(long stamp) {
-        across.begin(stamp);
+        cross.begin(stamp);
         barrier.run(stamp);
     }
 
     @Override
-    public long fusesFreely() {
-        return allreduce.fusesFreely();
+    public long reproducibleFusionBytes() {
+        return allreduce.reproducibleFusionBytes();
     }
 
     @Override
     public void tune(Tuning tuning) {
         allreduce.tune(tuning);
-        across.tune(tuning);
+        cross.tune(tuning);
     }
 
     @Override
     public void reset() {
-        near.reset();
+        local.reset();
         allreduce.reset();
-        across.reset();
+        cross.reset();
     }
 
     @Override
     public void close() {
-        across.close();
-        near.memory().close();
-        scratch.close();
+        cross.close();
+        local.memory().close();
+        scratchMemory.close();
         arena.close();
     }
 
-    private Reduction reduction(Bundle bundle, ReduceOp op, Scale scale, int divisor) {
-        return new Reduction(kernels, bundle.dataType(), op, scale, divisor);
+    private ScaledReduction reduction(
+            FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
+        return new ScaledReduction(kernels, fusedTensors.dataType(), op, scale, divisor);
     }
 }

@@ -1,24 +1,24 @@
 package org.horovod4j.collectives;
 
-import org.horovod4j.transport.Neighbourhood;
+import org.horovod4j.transport.LocalGroup;
 
 /// Barrier: the ranks of a host meet, the hosts' leaders meet, the host hears of it.
 final class CpuBarrier {
-    private final Neighbourhood near;
-    private final Across across;
+    private final LocalGroup local;
+    private final CrossGroup cross;
 
-    CpuBarrier(Neighbourhood near, Across across) {
-        this.near = near;
-        this.across = across;
+    CpuBarrier(LocalGroup local, CrossGroup crossGroup) {
+        this.local = local;
+        this.cross = crossGroup;
     }
 
     void run(long stamp) {
-        near.meet(stamp);
-        if (!across.isEmpty()) {
-            if (near.index() == 0) {
-                across.agree();
+        local.barrier(stamp);
+        if (!cross.isSingleDomain()) {
+            if (local.index() == 0) {
+                cross.barrier();
             }
-            near.meet(stamp);
+            local.barrier(stamp);
         }
     }
 }

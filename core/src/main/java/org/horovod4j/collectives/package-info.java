@@ -2,7 +2,7 @@
 /// places.
 ///
 /// Start with [CpuBackend], then [CpuAllreduce]; each collective has a file that tells what happens
-/// inside a host and what between hosts. [Across] knows the other hosts.
+/// inside a host and what between hosts. [CrossGroup] knows the other hosts.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`, `org.horovod4j.collectives.algorithm`,

@@ -27,7 +27,7 @@ public enum Compression implements Compressor {
         @Override
         public Handle<Tensor> allreduceAsync(
                 Communicator communicator, String name, Tensor tensor, ReduceOp op) {
-            return Cast.allreduceAsync(communicator, name, tensor, op, DataType.FLOAT16);
+            return CastAllreduce.allreduceAsync(communicator, name, tensor, op, DataType.FLOAT16);
         }
     },
 
@@ -36,7 +36,7 @@ public enum Compression implements Compressor {
         @Override
         public Handle<Tensor> allreduceAsync(
                 Communicator communicator, String name, Tensor tensor, ReduceOp op) {
-            return Cast.allreduceAsync(communicator, name, tensor, op, DataType.BFLOAT16);
+            return CastAllreduce.allreduceAsync(communicator, name, tensor, op, DataType.BFLOAT16);
         }
     };
 

@@ -6,8 +6,8 @@ import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Sequel;
 import org.horovod4j.Tensor;
-import org.horovod4j.sparse.Divisor;
-import org.horovod4j.sparse.Terms;
+import org.horovod4j.sparse.AverageDivisor;
+import org.horovod4j.sparse.SparseRequest;
 
 import java.util.List;
 import java.util.Map;
@@ -32,13 +32,13 @@ import java.util.function.LongUnaryOperator;
 /// Instances remember tensors by name: use one for each communicator, from any thread.
 public final class TopK implements Compressor {
     /// The most elements that an array has room for.
-    private static final int MOST_ELEMENTS = Integer.MAX_VALUE - 8;
+    private static final int MAX_ELEMENTS = Integer.MAX_VALUE - 8;
 
-    private final LongUnaryOperator countOf;
-    private final Map<String, Feedback> feedbacks = new ConcurrentHashMap<>();
+    private final LongUnaryOperator selectedCountOf;
+    private final Map<String, ErrorFeedback> errorFeedbacks = new ConcurrentHashMap<>();
 
-    private TopK(LongUnaryOperator countOf) {
-        this.countOf = countOf;
+    private TopK(LongUnaryOperator selectedCountOf) {
+        this.selectedCountOf = selectedCountOf;
     }
 
     /// Sends this part of each tensor's values, and at least one.
@@ -63,8 +63,8 @@ public final class TopK implements Compressor {
 
     /// What has not been sent of the tensor with this name, if any was reduced: a copy, flat.
     public Optional<Tensor> residual(String name) {
-        return Optional.ofNullable(feedbacks.get(name))
-                .map(Feedback::residual)
+        return Optional.ofNullable(errorFeedbacks.get(name))
+                .map(ErrorFeedback::residual)
                 .map(
                         left -> {
                             Tensor copy = Tensor.zeros(left.dataType(), left.shape());
@@ -75,7 +75,7 @@ public final class TopK implements Compressor {
 
     /// Forgets what has not been sent, as after going back to a checkpoint.
     public void reset() {
-        feedbacks.clear();
+        errorFeedbacks.clear();
     }
 
     @Override
@@ -85,40 +85,42 @@ public final class TopK implements Compressor {
             return communicator.allreduceAsync(name, tensor, op);
         }
         checkReducible(name, tensor, op);
-        Feedback feedback = feedbacks.computeIfAbsent(name, _ -> new Feedback());
-        if (!feedback.isIdle()) {
+        ErrorFeedback errorFeedback =
+                errorFeedbacks.computeIfAbsent(name, _ -> new ErrorFeedback());
+        if (!errorFeedback.isIdle()) {
             throw new IllegalArgumentException(
                     "allreduce of '%s': '%s' is in flight; join its handle first"
                             .formatted(name, name));
         }
-        Reals corrected = feedback.correct(tensor);
-        int[] sent = Largest.of(corrected, wanted(corrected.count()));
-        Terms terms = new Terms(tensor.shape(), op, Double.POSITIVE_INFINITY);
+        DoubleView corrected = errorFeedback.addResidual(tensor);
+        int[] sent = TopKSelection.select(corrected, selectedCount(corrected.count()));
+        SparseRequest sparseRequest =
+                new SparseRequest(tensor.shape(), op, Double.POSITIVE_INFINITY);
         Handle<List<Tensor>> gather =
                 communicator.groupedAllgatherAsync(
                         name,
                         List.of(
-                                terms.with(sent.length),
+                                sparseRequest.toTensor(sent.length),
                                 Tensor.of(sent),
                                 pick(corrected, sent).tensor()));
-        return feedback.follow(
+        return errorFeedback.track(
                 Sequel.chain(
                         gather,
                         gathered -> {
-                            int ranks = terms.agree(name, gathered.get(0)).ranks();
+                            int ranks = sparseRequest.checkAgreement(name, gathered.get(0)).ranks();
                             return Sequel.of(
-                                    Divisor.of(communicator, name, op, ranks),
+                                    AverageDivisor.of(communicator, name, op, ranks),
                                     divisor -> {
-                                        add(gathered, divisor, new Reals(tensor));
-                                        feedback.keep(corrected, sent);
+                                        storeResult(gathered, divisor, new DoubleView(tensor));
+                                        errorFeedback.updateResidual(corrected, sent);
                                         return tensor;
                                     });
                         }));
     }
 
     /// Puts the sum of what all ranks sent, divided, in the place of `target`.
-    private static void add(List<Tensor> gathered, int divisor, Reals target) {
-        sum(gathered.get(1).toIntArray(), new Reals(gathered.get(2)), target);
+    private static void storeResult(List<Tensor> gathered, int divisor, DoubleView target) {
+        sum(gathered.get(1).toIntArray(), new DoubleView(gathered.get(2)), target);
         if (divisor > 1) {
             divide(target, divisor);
         }
@@ -132,33 +134,33 @@ public final class TopK implements Compressor {
                     Values that are not sent count as zero: reduce it without compression."""
                             .formatted(name, op));
         }
-        if (tensor.elementCount() > MOST_ELEMENTS) {
+        if (tensor.elementCount() > MAX_ELEMENTS) {
             throw new IllegalArgumentException(
                     "allreduce of '%s' by top-k: %s has too many elements; split it"
                             .formatted(name, tensor));
         }
     }
 
-    private int wanted(int elements) {
-        return (int) Math.min(elements, countOf.applyAsLong(elements));
+    private int selectedCount(int elements) {
+        return (int) Math.min(elements, selectedCountOf.applyAsLong(elements));
     }
 
-    private static Reals pick(Reals values, int[] positions) {
-        Reals picked = Reals.like(values.tensor(), positions.length);
+    private static DoubleView pick(DoubleView values, int[] positions) {
+        DoubleView picked = DoubleView.like(values.tensor(), positions.length);
         for (int i = 0; i < positions.length; i++) {
             picked.set(i, values.get(positions[i]));
         }
         return picked;
     }
 
-    private static void sum(int[] positions, Reals terms, Reals target) {
+    private static void sum(int[] positions, DoubleView terms, DoubleView target) {
         target.tensor().segment().fill((byte) 0);
         for (int i = 0; i < positions.length; i++) {
             target.set(positions[i], target.get(positions[i]) + terms.get(i));
         }
     }
 
-    private static void divide(Reals values, int divisor) {
+    private static void divide(DoubleView values, int divisor) {
         for (int i = 0; i < values.count(); i++) {
             values.set(i, values.get(i) / divisor);
         }

@@ -1,7 +1,7 @@
 /// Ways to send less than a whole tensor: floats of two bytes, or only the largest values.
 ///
-/// Start with [Compression], whose [Cast] is a dense allreduce of smaller numbers, then [TopK],
-/// which gathers a few values and keeps the rest for later in [Feedback]. Programs add their own by
+/// Start with [Compression], whose [CastAllreduce] is a dense allreduce of smaller numbers, then [TopK],
+/// which gathers a few values and keeps the rest for later in [ErrorFeedback]. Programs add their own by
 /// implementing [org.horovod4j.Compressor].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.collectives.kernel`, `org.horovod4j.sparse`.

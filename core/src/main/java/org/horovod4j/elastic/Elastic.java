@@ -54,11 +54,11 @@ public final class Elastic {
     ///     is
     public static <S extends State, X extends Exception> void run(S state, Body<S, X> body)
             throws X {
-        new ElasticLoop<>(new OfThisProcess(), state, body).run();
+        new ElasticLoop<>(new HvdGenerations(), state, body).run();
     }
 
     /// The worlds of [Hvd].
-    private static final class OfThisProcess implements Generations {
+    private static final class HvdGenerations implements Generations {
         private @Nullable Membership last;
 
         @Override

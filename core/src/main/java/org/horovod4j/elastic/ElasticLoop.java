@@ -27,7 +27,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
     private final Elastic.Body<S, X> body;
 
     /// Whether the state is one that others trained with: it was sent by another rank, or sent to them.
-    private boolean isSettled;
+    private boolean hasSyncedState;
 
     ElasticLoop(Generations generations, S state, Elastic.Body<S, X> body) {
         this.generations = generations;
@@ -39,7 +39,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
         // A state that is half received must not be what others later receive from this rank.
         state.save();
         Generation generation = enter();
-        while (!completes(generation)) {
+        while (!runGeneration(generation)) {
             generations.leave();
             generation = enter();
         }
@@ -54,7 +54,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
             }
             return generation;
         } catch (RuntimeException | Error e) {
-            endCommit(e);
+            awaitCommitAfterFailure(e);
             throw e;
         }
     }
@@ -62,12 +62,12 @@ final class ElasticLoop<S extends State, X extends Exception> {
     /// Lives through one generation.
     ///
     /// @return whether training is over, and not just the generation
-    private boolean completes(Generation generation) throws X {
+    private boolean runGeneration(Generation generation) throws X {
         try {
             if (generation.membership().sync()) {
                 sync(generation);
             }
-            generation.membership().settled();
+            generation.membership().stateSynced();
             body.train(state);
             if (generation.membership().isElastic()) {
                 // Or a rank that is through would leave others that lose somebody in their
@@ -77,18 +77,18 @@ final class ElasticLoop<S extends State, X extends Exception> {
             state.awaitCommit(); // what it reads may be freed as soon as this returns
             return true;
         } catch (Throwable e) { // whatever it is, the other ranks must not wait for this one
-            if (!survives(e, generation.membership())) {
+            if (!isRecoverable(e, generation.membership())) {
                 generations.abandon("its program failed: " + e);
-                endCommit(e);
+                awaitCommitAfterFailure(e);
                 throw e;
             }
-            settle(e);
+            recover(e);
             return false;
         }
     }
 
     /// Lets go of what the world that ends may own, and be it because the last commit is taken back.
-    private void settle(Throwable end) {
+    private void recover(Throwable end) {
         try {
             if (causeOf(end, HostsUpdatedInterrupt.class) != null) {
                 state.awaitCommit();
@@ -103,7 +103,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
     }
 
     /// Waits for a commit in the background, whose memory the program is about to free.
-    private void endCommit(Throwable end) {
+    private void awaitCommitAfterFailure(Throwable end) {
         try {
             state.awaitCommit();
         } catch (RuntimeException | Error e) {
@@ -116,7 +116,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
     private void sync(Generation generation) {
         Communicator communicator = generation.communicator();
         int size = communicator.size();
-        long[] first = {isSettled ? communicator.rank() : size};
+        long[] first = {hasSyncedState ? communicator.rank() : size};
         communicator.allreduce("elastic: who has the state", Tensor.of(first), ReduceOp.MIN);
         boolean isRestart =
                 generation.membership().isElastic() && generation.membership().generation() > 0;
@@ -128,11 +128,11 @@ final class ElasticLoop<S extends State, X extends Exception> {
         int root = first[0] == size ? 0 : Math.toIntExact(first[0]);
         state.sync(communicator, root);
         state.save();
-        isSettled = true;
+        hasSyncedState = true;
     }
 
     /// Whether it ends the generation and not this worker, and says so.
-    private boolean survives(Throwable failure, Membership membership) {
+    private boolean isRecoverable(Throwable failure, Membership membership) {
         int generation = membership.generation();
         if (causeOf(failure, HostsUpdatedInterrupt.class) != null) {
             LOG.log(Level.INFO, "generation {0} is over: hosts have come or will go", generation);

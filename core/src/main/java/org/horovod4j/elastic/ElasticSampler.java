@@ -163,11 +163,11 @@ public final class ElasticSampler extends State {
     }
 
     @Override
-    protected void begin(Communicator communicator) {
-        begin(communicator.rank(), communicator.size());
+    protected void generationStarted(Communicator communicator) {
+        generationStarted(communicator.rank(), communicator.size());
     }
 
-    void begin(int newRank, int newSize) {
+    void generationStarted(int newRank, int newSize) {
         rank = newRank;
         size = newSize;
     }

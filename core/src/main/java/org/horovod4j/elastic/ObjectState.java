@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.SequencedMap;
 import java.util.TreeMap;
 
-/// Named values: counters and the like, and whatever the [Handlers] know.
+/// Named values: counters and the like, and whatever the [StateHandlers] know.
 ///
 /// ```java
 /// ObjectState state = new ObjectState().with("weights", weights).with("step", 0);
@@ -24,21 +24,21 @@ import java.util.TreeMap;
 public class ObjectState extends State {
     private static final String SYNC = "elastic: values";
 
-    private final Handlers handlers;
+    private final StateHandlers stateHandlers;
     private final ObjectCodec codec = new ObjectCodec();
     private final SequencedMap<String, State> handled = new LinkedHashMap<>();
     private Map<String, byte[]> values = new TreeMap<>();
     private Map<String, byte[]> committed = Map.of();
 
     public ObjectState() {
-        this(Handlers.STANDARD);
+        this(StateHandlers.STANDARD);
     }
 
     /// A state without values.
     ///
-    /// @param handlers for values that are more than a few numbers
-    public ObjectState(Handlers handlers) {
-        this.handlers = handlers;
+    /// @param stateHandlers for values that are more than a few numbers
+    public ObjectState(StateHandlers stateHandlers) {
+        this.stateHandlers = stateHandlers;
     }
 
     /// Adds a value, on every rank in the same order.
@@ -54,7 +54,8 @@ public class ObjectState extends State {
             values.put(name, codec.encode(null));
             return this;
         }
-        handlers.stateOf(name, value)
+        stateHandlers
+                .stateOf(name, value)
                 .ifPresentOrElse(
                         state -> handled.put(name, state),
                         () -> values.put(name, codec.encode(value)));

@@ -13,7 +13,7 @@ public final class Snapshot {
     private static final long ALIGNMENT = 64;
 
     /// Small enough to share out evenly, large enough that handing one over costs nothing beside it.
-    private static final long PIECE_BYTES = 1 << 20;
+    private static final long CHUNK_BYTES = 1 << 20;
 
     /// From here on several cores are worth the trouble.
     private static final long PARALLEL_BYTES = 8 << 20;
@@ -35,21 +35,21 @@ public final class Snapshot {
     }
 
     /// Copies `sources`, as many and as large as those it was made for, while the caller waits.
-    public void take(List<MemorySegment> sources) {
-        copyTogether(pieces(sources, copies));
+    public void copyFrom(List<MemorySegment> sources) {
+        copyAll(pieces(sources, copies));
     }
 
     /// The same on the calling thread alone: the other cores have better things to do meanwhile.
-    public void takeAside(List<MemorySegment> sources) {
-        pieces(sources, copies).forEach(Piece::copy);
+    public void copyFromSingleThreaded(List<MemorySegment> sources) {
+        pieces(sources, copies).forEach(CopyChunk::copy);
     }
 
     /// Copies back.
-    public void giveBack(List<MemorySegment> targets) {
-        copyTogether(pieces(copies, targets));
+    public void copyTo(List<MemorySegment> targets) {
+        copyAll(pieces(copies, targets));
     }
 
-    private record Piece(MemorySegment from, MemorySegment to) {
+    private record CopyChunk(MemorySegment from, MemorySegment to) {
         void copy() {
             to.copyFrom(from);
         }
@@ -59,19 +59,19 @@ public final class Snapshot {
         }
 
         /// Whether that thread may copy it: memory of a confined arena is its owner's alone.
-        boolean isFor(Thread other) {
+        boolean isAccessibleBy(Thread other) {
             return from.isAccessibleBy(other) && to.isAccessibleBy(other);
         }
     }
 
-    private static List<Piece> pieces(List<MemorySegment> from, List<MemorySegment> to) {
-        List<Piece> pieces = new ArrayList<>();
+    private static List<CopyChunk> pieces(List<MemorySegment> from, List<MemorySegment> to) {
+        List<CopyChunk> pieces = new ArrayList<>();
         for (int i = 0; i < from.size(); i++) {
             long byteSize = from.get(i).byteSize();
-            for (long start = 0; start < byteSize; start += PIECE_BYTES) {
-                long length = Math.min(PIECE_BYTES, byteSize - start);
+            for (long start = 0; start < byteSize; start += CHUNK_BYTES) {
+                long length = Math.min(CHUNK_BYTES, byteSize - start);
                 pieces.add(
-                        new Piece(
+                        new CopyChunk(
                                 from.get(i).asSlice(start, length),
                                 to.get(i).asSlice(start, length)));
             }
@@ -79,13 +79,14 @@ public final class Snapshot {
         return pieces;
     }
 
-    private static void copyTogether(List<Piece> pieces) {
+    private static void copyAll(List<CopyChunk> pieces) {
         Thread other = Thread.ofPlatform().unstarted(() -> {});
-        long byteSize = pieces.stream().mapToLong(Piece::byteSize).sum();
-        if (byteSize >= PARALLEL_BYTES && pieces.stream().allMatch(each -> each.isFor(other))) {
-            pieces.parallelStream().forEach(Piece::copy);
+        long byteSize = pieces.stream().mapToLong(CopyChunk::byteSize).sum();
+        if (byteSize >= PARALLEL_BYTES
+                && pieces.stream().allMatch(each -> each.isAccessibleBy(other))) {
+            pieces.parallelStream().forEach(CopyChunk::copy);
         } else {
-            pieces.forEach(Piece::copy);
+            pieces.forEach(CopyChunk::copy);
         }
     }
 }

@@ -42,7 +42,7 @@ public abstract class State {
     }
 
     /// Hears of the generation that begins, before anything is synced, and after its parts.
-    protected void begin(Communicator communicator) {}
+    protected void generationStarted(Communicator communicator) {}
 
     /// Commits, then checks for hosts that have come or will go. All ranks do at the same step.
     ///
@@ -65,10 +65,10 @@ public abstract class State {
         // Whoever has heard of it tells all: the news reach the ranks at different moments, and
         // may reach some only.
         Membership membership = current.membership();
-        long[] newest = {membership.newestStamp()};
+        long[] newest = {membership.latestHostsVersion()};
         current.communicator()
                 .allreduce("elastic: newest change of hosts", Tensor.of(newest), ReduceOp.MAX);
-        if (newest[0] > membership.stamp()) {
+        if (newest[0] > membership.hostsVersion()) {
             throw new HostsUpdatedInterrupt(membership.generation(), newest[0]);
         }
     }
@@ -88,7 +88,7 @@ public abstract class State {
     final void enter(Generation next) {
         generation = next;
         parts().forEach(part -> part.enter(next));
-        begin(next.communicator());
+        generationStarted(next.communicator());
     }
 
     final void reset() {

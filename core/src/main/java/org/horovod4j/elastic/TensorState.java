@@ -12,14 +12,15 @@ import java.util.SequencedMap;
 
 /// Tensors and arrays that the program changes in place, such as parameters and an optimiser's momentum.
 ///
-/// There are two copies, written in turn (see [Commits]). So a commit takes the time to copy the tensors once,
+/// There are two copies, written in turn (see [CommitBuffers]). So a commit takes the time to copy the tensors once,
 /// by several threads where they are large, and twice their memory.
 ///
 /// With [#inBackground] a commit only starts to copy, while the program goes on to read the tensors, say
 /// through a forward and a backward pass. Before it changes them, it calls [#awaitCommit].
 public final class TensorState extends State {
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
-    private final Commits<Snapshot> commits = new Commits<>(() -> "tensors " + tensors.keySet());
+    private final CommitBuffers<Snapshot> commitBuffers =
+            new CommitBuffers<>(() -> "tensors " + tensors.keySet());
     private boolean inBackground;
 
     /// Keeps nothing yet.
@@ -39,7 +40,7 @@ public final class TensorState extends State {
     ///
     /// @throws IllegalArgumentException when there is one of this name
     public TensorState with(String name, Tensor tensor) {
-        if (!commits.isEmpty()) {
+        if (!commitBuffers.isEmpty()) {
             throw new IllegalStateException(
                     "tensor '%s' comes too late: there is a commit without it".formatted(name));
         }
@@ -58,11 +59,12 @@ public final class TensorState extends State {
     @Override
     protected void save() {
         List<MemorySegment> sources = segments();
-        Snapshot next = commits.spare().orElseGet(() -> Snapshot.of(sources));
+        Snapshot next = commitBuffers.spare().orElseGet(() -> Snapshot.of(sources));
         if (inBackground) {
-            commits.make(next, () -> next.takeAside(sources), Commits.BACKGROUND);
+            commitBuffers.commit(
+                    next, () -> next.copyFromSingleThreaded(sources), CommitBuffers.BACKGROUND);
         } else {
-            commits.make(next, () -> next.take(sources));
+            commitBuffers.commit(next, () -> next.copyFrom(sources));
         }
     }
 
@@ -71,12 +73,12 @@ public final class TensorState extends State {
     /// @throws IllegalStateException when the copy failed: a tensor's memory is gone, say
     @Override
     public void awaitCommit() {
-        commits.await();
+        commitBuffers.await();
     }
 
     @Override
     public void restore() {
-        commits.last().ifPresent(last -> last.giveBack(segments()));
+        commitBuffers.last().ifPresent(last -> last.copyTo(segments()));
     }
 
     /// The tensors travel together, each in the memory it has.

@@ -1,8 +1,8 @@
 /// Training that goes on when workers come and go.
 ///
 /// Start with [Elastic], then [State] and the two kinds that most programs need: [ObjectState] for
-/// counters, with whatever else its [Handlers] know, and [TensorState] for parameters. [ElasticSampler]
-/// shares out the data. How states keep copies: [Commits], [Snapshot].
+/// counters, with whatever else its [StateHandlers] know, and [TensorState] for parameters. [ElasticSampler]
+/// shares out the data. How states keep copies: [CommitBuffers], [Snapshot].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.log`.
 /// - Used by: programs and the adapters of frameworks.

@@ -17,7 +17,7 @@ public final class FieldReader {
 
     /// Reads one thing, of any number of fields.
     @FunctionalInterface
-    public interface Reader<T> {
+    public interface MessageParser<T> {
         /// Reads its fields, in order.
         ///
         /// @throws IllegalArgumentException when the fields are no such thing
@@ -27,7 +27,8 @@ public final class FieldReader {
     /// The message that `bytes` are.
     ///
     /// @throws MalformedMessageException when they are not exactly one
-    public static <T> T read(byte[] bytes, Reader<T> message) throws MalformedMessageException {
+    public static <T> T read(byte[] bytes, MessageParser<T> message)
+            throws MalformedMessageException {
         FieldReader in = new FieldReader(bytes);
         try {
             T read = message.read(in);
@@ -80,7 +81,8 @@ public final class FieldReader {
     /// The things of a list.
     ///
     /// @param leastBytes how many each of them takes at least
-    public <T> List<T> list(int leastBytes, Reader<T> each) throws MalformedMessageException {
+    public <T> List<T> list(int leastBytes, MessageParser<T> each)
+            throws MalformedMessageException {
         int count = count(leastBytes);
         List<T> list = new ArrayList<>();
         for (int i = 0; i < count; i++) {

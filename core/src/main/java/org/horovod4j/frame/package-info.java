@@ -2,7 +2,7 @@
 /// length, [FieldWriter] and [FieldReader] make it and take it apart.
 ///
 /// - May depend on: the JDK alone.
-/// - Used by: `org.horovod4j.rendezvous`, `org.horovod4j.elastic.desk`,
+/// - Used by: `org.horovod4j.rendezvous`, `org.horovod4j.elastic.registry`,
 ///   `org.horovod4j.launcher.function`, `org.horovod4j.launcher.remote`, whose agent takes this
 ///   package to other hosts.
 /// - Invariant: bytes from elsewhere give a message or a [MalformedMessageException], and no length

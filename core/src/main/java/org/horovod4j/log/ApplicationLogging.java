@@ -15,7 +15,7 @@ final class ApplicationLogging {
     private ApplicationLogging() {}
 
     /// Whether it takes the lines of the logger of this name.
-    static boolean takes(String logger) {
+    static boolean handles(String logger) {
         return hasFinder() || (hasJavaLogging() && hasSetUpJavaLogging(logger));
     }
 
@@ -35,6 +35,6 @@ final class ApplicationLogging {
                                 "java.util.logging.config.class",
                                 "java.util.logging.SimpleFormatter.format")
                         .anyMatch(property -> System.getProperty(property) != null)
-                || JavaLogging.isTouched(logger);
+                || JavaUtilLogging.isCustomized(logger);
     }
 }

@@ -11,30 +11,30 @@ import org.jspecify.annotations.Nullable;
 /// Loggers are static, as everywhere, and so is what they share: one process has one standard
 /// error. Until [#configure] is called, [LogSettings#DEFAULT] holds.
 public final class Log {
-    private static final Outlet OUTLET = Outlet.ofThisProcess();
+    private static final LogOutput OUTPUT = LogOutput.ofThisProcess();
 
     private Log() {}
 
     public static System.Logger of(Class<?> type) {
-        return new RankLogger(type.getName(), OUTLET);
+        return new RankLogger(type.getName(), OUTPUT);
     }
 
     /// For the progress of something that was asked for: where no level is set, its lines of level `INFO`
     /// are printed too.
     public static System.Logger ofProgress(Class<?> type) {
-        return new RankLogger(type.getName(), OUTLET, LogLevel.INFO);
+        return new RankLogger(type.getName(), OUTPUT, LogLevel.INFO);
     }
 
     /// Settings of the process, from now on and for loggers that exist already.
     ///
     /// @param rank whose process this is, which each line then says; null for that of no rank
     public static void configure(LogSettings settings, @Nullable Integer rank) {
-        OUTLET.configure(settings, rank);
+        OUTPUT.configure(settings, rank);
     }
 
     /// Marks what this thread logs, and those it starts from now on, where one process has several
     /// ranks.
-    public static void rankOfThread(int rank) {
-        OUTLET.rankOfThread(rank);
+    public static void setThreadRank(int rank) {
+        OUTPUT.setThreadRank(rank);
     }
 }

@@ -12,13 +12,13 @@ public enum LogLevel {
     /// Nothing at all: what is fatal here is thrown rather than logged.
     FATAL(Level.OFF);
 
-    private final Level least;
+    private final Level minimum;
 
-    LogLevel(Level least) {
-        this.least = least;
+    LogLevel(Level minimum) {
+        this.minimum = minimum;
     }
 
-    boolean lets(Level level) {
-        return level != Level.OFF && level.getSeverity() >= least.getSeverity();
+    boolean allows(Level level) {
+        return level != Level.OFF && level.getSeverity() >= minimum.getSeverity();
     }
 }

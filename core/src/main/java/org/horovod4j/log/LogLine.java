@@ -30,7 +30,7 @@ record LogLine(
     String text() {
         StringWriter text = new StringWriter();
         PrintWriter writer = new PrintWriter(text);
-        writer.println(mark() + level + ": " + message);
+        writer.println(prefix() + level + ": " + message);
         if (thrown != null) {
             thrown.printStackTrace(writer);
         }
@@ -38,7 +38,7 @@ record LogLine(
         return text.toString();
     }
 
-    private String mark() {
+    private String prefix() {
         String inside =
                 Stream.of(
                                 time == null ? null : TIME.format(time),

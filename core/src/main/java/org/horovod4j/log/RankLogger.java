@@ -8,20 +8,20 @@ import java.util.ResourceBundle;
 /// Lets pass what the settings allow, to the application's own logging or to standard error.
 final class RankLogger implements System.Logger {
     private final String name;
-    private final Outlet outlet;
-    private final LogLevel unset;
+    private final LogOutput output;
+    private final LogLevel defaultLevel;
 
-    RankLogger(String name, Outlet outlet) {
-        this(name, outlet, LogSettings.UNSET);
+    RankLogger(String name, LogOutput logOutput) {
+        this(name, logOutput, LogSettings.DEFAULT_LEVEL);
     }
 
     /// Like the other, with a default of its own.
     ///
-    /// @param unset the level on standard error when nobody said any
-    RankLogger(String name, Outlet outlet, LogLevel unset) {
+    /// @param defaultLevel the level on standard error when nobody said any
+    RankLogger(String name, LogOutput logOutput, LogLevel defaultLevel) {
         this.name = name;
-        this.outlet = outlet;
-        this.unset = unset;
+        this.output = logOutput;
+        this.defaultLevel = defaultLevel;
     }
 
     @Override
@@ -31,13 +31,13 @@ final class RankLogger implements System.Logger {
 
     @Override
     public boolean isLoggable(Level level) {
-        LogSettings settings = outlet.settings();
-        if (!settings.lets(level)) { // the cheap question first
+        LogSettings settings = output.settings();
+        if (!settings.allows(level)) { // the cheap question first
             return false;
         }
-        return outlet.isUpToApplication(name)
+        return output.isHandledByApplication(name)
                 ? application().isLoggable(level)
-                : settings.prints(level, unset);
+                : settings.prints(level, defaultLevel);
     }
 
     @Override
@@ -49,10 +49,10 @@ final class RankLogger implements System.Logger {
         if (!isLoggable(level)) {
             return;
         }
-        if (outlet.isUpToApplication(name)) {
+        if (output.isHandledByApplication(name)) {
             application().log(level, bundle, message, thrown);
         } else {
-            outlet.print(level, localised(bundle, message), thrown);
+            output.print(level, localised(bundle, message), thrown);
         }
     }
 
@@ -65,10 +65,10 @@ final class RankLogger implements System.Logger {
         if (!isLoggable(level)) {
             return;
         }
-        if (outlet.isUpToApplication(name)) {
+        if (output.isHandledByApplication(name)) {
             application().log(level, bundle, format, arguments);
         } else {
-            outlet.print(level, filled(localised(bundle, format), arguments), null);
+            output.print(level, formatted(localised(bundle, format), arguments), null);
         }
     }
 
@@ -84,7 +84,7 @@ final class RankLogger implements System.Logger {
                 : String.valueOf(message);
     }
 
-    private static String filled(String format, @Nullable Object @Nullable [] arguments) {
+    private static String formatted(String format, @Nullable Object @Nullable [] arguments) {
         if (arguments == null || arguments.length == 0) {
             return format; // in which braces and quotes mean themselves
         }

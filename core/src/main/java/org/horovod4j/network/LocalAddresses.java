@@ -22,7 +22,7 @@ public record LocalAddresses(List<InetAddress> addresses) {
 
     /// The addresses of all interfaces that are up.
     public static LocalAddresses all() {
-        return among(List.of());
+        return ofInterfaces(List.of());
     }
 
     /// The addresses of those of `interfaces` that this machine has: their names differ from host
@@ -30,8 +30,8 @@ public record LocalAddresses(List<InetAddress> addresses) {
     ///
     /// @param interfaces names such as `eth0`; with none, all interfaces count
     /// @throws ConfigurationException when this machine has none of them, or no address there
-    public static LocalAddresses among(Collection<String> interfaces) {
-        List<NetworkInterface> present = present();
+    public static LocalAddresses ofInterfaces(Collection<String> interfaces) {
+        List<NetworkInterface> present = upInterfaces();
         LocalAddresses chosen =
                 of(
                         present.stream()
@@ -51,13 +51,13 @@ public record LocalAddresses(List<InetAddress> addresses) {
     }
 
     /// The same with a port each.
-    public List<InetSocketAddress> at(int port) {
+    public List<InetSocketAddress> withPort(int port) {
         return addresses.stream().map(address -> new InetSocketAddress(address, port)).toList();
     }
 
     /// Those that other machines could use. Loopback leads back to whoever dials it, so it stays
     /// only where there is nothing else: then this machine must be the only one.
-    public LocalAddresses forOthers() {
+    public LocalAddresses reachableFromOtherHosts() {
         List<InetAddress> outward =
                 addresses.stream().filter(address -> !address.isLoopbackAddress()).toList();
         return outward.isEmpty() ? this : new LocalAddresses(outward);
@@ -72,11 +72,11 @@ public record LocalAddresses(List<InetAddress> addresses) {
                                         !address.isLinkLocalAddress()
                                                 && !address.isMulticastAddress())
                         .map(LocalAddresses::withoutScope)
-                        .sorted((one, other) -> Integer.compare(place(one), place(other)))
+                        .sorted((one, other) -> Integer.compare(priority(one), priority(other)))
                         .toList());
     }
 
-    private static int place(InetAddress address) {
+    private static int priority(InetAddress address) {
         return (address.isLoopbackAddress() ? 2 : 0) + (address instanceof Inet4Address ? 0 : 1);
     }
 
@@ -90,7 +90,7 @@ public record LocalAddresses(List<InetAddress> addresses) {
         }
     }
 
-    private static List<NetworkInterface> present() {
+    private static List<NetworkInterface> upInterfaces() {
         try {
             return NetworkInterface.networkInterfaces()
                     .filter(LocalAddresses::isUp)
@@ -124,11 +124,11 @@ public record LocalAddresses(List<InetAddress> addresses) {
                                 .map(name -> "'" + name + "'")
                                 .collect(Collectors.joining(" or ")),
                         present.stream()
-                                .map(LocalAddresses::line)
+                                .map(LocalAddresses::describe)
                                 .collect(Collectors.joining("\n")));
     }
 
-    private static String line(NetworkInterface each) {
+    private static String describe(NetworkInterface each) {
         String addresses =
                 of(List.of(each)).addresses.stream()
                         .map(InetAddress::getHostAddress)

@@ -22,7 +22,7 @@ import java.util.Optional;
 /// a rank never used a parameter, so that ranks may take different branches; waits for all; and begins
 /// the next window.
 ///
-/// An adapter that cannot tell when gradients become ready calls [#passed] after each backward
+/// An adapter that cannot tell when gradients become ready calls [#backwardPassCompleted] after each backward
 /// pass.
 ///
 /// Threads of a framework may call [#ready] while another synchronizes. Costs one lock and, for a
@@ -32,12 +32,12 @@ public final class GradientReducer {
     private final Gradients gradients;
     private final List<String> names;
     private final LaunchGroups groups;
-    private final Kinds kinds;
-    private final Arithmetic arithmetic = new Arithmetic();
-    private final Stopwatch stopwatch = new Stopwatch();
+    private final GradientLayouts layouts;
+    private final GradientArithmetic gradientArithmetic = new GradientArithmetic();
+    private final OverlapTimer overlapTimer = new OverlapTimer();
 
     private GradientSettings settings;
-    private Reduction reduction;
+    private GradientReduction gradientReduction;
 
     /// How often each gradient was added to in this window.
     private final int[] passes;
@@ -62,40 +62,43 @@ public final class GradientReducer {
         this.names = List.copyOf(gradients.names());
         this.groups = LaunchGroups.of(names, settings);
         this.settings = settings;
-        this.reduction = reductionOf(settings);
-        this.kinds = kinds();
+        this.gradientReduction = reductionOf(settings);
+        this.layouts = newLayouts();
         this.passes = new int[names.size()];
         this.launched = new boolean[names.size()];
     }
 
     /// Where there is nobody else, nothing is sent; a rank outside the process set is by itself
     /// too.
-    private Reduction reductionOf(GradientSettings wanted) {
+    private GradientReduction reductionOf(GradientSettings wanted) {
         double mean = wanted.averageAccumulated() ? 1.0 / wanted.backwardPassesPerStep() : 1.0;
         if (!processSet.isIncluded() || processSet.size() == 1) {
-            return new Alone(arithmetic, mean);
+            return new LocalReduction(gradientArithmetic, mean);
         }
         double factor = wanted.predivideFactor();
-        return new Together(
+        return new DistributedReduction(
                 processSet.communicator(),
                 wanted.op(),
                 wanted.compressor(),
                 new Scale(mean / factor, factor),
-                arithmetic);
+                gradientArithmetic);
     }
 
-    private Kinds kinds() {
+    private GradientLayouts newLayouts() {
         return gradients instanceof SparseGradients sparse
-                        && !isAlone()
+                        && !isSingleRank()
                         && !settings.sparseAsDense()
-                ? new AgreedKinds(
-                        sparse, processSet.communicator(), settings.prefix() + " kinds", arithmetic)
-                : new KindsAsLent(gradients);
+                ? new NegotiatedLayouts(
+                        sparse,
+                        processSet.communicator(),
+                        settings.prefix() + " kinds",
+                        gradientArithmetic)
+                : new FixedLayouts(gradients);
     }
 
     /// Whether nobody else takes part, so that gradients stay on this rank.
-    public synchronized boolean isAlone() {
-        return reduction.size() == 1;
+    public synchronized boolean isSingleRank() {
+        return gradientReduction.size() == 1;
     }
 
     /// Whether the parameter is left out of the reduction.
@@ -116,7 +119,7 @@ public final class GradientReducer {
                             .formatted(count, done, settings.backwardPassesPerStep()));
         }
         settings = settings.withBackwardPassesPerStep(count);
-        reduction = reductionOf(settings);
+        gradientReduction = reductionOf(settings);
     }
 
     /// Says that a backward pass has added to the gradient, and launches it after the last pass of
@@ -129,7 +132,7 @@ public final class GradientReducer {
     }
 
     /// Says that a backward pass has added to all gradients that take part, the last ones first.
-    public synchronized void passed() {
+    public synchronized void backwardPassCompleted() {
         for (int parameter = names.size() - 1; parameter >= 0; parameter--) {
             if (gradients.isTrainable(parameter)) {
                 ready(parameter, true);
@@ -141,7 +144,7 @@ public final class GradientReducer {
         try {
             count(parameter, byStep);
         } catch (RuntimeException | Error e) {
-            remember(e);
+            recordFailure(e);
         }
     }
 
@@ -164,16 +167,16 @@ public final class GradientReducer {
                                             : expected + " backward passes"));
         }
         boolean isLast = pass == expected;
-        if (isLast && gradients.canLendDuringPasses() && !groups.isLocal(parameter)) {
+        if (isLast && gradients.canAcquireDuringBackward() && !groups.isLocal(parameter)) {
             Group group = groups.of(parameter);
             if (group.members().stream().allMatch(this::isReady)
-                    && kinds.settle(takingPart(group))) {
+                    && layouts.canLaunch(trainableMembers(group))) {
                 launch(group, byStep);
             }
         }
     }
 
-    private List<Integer> takingPart(Group group) {
+    private List<Integer> trainableMembers(Group group) {
         return group.members().stream().filter(gradients::isTrainable).toList();
     }
 
@@ -193,7 +196,7 @@ public final class GradientReducer {
     /// of the window alone. Both passes and steps are counted, because neither will do: a gradient
     /// that is in some passes only shows too few of them, and by how much differs between ranks
     /// that take different branches.
-    public synchronized void stepped() {
+    public synchronized void stepRequested() {
         steps++;
     }
 
@@ -209,7 +212,7 @@ public final class GradientReducer {
     /// @throws org.horovod4j.HorovodException when a reduction failed
     public synchronized void synchronize() {
         Throwable first = finishWindow();
-        stopwatch.stepEnds();
+        overlapTimer.stepCompleted();
         switch (first) {
             case null -> {}
             case Error error -> throw error;
@@ -227,9 +230,9 @@ public final class GradientReducer {
         // A rank that has launched nothing yet must join in what others have launched; but where
         // passes
         // launch nothing, nobody has.
-        boolean isOpen = passes() > 0 && gradients.canLendDuringPasses();
+        boolean isOpen = passes() > 0 && gradients.canAcquireDuringBackward();
         Throwable failed = isOpen ? finishWindow() : null;
-        stopwatch.abandoned();
+        overlapTimer.windowAbandoned();
         beginWindow();
         return Optional.ofNullable(failed);
     }
@@ -241,9 +244,9 @@ public final class GradientReducer {
                 launchMissing();
             }
         } catch (RuntimeException | Error e) {
-            remember(e);
+            recordFailure(e);
         }
-        stopwatch.waitBegins();
+        overlapTimer.waitStarted();
         for (Launch launch : launches) {
             finish(launch);
         }
@@ -256,23 +259,23 @@ public final class GradientReducer {
         Arrays.fill(passes, 0);
         steps = 0;
         Arrays.fill(launched, false);
-        kinds.beginWindow();
+        layouts.beginWindow();
         launches.clear();
         failure = null;
     }
 
-    public synchronized Timing timing() {
-        return stopwatch.timing();
+    public synchronized OverlapTiming timing() {
+        return overlapTimer.timing();
     }
 
     private void launchMissing() {
-        kinds.agree(i -> !groups.isLocal(i) && gradients.isTrainable(i));
+        layouts.negotiate(i -> !groups.isLocal(i) && gradients.isTrainable(i));
         for (Group group : inLaunchOrder()) {
             launch(group, true);
         }
         for (int parameter = 0; parameter < names.size(); parameter++) {
             if (groups.isLocal(parameter) && gradients.isTrainable(parameter)) {
-                keepLocal(parameter);
+                scaleLocalGradient(parameter);
             }
         }
     }
@@ -280,43 +283,44 @@ public final class GradientReducer {
     /// Where passes launch nothing, all are launched here: the last ones first, as passes would, and as
     /// they lie in memory that was laid out for passes.
     private List<Group> inLaunchOrder() {
-        return gradients.canLendDuringPasses() ? groups.all() : groups.all().reversed();
+        return gradients.canAcquireDuringBackward() ? groups.all() : groups.all().reversed();
     }
 
     /// Launches the members of a group that take part in this step and have not been launched. Those that
     /// no rank has a gradient for are left as they are: the sum of nothing is nothing.
     private void launch(Group group, boolean byStep) {
-        if (reduction.isNothing()) {
+        if (gradientReduction.isIdentity()) {
             return;
         }
         List<Integer> dense = new ArrayList<>();
         List<Tensor> tensors = new ArrayList<>();
-        for (int parameter : takingPart(group)) {
-            if (launched[parameter] || kinds.isNowhere(parameter)) {
+        for (int parameter : trainableMembers(group)) {
+            if (launched[parameter] || layouts.isAbsent(parameter)) {
                 continue;
             }
             launched[parameter] = true;
-            stopwatch.launched(1, byStep);
-            switch (kinds.lend(parameter)) {
+            overlapTimer.launched(1, byStep);
+            switch (layouts.acquire(parameter)) {
                 case Gradient.Dense(Tensor tensor) -> {
                     dense.add(parameter);
                     tensors.add(tensor);
                 }
                 case Gradient.Sparse sparse when settings.sparseAsDense() -> {
                     dense.add(parameter);
-                    tensors.add(arithmetic.dense(sparse.rows()));
+                    tensors.add(gradientArithmetic.toDense(sparse.rows()));
                 }
                 case Gradient.Sparse sparse -> launch(parameter, sparse);
             }
         }
         if (!dense.isEmpty()) {
             List<String> members = dense.stream().map(this::name).toList();
-            launches.add(new Launch(dense, reduction.reduce(group.name(), members, tensors)));
+            launches.add(
+                    new Launch(dense, gradientReduction.reduce(group.name(), members, tensors)));
         }
     }
 
     private void launch(int parameter, Gradient.Sparse sparse) {
-        Handle<Gradient> handle = reduction.reduce(name(parameter), sparse.rows());
+        Handle<Gradient> handle = gradientReduction.reduce(name(parameter), sparse.rows());
         launches.add(new Launch(List.of(parameter), Sequel.of(handle, List::of)));
     }
 
@@ -325,10 +329,11 @@ public final class GradientReducer {
         return settings.prefix() + "." + names.get(parameter);
     }
 
-    private void keepLocal(int parameter) {
+    private void scaleLocalGradient(int parameter) {
         double mean = settings.averageAccumulated() ? 1.0 / settings.backwardPassesPerStep() : 1.0;
-        double factor = settings.scaleLocalGradients() ? mean / reduction.size() : mean;
-        gradients.giveBack(parameter, arithmetic.kept(gradients.lend(parameter), factor));
+        double factor = settings.scaleLocalGradients() ? mean / gradientReduction.size() : mean;
+        gradients.setReduced(
+                parameter, gradientArithmetic.scaledDense(gradients.acquire(parameter), factor));
     }
 
     /// Waits even after a failure, because tensors are in use until their reduction has ended.
@@ -336,15 +341,15 @@ public final class GradientReducer {
         try {
             List<Gradient> reduced = launch.handle.join();
             for (int i = 0; i < reduced.size(); i++) {
-                gradients.giveBack(launch.parameters.get(i), reduced.get(i));
+                gradients.setReduced(launch.parameters.get(i), reduced.get(i));
             }
         } catch (RuntimeException | Error e) {
-            remember(e);
+            recordFailure(e);
         }
     }
 
     /// The first failure is the cause; what fails after it fails because of it.
-    private void remember(Throwable thrown) {
+    private void recordFailure(Throwable thrown) {
         if (failure == null) {
             failure = thrown;
         }

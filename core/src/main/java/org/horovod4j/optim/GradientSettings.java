@@ -21,7 +21,7 @@ import java.util.function.Predicate;
 /// @param averageAccumulated whether that sum is divided by `backwardPassesPerStep`, which it is
 ///     even if a window was ended early: its first gradients may have been launched by then, and
 ///     all ranks must divide alike
-/// @param groups which of them travel together
+/// @param gradientGroups which of them travel together
 /// @param predivideFactor an average is divided by it before the sum and by the rest afterwards,
 ///     where a sum over many ranks might overflow
 /// @param sparseAsDense whether sparse gradients are made dense first
@@ -35,7 +35,7 @@ public record GradientSettings(
         Compressor compressor,
         int backwardPassesPerStep,
         boolean averageAccumulated,
-        Groups groups,
+        GradientGroups gradientGroups,
         double predivideFactor,
         boolean sparseAsDense,
         Predicate<String> local,
@@ -47,7 +47,7 @@ public record GradientSettings(
                     Compression.NONE,
                     1,
                     false,
-                    new Groups.None(),
+                    new GradientGroups.None(),
                     1.0,
                     false,
                     _ -> false,
@@ -96,7 +96,7 @@ public record GradientSettings(
                 compressor,
                 passes,
                 averageAccumulated,
-                groups,
+                gradientGroups,
                 predivideFactor,
                 sparseAsDense,
                 local,
@@ -110,7 +110,7 @@ public record GradientSettings(
         private Compressor compressor = DEFAULT.compressor;
         private int backwardPassesPerStep = DEFAULT.backwardPassesPerStep;
         private boolean averageAccumulated = DEFAULT.averageAccumulated;
-        private Groups groups = DEFAULT.groups;
+        private GradientGroups gradientGroups = DEFAULT.gradientGroups;
         private double predivideFactor = DEFAULT.predivideFactor;
         private boolean sparseAsDense = DEFAULT.sparseAsDense;
         private Predicate<String> local = DEFAULT.local;
@@ -139,8 +139,8 @@ public record GradientSettings(
             return this;
         }
 
-        public Builder groups(Groups value) {
-            groups = value;
+        public Builder groups(GradientGroups value) {
+            gradientGroups = value;
             return this;
         }
 
@@ -175,7 +175,7 @@ public record GradientSettings(
                     compressor,
                     backwardPassesPerStep,
                     averageAccumulated,
-                    groups,
+                    gradientGroups,
                     predivideFactor,
                     sparseAsDense,
                     local,

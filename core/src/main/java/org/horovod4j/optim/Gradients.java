@@ -16,7 +16,7 @@ public interface Gradients {
 
     /// Whether something can be lent while a backward pass is still running; else everything is
     /// launched when the step synchronizes. The same on every rank; may change between steps.
-    default boolean canLendDuringPasses() {
+    default boolean canAcquireDuringBackward() {
         return true;
     }
 
@@ -25,10 +25,10 @@ public interface Gradients {
     ///
     /// Called once in a step, by the thread that tells that the gradient is ready or by the one
     /// that synchronizes.
-    Gradient lend(int parameter);
+    Gradient acquire(int parameter);
 
     /// Takes back what was lent, reduced. Dense gradients come back in the memory that was lent;
     /// sparse ones in memory of their own, with their rows in ascending order and each once. They come
     /// back dense if that is smaller, or if they have not left this rank.
-    void giveBack(int parameter, Gradient reduced);
+    void setReduced(int parameter, Gradient reduced);
 }

@@ -36,10 +36,10 @@ final class LaunchGroups {
         }
         String prefix = settings.prefix();
         List<List<Integer>> several =
-                switch (settings.groups()) {
-                    case Groups.None() -> List.of();
-                    case Groups.Count(int count) -> chunks(shared, count);
-                    case Groups.Named(List<List<String>> named) ->
+                switch (settings.gradientGroups()) {
+                    case GradientGroups.None() -> List.of();
+                    case GradientGroups.Count(int count) -> chunks(shared, count);
+                    case GradientGroups.Named(List<List<String>> named) ->
                             named.stream().map(group -> find(group, positions, settings)).toList();
                 };
         List<Group> groups = new ArrayList<>();

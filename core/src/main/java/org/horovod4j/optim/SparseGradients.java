@@ -6,9 +6,9 @@ import org.horovod4j.SparseTensor;
 /// computed them: the ranks then agree on how each of them travels.
 public interface SparseGradients extends Gradients {
     /// What there is of the gradient now.
-    GradientKind kind(int parameter);
+    GradientLayout layout(int parameter);
 
     /// Lends a sparse gradient without rows, for a parameter whose kind is unknown here and sparse on
     /// other ranks. It is given back like any other.
-    SparseTensor lendNoRows(int parameter);
+    SparseTensor acquireEmpty(int parameter);
 }

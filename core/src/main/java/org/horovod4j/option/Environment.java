@@ -1,7 +1,7 @@
 package org.horovod4j.option;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.scheduler.Assignment;
+import org.horovod4j.scheduler.SchedulerAssignment;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -39,7 +39,7 @@ public final class Environment {
     ///
     /// @throws ConfigurationException when it is not allowed, unless the option is lenient
     public <T extends Comparable<T>> Optional<T> find(Option<T> option) {
-        if (option.isLenient() && refusal(option).isPresent()) {
+        if (option.isLenient() && parseError(option).isPresent()) {
             return Optional.empty();
         }
         return read(option);
@@ -55,7 +55,7 @@ public final class Environment {
     }
 
     /// What is wrong with the value that is set, if something is.
-    private Optional<String> refusal(Option<?> option) {
+    private Optional<String> parseError(Option<?> option) {
         try {
             read(option);
             return Optional.empty();
@@ -79,8 +79,8 @@ public final class Environment {
     }
 
     /// What a scheduler or MPI launcher has said of this process.
-    Optional<Assignment> assignment() {
-        return Assignment.from(variables, ProcessHandle.current());
+    Optional<SchedulerAssignment> assignment() {
+        return SchedulerAssignment.from(variables, ProcessHandle.current());
     }
 
     /// What the user should hear of variables that have no effect, or not the one that was wanted:
@@ -95,7 +95,7 @@ public final class Environment {
             warning(name, known).ifPresent(warnings::add);
         }
         for (Option<?> option : Options.all()) {
-            Optional<String> refusal = option.isLenient() ? refusal(option) : Optional.empty();
+            Optional<String> refusal = option.isLenient() ? parseError(option) : Optional.empty();
             if (refusal.isPresent()) {
                 warnings.add(refusal.get() + " Until then it counts as not set.");
             }
@@ -116,13 +116,13 @@ public final class Environment {
     }
 
     private static Optional<String> warning(String name, List<String> known) {
-        Optional<HorovodOnly> horovods = HorovodOnly.find(name);
+        Optional<UnsupportedVariable> horovods = UnsupportedVariable.find(name);
         if (horovods.isPresent()) { // spelt right, so any other name would be a wrong guess
             return horovods.get().warning(name);
         }
         String ignored = "%s is ignored: Horovod4J has no such option".formatted(name);
         return Optional.of(
-                Spelling.nearest(name, known, PREFIX.length())
+                SpellingSuggestion.nearest(name, known, PREFIX.length())
                         .map(meant -> "%s. Did you mean %s?".formatted(ignored, meant))
                         .orElse(ignored + "."));
     }

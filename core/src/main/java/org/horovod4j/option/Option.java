@@ -24,24 +24,24 @@ import java.util.SequencedMap;
 ///
 /// An option made without a flag is not for people: the launcher sets its variable.
 public final class Option<T extends Comparable<T>> {
-    private final Kind<T> kind;
-    private final SequencedMap<String, Kind<T>> valueFlags;
+    private final OptionType<T> optionType;
+    private final SequencedMap<String, OptionType<T>> valueFlags;
     private final SequencedMap<String, T> switchFlags;
     private final String variable;
     private final List<String> aliases;
     private final List<String> names;
     private final @Nullable T byDefault;
     private final String whenUnset;
-    private final @Nullable T least;
-    private final @Nullable T most;
-    private final @Nullable T beyond;
+    private final @Nullable T min;
+    private final @Nullable T max;
+    private final @Nullable T outOfRangeValue;
     private final boolean isSecret;
     private final boolean isLenient;
     private final OptionGroup group;
     private final String help;
 
-    Option(OptionDraft<T> draft, String help) {
-        this.kind = draft.kind;
+    Option(OptionBuilder<T> draft, String help) {
+        this.optionType = draft.optionType;
         this.valueFlags = new LinkedHashMap<>(draft.valueFlags);
         this.switchFlags = new LinkedHashMap<>(draft.switchFlags);
         this.variable = draft.variable;
@@ -51,87 +51,87 @@ public final class Option<T extends Comparable<T>> {
         this.names = List.copyOf(all);
         this.byDefault = draft.byDefault;
         this.whenUnset = draft.whenUnset;
-        this.least = draft.least;
-        this.most = draft.most;
-        this.beyond = draft.beyond;
+        this.min = draft.min;
+        this.max = draft.max;
+        this.outOfRangeValue = draft.outOfRangeValue;
         this.isSecret = draft.isSecret;
         this.isLenient = draft.isLenient;
         this.group = draft.group;
         this.help = help;
     }
 
-    public static OptionDraft<String> text() {
-        return new OptionDraft<>(Kind.TEXT);
+    public static OptionBuilder<String> text() {
+        return new OptionBuilder<>(OptionType.TEXT);
     }
 
-    public static OptionDraft<String> text(String flag) {
+    public static OptionBuilder<String> text(String flag) {
         return text().flag(flag);
     }
 
-    public static OptionDraft<Path> path() {
-        return new OptionDraft<>(Kind.PATH);
+    public static OptionBuilder<Path> path() {
+        return new OptionBuilder<>(OptionType.PATH);
     }
 
-    public static OptionDraft<Path> path(String flag) {
+    public static OptionBuilder<Path> path(String flag) {
         return path().flag(flag);
     }
 
-    public static OptionDraft<Integer> integer() {
-        return new OptionDraft<>(Kind.INTEGER);
+    public static OptionBuilder<Integer> integer() {
+        return new OptionBuilder<>(OptionType.INTEGER);
     }
 
-    public static OptionDraft<Integer> integer(String flag) {
+    public static OptionBuilder<Integer> integer(String flag) {
         return integer().flag(flag);
     }
 
     /// A number that may have a fraction.
-    public static OptionDraft<Double> number(String flag) {
-        return new OptionDraft<>(Kind.NUMBER).flag(flag);
+    public static OptionBuilder<Double> number(String flag) {
+        return new OptionBuilder<>(OptionType.NUMBER).flag(flag);
     }
 
     /// True, yes, on, 1, false, no, off or 0, in any case.
-    public static OptionDraft<Boolean> bool() {
-        return new OptionDraft<>(Kind.BOOL);
+    public static OptionBuilder<Boolean> bool() {
+        return new OptionBuilder<>(OptionType.BOOL);
     }
 
     /// True or false, as above. The launcher has a flag for true, and the same
     /// with `no-` in front for false.
-    public static OptionDraft<Boolean> bool(String flag) {
+    public static OptionBuilder<Boolean> bool(String flag) {
         return bool(flag, "no-" + flag);
     }
 
     /// The same, with two flags that are not made from one another.
-    public static OptionDraft<Boolean> bool(String flagForTrue, String flagForFalse) {
+    public static OptionBuilder<Boolean> bool(String flagForTrue, String flagForFalse) {
         return bool().flagFor(true, flagForTrue).flagFor(false, flagForFalse);
     }
 
     /// A duration that is written in seconds.
-    public static OptionDraft<Duration> seconds(String flag) {
-        return new OptionDraft<>(Kind.SECONDS).flag(flag);
+    public static OptionBuilder<Duration> seconds(String flag) {
+        return new OptionBuilder<>(OptionType.SECONDS).flag(flag);
     }
 
     /// A duration that is written in milliseconds.
-    public static OptionDraft<Duration> millis(String flag) {
-        return new OptionDraft<>(Kind.MILLIS).flag(flag);
+    public static OptionBuilder<Duration> millis(String flag) {
+        return new OptionBuilder<>(OptionType.MILLIS).flag(flag);
     }
 
     /// A number of bytes that may be written in units of 1024, as in 64M.
-    public static OptionDraft<Long> bytes(String flag) {
-        return new OptionDraft<>(Kind.BYTES).flag(flag);
+    public static OptionBuilder<Long> bytes(String flag) {
+        return new OptionBuilder<>(OptionType.BYTES).flag(flag);
     }
 
     /// A number of bytes, as above, whose flag takes mebibytes.
-    public static OptionDraft<Long> bytesByMebibyteFlag(String flag) {
-        return new OptionDraft<>(Kind.BYTES).flagIn(Kind.MEBIBYTES, flag);
+    public static OptionBuilder<Long> bytesByMebibyteFlag(String flag) {
+        return new OptionBuilder<>(OptionType.BYTES).flagIn(OptionType.MEBIBYTES, flag);
     }
 
     /// One of the constants, written in lower case and with dashes.
-    public static <E extends Enum<E>> OptionDraft<E> choice(Class<E> constants) {
-        return new OptionDraft<>(new Kind.Choice<>(constants));
+    public static <E extends Enum<E>> OptionBuilder<E> choice(Class<E> constants) {
+        return new OptionBuilder<>(new OptionType.ChoiceType<>(constants));
     }
 
     /// One of the constants, written in lower case and with dashes.
-    public static <E extends Enum<E>> OptionDraft<E> choice(String flag, Class<E> constants) {
+    public static <E extends Enum<E>> OptionBuilder<E> choice(String flag, Class<E> constants) {
         return choice(constants).flag(flag);
     }
 
@@ -150,7 +150,7 @@ public final class Option<T extends Comparable<T>> {
     /// What may follow one of its flags and what holds without, as in "seconds, at least 0.1; default
     /// 30". Empty for a flag that stands alone.
     public String valuesOf(String flag) {
-        Kind<T> unit = valueFlags.get(flag);
+        OptionType<T> unit = valueFlags.get(flag);
         return unit == null
                 ? ""
                 : "%s; default %s".formatted(allowed(unit), defaultText(unit)).replace("`", "");
@@ -177,33 +177,35 @@ public final class Option<T extends Comparable<T>> {
 
     /// The default as one would write it, or what happens without one.
     public String defaultText() {
-        return defaultText(kind);
+        return defaultText(optionType);
     }
 
-    private String defaultText(Kind<T> unit) {
-        return byDefault == null ? whenUnset : unit.show(byDefault);
+    private String defaultText(OptionType<T> unit) {
+        return byDefault == null ? whenUnset : unit.display(byDefault);
     }
 
     /// What a value may be, as in "a whole number from 0 to 16".
     public String allowed() {
-        return allowed(kind);
+        return allowed(optionType);
     }
 
-    private String allowed(Kind<T> unit) {
+    private String allowed(OptionType<T> unit) {
         String bounded = bounded(unit);
-        return beyond == null ? bounded : "%s, or %s".formatted(bounded, unit.show(beyond));
+        return outOfRangeValue == null
+                ? bounded
+                : "%s, or %s".formatted(bounded, unit.display(outOfRangeValue));
     }
 
-    private String bounded(Kind<T> unit) {
-        if (least != null && most != null) {
-            return "%s from %s to %s".formatted(unit.noun(), unit.show(least), unit.show(most));
+    private String bounded(OptionType<T> unit) {
+        if (min != null && max != null) {
+            return "%s from %s to %s".formatted(unit.noun(), unit.display(min), unit.display(max));
         }
-        if (least != null) {
-            return "%s, at least %s".formatted(unit.noun(), unit.show(least));
+        if (min != null) {
+            return "%s, at least %s".formatted(unit.noun(), unit.display(min));
         }
-        return most == null
+        return max == null
                 ? unit.noun()
-                : "%s, at most %s".formatted(unit.noun(), unit.show(most));
+                : "%s, at most %s".formatted(unit.noun(), unit.display(max));
     }
 
     /// Whether its value must not appear in logs and errors.
@@ -226,7 +228,7 @@ public final class Option<T extends Comparable<T>> {
 
     /// What the variable is set to for this value.
     public String format(T value) {
-        return kind.format(value);
+        return optionType.format(value);
     }
 
     /// Reads a value.
@@ -234,32 +236,32 @@ public final class Option<T extends Comparable<T>> {
     /// @param origin where the text is from, for errors: a variable or a flag
     /// @throws ConfigurationException when it is none, or out of bounds
     public T parse(String origin, String text) {
-        return parse(origin, text, kind);
+        return parse(origin, text, optionType);
     }
 
-    private T parse(String origin, String text, Kind<T> unit) {
+    private T parse(String origin, String text, OptionType<T> unit) {
         T value;
         try {
             value = unit.parse(text.strip());
         } catch (IllegalArgumentException | ArithmeticException e) {
-            throw refused(origin, text, unit, e);
+            throw notAllowed(origin, text, unit, e);
         }
         if (!isAllowed(value)) {
-            throw refused(origin, text, unit, null);
+            throw notAllowed(origin, text, unit, null);
         }
         return value;
     }
 
     private boolean isAllowed(T value) {
-        if (beyond != null && value.compareTo(beyond) == 0) {
+        if (outOfRangeValue != null && value.compareTo(outOfRangeValue) == 0) {
             return true;
         }
-        return (least == null || value.compareTo(least) >= 0)
-                && (most == null || value.compareTo(most) <= 0);
+        return (min == null || value.compareTo(min) >= 0)
+                && (max == null || value.compareTo(max) <= 0);
     }
 
-    private ConfigurationException refused(
-            String origin, String text, Kind<T> unit, @Nullable RuntimeException cause) {
+    private ConfigurationException notAllowed(
+            String origin, String text, OptionType<T> unit, @Nullable RuntimeException cause) {
         return new ConfigurationException(
                 """
                 %s is %s, which is not allowed

@@ -57,7 +57,7 @@ public record RuntimeSettings(
     }
 
     /// The same for one generation of an elastic job.
-    RuntimeSettings ofGeneration(int generation) {
+    RuntimeSettings forGeneration(int generation) {
         return new RuntimeSettings(
                 tuning,
                 fixed,
@@ -67,7 +67,7 @@ public record RuntimeSettings(
                 tls,
                 joinAverage,
                 stall,
-                timeline.ofGeneration(generation),
+                timeline.forGeneration(generation),
                 autotune,
                 log);
     }

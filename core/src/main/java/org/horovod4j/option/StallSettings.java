@@ -21,13 +21,13 @@ public record StallSettings(Duration warning, Duration shutdown) {
         if (environment.get(RuntimeOptions.STALL_CHECK_DISABLE)) {
             return OFF;
         }
-        StallSettings asked = asked(environment);
+        StallSettings asked = configured(environment);
         return asked.endsBeforeItWarns() ? new StallSettings(asked.warning, Duration.ZERO) : asked;
     }
 
     /// What to say when the shutdown time is ignored.
     static Optional<String> warning(Environment environment) {
-        StallSettings asked = asked(environment);
+        StallSettings asked = configured(environment);
         return environment.get(RuntimeOptions.STALL_CHECK_DISABLE) || !asked.endsBeforeItWarns()
                 ? Optional.empty()
                 : Optional.of(
@@ -41,7 +41,7 @@ public record StallSettings(Duration warning, Duration shutdown) {
                                         RuntimeOptions.STALL_CHECK_TIME));
     }
 
-    private static StallSettings asked(Environment environment) {
+    private static StallSettings configured(Environment environment) {
         return new StallSettings(
                 environment.get(RuntimeOptions.STALL_CHECK_TIME),
                 environment.get(RuntimeOptions.STALL_SHUTDOWN_TIME));

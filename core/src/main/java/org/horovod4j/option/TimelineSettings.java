@@ -35,7 +35,7 @@ public record TimelineSettings(
 
     /// The same for one generation of an elastic job, each of which has a file of its own from the
     /// second on: rank 0 may be another process by then, and must not write over what was there.
-    TimelineSettings ofGeneration(int generation) {
+    TimelineSettings forGeneration(int generation) {
         if (file == null || generation == 0) {
             return this;
         }

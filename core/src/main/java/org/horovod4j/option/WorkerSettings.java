@@ -10,9 +10,9 @@ import java.util.stream.Stream;
 
 /// What a rank is started with. A process that is told nothing is a world of its own.
 ///
-/// @param identity this process among all
+/// @param processIdentity this process among all
 /// @param host the name of this host
-/// @param rendezvous where the ranks meet; never null in a world of two or more
+/// @param rendezvousSettings where the ranks meet; never null in a world of two or more
 /// @param startTimeout how long the ranks wait for each other at the start
 /// @param heartbeatTimeout how long a rank may be silent before it counts as lost
 /// @param interfaces those whose addresses this process tells others; empty for all
@@ -23,9 +23,9 @@ import java.util.stream.Stream;
 /// @param runtime how operations are run
 /// @param elastic this process in an elastic job, which has yet to be told its rank; else null
 public record WorkerSettings(
-        Identity identity,
+        ProcessIdentity processIdentity,
         String host,
-        @Nullable Rendezvous rendezvous,
+        @Nullable RendezvousSettings rendezvousSettings,
         Duration startTimeout,
         Duration heartbeatTimeout,
         List<String> interfaces,
@@ -41,11 +41,11 @@ public record WorkerSettings(
     /// @throws ConfigurationException when a value is not allowed, or the values do not fit
     ///     together
     public static WorkerSettings from(Environment environment) {
-        Identity identity = Identity.from(environment);
+        ProcessIdentity processIdentity = ProcessIdentity.from(environment);
         return new WorkerSettings(
-                identity,
-                hostOf(identity),
-                Rendezvous.from(environment, identity).orElse(null),
+                processIdentity,
+                hostOf(processIdentity),
+                RendezvousSettings.from(environment, processIdentity).orElse(null),
                 environment.get(Options.START_TIMEOUT),
                 environment.get(Options.HEARTBEAT_TIMEOUT),
                 interfaces(environment),
@@ -58,11 +58,12 @@ public record WorkerSettings(
     }
 
     /// The settings of a worker that has been told its place in a generation of an elastic job.
-    public WorkerSettings at(int generation, Position world, Position local, Position cross) {
+    public WorkerSettings withAssignment(
+            int generation, RankAndSize world, RankAndSize local, RankAndSize cross) {
         return new WorkerSettings(
-                identity.at(world, local, cross, "in generation " + generation),
+                processIdentity.withAssignment(world, local, cross, "in generation " + generation),
                 host,
-                rendezvous,
+                rendezvousSettings,
                 startTimeout,
                 heartbeatTimeout,
                 interfaces,
@@ -70,22 +71,22 @@ public record WorkerSettings(
                 shmFolder,
                 kernels,
                 allreduce,
-                runtime.ofGeneration(generation),
+                runtime.forGeneration(generation),
                 elastic);
     }
 
-    public Position world() {
-        return identity.world();
+    public RankAndSize world() {
+        return processIdentity.world();
     }
 
     /// This process among those of its host; null when the hosts' names are to decide.
-    public @Nullable Position local() {
-        return identity.local();
+    public @Nullable RankAndSize local() {
+        return processIdentity.local();
     }
 
     /// This host among those that have this local rank; null when the names are to decide.
-    public @Nullable Position cross() {
-        return identity.cross();
+    public @Nullable RankAndSize cross() {
+        return processIdentity.cross();
     }
 
     public int rank() {
@@ -106,13 +107,13 @@ public record WorkerSettings(
                 .toList();
     }
 
-    private static String hostOf(Identity identity) {
-        if (identity.host() != null) {
-            return identity.host();
+    private static String hostOf(ProcessIdentity processIdentity) {
+        if (processIdentity.host() != null) {
+            return processIdentity.host();
         }
-        if (identity.world().size() == 1) { // asking for the name may take seconds
+        if (processIdentity.world().size() == 1) { // asking for the name may take seconds
             return "localhost";
         }
-        return OwnName.find();
+        return LocalHostName.find();
     }
 }

@@ -3,7 +3,7 @@
 ///
 /// Start with [Options] and [RuntimeOptions] (what there is), then [Option] (what a declaration
 /// says), [Environment] (how values are read), [WorkerSettings] (what a rank is started with),
-/// [Identity] and [Rendezvous] (who it is, where it meets the others) and [RuntimeSettings] (how it
+/// [ProcessIdentity] and [RendezvousSettings] (who it is, where it meets the others) and [RuntimeSettings] (how it
 /// runs operations).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.scheduler`,

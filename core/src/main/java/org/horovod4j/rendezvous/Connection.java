@@ -2,7 +2,7 @@ package org.horovod4j.rendezvous;
 
 import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.log.Log;
-import org.horovod4j.trust.Line;
+import org.horovod4j.security.SecureConnection;
 import org.jspecify.annotations.Nullable;
 
 import java.io.EOFException;
@@ -22,31 +22,34 @@ import java.util.concurrent.TimeUnit;
 /// is interrupted does not take the connection with it.
 final class Connection {
     private static final Logger LOGGER = Log.of(Connection.class);
-    private static final Message.Heartbeat HEARTBEAT = new Message.Heartbeat();
+    private static final RendezvousMessage.Heartbeat HEARTBEAT = new RendezvousMessage.Heartbeat();
 
     /// Far more than an honest reader ever leaves waiting.
     private static final int QUEUE_CAPACITY = 1 << 16;
 
     /// How many heartbeats fit into the time after which silence counts as death.
-    private static final int HEARTBEATS = 4;
+    private static final int HEARTBEATS_PER_TIMEOUT = 4;
 
     /// How long an ended connection may take to tell the other end why.
-    private static final Duration LAST_WORDS = Duration.ofMillis(200);
+    private static final Duration CLOSE_FLUSH_TIMEOUT = Duration.ofMillis(200);
 
-    private final Line line;
-    private final Frames frames;
+    private final SecureConnection connection;
+    private final RendezvousFrames rendezvousFrames;
     private final Duration heartbeatTimeout;
-    private final BlockingQueue<Message> outbound = new LinkedBlockingQueue<>(QUEUE_CAPACITY);
-    private volatile boolean finishing;
+    private final BlockingQueue<RendezvousMessage> outbound =
+            new LinkedBlockingQueue<>(QUEUE_CAPACITY);
+    private volatile boolean closing;
     private volatile @Nullable Thread reader;
     private volatile @Nullable Thread writer;
 
-    /// Takes over `line`.
-    Connection(Line line, Duration heartbeatTimeout, int readLimit) throws IOException {
-        this.line = line;
-        this.frames = new Frames(line, readLimit);
+    /// Takes over `connection`.
+    Connection(SecureConnection secureConnection, Duration heartbeatTimeout, int readLimit)
+            throws IOException {
+        this.connection = secureConnection;
+        this.rendezvousFrames = new RendezvousFrames(secureConnection, readLimit);
         this.heartbeatTimeout = heartbeatTimeout;
-        line.channel()
+        secureConnection
+                .channel()
                 .socket()
                 .setSoTimeout(Math.clamp(heartbeatTimeout.toMillis(), 1, Integer.MAX_VALUE));
     }
@@ -57,20 +60,20 @@ final class Connection {
         ///
         /// @throws MalformedMessageException when the message has no place here: ends the
         ///     connection
-        void received(Message message) throws MalformedMessageException;
+        void received(RendezvousMessage rendezvousMessage) throws MalformedMessageException;
 
         /// Nothing more comes. Called once; what is sent from here still goes out.
-        void ended(End end);
+        void closed(CloseReason closeReason);
     }
 
     /// Why nothing more comes.
     ///
-    /// @param reason continues a sentence that begins with who was at the other end
-    record End(Kind kind, String reason) {
+    /// @param detail continues a sentence that begins with who was at the other end
+    record CloseReason(Kind kind, String detail) {
         enum Kind {
             CLOSED,
-            SILENT,
-            BROKEN
+            TIMED_OUT,
+            PROTOCOL_ERROR
         }
     }
 
@@ -83,42 +86,45 @@ final class Connection {
     }
 
     /// Queues `message`, or closes the connection when the other end has not read for long.
-    void send(Message message) {
-        if (!outbound.offer(message)) {
-            LOGGER.log(Level.WARNING, "{0} does not read what it is sent: closing", line.channel());
+    void send(RendezvousMessage rendezvousMessage) {
+        if (!outbound.offer(rendezvousMessage)) {
+            LOGGER.log(
+                    Level.WARNING,
+                    "{0} does not read what it is sent: closing",
+                    connection.channel());
             close();
         }
     }
 
     /// Sends what is queued and waits for the other end to close too, for `limit` at most. An early
     /// close could make the kernel drop what the other end has not yet read.
-    void finish(Duration limit) {
+    void flushAndClose(Duration limit) {
         flushAndAwait(reader, limit);
     }
 
     /// Closes at once.
     void close() {
         try {
-            line.close();
+            connection.close();
         } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "Closing " + line.channel() + " failed", e);
+            LOGGER.log(Level.DEBUG, "Closing " + connection.channel() + " failed", e);
         }
     }
 
     private void write() {
-        long period = Math.max(1, heartbeatTimeout.toNanos() / HEARTBEATS);
+        long period = Math.max(1, heartbeatTimeout.toNanos() / HEARTBEATS_PER_TIMEOUT);
         try {
-            while (!(finishing && outbound.isEmpty())) {
-                Message next = outbound.poll(period, TimeUnit.NANOSECONDS);
-                frames.write(next == null ? HEARTBEAT : next);
+            while (!(closing && outbound.isEmpty())) {
+                RendezvousMessage next = outbound.poll(period, TimeUnit.NANOSECONDS);
+                rendezvousFrames.write(next == null ? HEARTBEAT : next);
                 if (outbound.isEmpty()) {
-                    frames.flush();
+                    rendezvousFrames.flush();
                 }
             }
-            line.farewell();
-            line.channel().shutdownOutput();
+            connection.sendCloseNotify();
+            connection.channel().shutdownOutput();
         } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "Writing to " + line.channel() + " failed", e);
+            LOGGER.log(Level.DEBUG, "Writing to " + connection.channel() + " failed", e);
             close(); // which the reader hears
         } catch (InterruptedException e) {
             close();
@@ -126,32 +132,39 @@ final class Connection {
     }
 
     private void read(Receiver receiver) {
-        receiver.ended(receive(receiver));
-        flushAndAwait(writer, LAST_WORDS);
+        receiver.closed(receive(receiver));
+        flushAndAwait(writer, CLOSE_FLUSH_TIMEOUT);
     }
 
-    private End receive(Receiver receiver) {
+    private CloseReason receive(Receiver receiver) {
         try {
             while (true) {
-                receiver.received(frames.read());
+                receiver.received(rendezvousFrames.read());
             }
         } catch (EOFException e) {
-            return new End(End.Kind.CLOSED, "its connection closed");
+            return new CloseReason(CloseReason.Kind.CLOSED, "its connection closed");
         } catch (SocketTimeoutException e) {
-            return new End(End.Kind.SILENT, "silent for " + seconds(heartbeatTimeout) + " s");
+            return new CloseReason(
+                    CloseReason.Kind.TIMED_OUT, "silent for " + seconds(heartbeatTimeout) + " s");
         } catch (MalformedMessageException e) {
-            return new End(End.Kind.BROKEN, "it sent what we do not understand: " + e.getMessage());
+            return new CloseReason(
+                    CloseReason.Kind.PROTOCOL_ERROR,
+                    "it sent what we do not understand: " + e.getMessage());
         } catch (IOException e) {
-            return new End(End.Kind.CLOSED, "its connection broke (" + e.getMessage() + ")");
+            return new CloseReason(
+                    CloseReason.Kind.CLOSED, "its connection broke (" + e.getMessage() + ")");
         } catch (RuntimeException e) {
             LOGGER.log(
-                    Level.ERROR, "What came over " + line.channel() + " could not be handled", e);
-            return new End(End.Kind.BROKEN, "handling its message failed: " + e);
+                    Level.ERROR,
+                    "What came over " + connection.channel() + " could not be handled",
+                    e);
+            return new CloseReason(
+                    CloseReason.Kind.PROTOCOL_ERROR, "handling its message failed: " + e);
         }
     }
 
     private void flushAndAwait(@Nullable Thread thread, Duration limit) {
-        finishing = true;
+        closing = true;
         if (outbound.offer(HEARTBEAT) // wakes the writer
                 && thread != null
                 && !thread.equals(Thread.currentThread())) {

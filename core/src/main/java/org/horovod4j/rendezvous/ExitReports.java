@@ -25,11 +25,11 @@ final class ExitReports {
     }
 
     void report(int rank, String how) {
-        of(rank).complete(how);
+        reportOf(rank).complete(how);
     }
 
     /// How the process of `rank` ended, or null when nobody reported that.
-    @Nullable String known(int rank) {
+    @Nullable String exitOf(int rank) {
         CompletableFuture<String> report = reports.get(rank);
         return report == null ? null : report.getNow(null);
     }
@@ -43,12 +43,13 @@ final class ExitReports {
     /// time.
     void await(int rank, String otherwise, Consumer<String> listener) {
         var _ =
-                of(rank).copy() // as the time-out must not be taken for a report
+                reportOf(rank)
+                        .copy() // as the time-out must not be taken for a report
                         .completeOnTimeout(otherwise, grace.toMillis(), TimeUnit.MILLISECONDS)
                         .thenAccept(listener);
     }
 
-    private CompletableFuture<String> of(int rank) {
+    private CompletableFuture<String> reportOf(int rank) {
         return reports.computeIfAbsent(rank, any -> new CompletableFuture<>());
     }
 }

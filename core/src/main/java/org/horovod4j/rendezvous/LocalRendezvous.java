@@ -2,8 +2,8 @@ package org.horovod4j.rendezvous;
 
 import org.horovod4j.ShutDownException;
 import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.spi.Loss;
-import org.horovod4j.spi.Member;
+import org.horovod4j.spi.RankDeparture;
+import org.horovod4j.spi.RankInfo;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -19,72 +19,73 @@ import java.util.concurrent.TimeUnit;
 /// The meeting place of ranks that are threads of one JVM, or of a rank that is alone.
 public final class LocalRendezvous {
     private final int size;
-    private final Round<Member> members;
-    private final Map<String, Round<byte[]>> gathers = new HashMap<>();
+    private final GatherRound<RankInfo> members;
+    private final Map<String, GatherRound<byte[]>> gathers = new HashMap<>();
     private final SortedMap<Integer, ControlPlane.Listener> listeners = new TreeMap<>();
-    private @Nullable Loss loss;
+    private @Nullable RankDeparture rankDeparture;
 
     public LocalRendezvous(int size) {
         this.size = size;
-        this.members = new Round<>(size);
+        this.members = new GatherRound<>(size);
     }
 
     /// The meeting place as `rank` sees it.
     public ControlPlane controlPlane(int rank) {
-        return new Seat(rank);
+        return new LocalControlPlane(rank);
     }
 
     /// Adds a share, and forgets the topic with the last one: it may be used again.
-    private synchronized Round<byte[]> give(String topic, int rank, byte[] share) {
-        Round<byte[]> round = gathers.computeIfAbsent(topic, _ -> new Round<>(size));
-        round.give(rank, share);
-        if (round.isComplete()) {
+    private synchronized GatherRound<byte[]> contribute(String topic, int rank, byte[] share) {
+        GatherRound<byte[]> gatherRound =
+                gathers.computeIfAbsent(topic, _ -> new GatherRound<>(size));
+        gatherRound.contribute(rank, share);
+        if (gatherRound.isComplete()) {
             gathers.remove(topic);
         }
-        return round;
+        return gatherRound;
     }
 
     /// Forgets a round that somebody gave up, and that therefore nobody can complete.
-    private synchronized void abandon(String topic, Round<byte[]> round) {
-        gathers.remove(topic, round);
+    private synchronized void discard(String topic, GatherRound<byte[]> gatherRound) {
+        gathers.remove(topic, gatherRound);
     }
 
-    private synchronized void announce(Loss news) {
-        Loss known = loss;
+    private synchronized void announce(RankDeparture news) {
+        RankDeparture known = rankDeparture;
         listeners.remove(news.rank());
         if (known == null || known.orderly()) {
-            loss = known == null || !news.orderly() ? news : known;
-            listeners.values().forEach(listener -> listener.lost(news));
+            rankDeparture = known == null || !news.orderly() ? news : known;
+            listeners.values().forEach(listener -> listener.rankDeparted(news));
         }
     }
 
-    private synchronized void attend(int rank, ControlPlane.Listener listener) {
+    private synchronized void register(int rank, ControlPlane.Listener listener) {
         listeners.put(rank, listener);
-        if (loss != null) {
-            listener.lost(loss);
+        if (rankDeparture != null) {
+            listener.rankDeparted(rankDeparture);
         }
     }
 
-    private synchronized Map<Integer, ControlPlane.Listener> present() {
+    private synchronized Map<Integer, ControlPlane.Listener> activeListeners() {
         return Map.copyOf(listeners);
     }
 
-    private synchronized void checkNobodyLost(String what) {
-        if (loss != null) {
-            throw Obituary.of(what, new Message.Lost(loss, -1));
+    private synchronized void checkNoLoss(String what) {
+        if (rankDeparture != null) {
+            throw PeerLoss.toException(what, new RendezvousMessage.Lost(rankDeparture, -1));
         }
     }
 
     /// One share from each rank, complete when all have come.
-    private static final class Round<T> {
+    private static final class GatherRound<T> {
         private final SortedMap<Integer, T> shares = new TreeMap<>();
         private final CountDownLatch missing;
 
-        Round(int size) {
+        GatherRound(int size) {
             this.missing = new CountDownLatch(size);
         }
 
-        synchronized void give(int rank, T share) {
+        synchronized void contribute(int rank, T share) {
             if (shares.put(rank, share) != null) {
                 throw new IllegalStateException("rank " + rank + " has given its share already");
             }
@@ -100,51 +101,51 @@ public final class LocalRendezvous {
         }
     }
 
-    private final class Seat implements ControlPlane {
+    private final class LocalControlPlane implements ControlPlane {
         private static final long CHECK_MILLIS = 20;
 
         private final int rank;
         private String host = "localhost";
         private volatile boolean stopped;
 
-        Seat(int rank) {
+        LocalControlPlane(int rank) {
             this.rank = rank;
         }
 
         @Override
-        public List<Member> join(Member self, Listener listener) {
+        public List<RankInfo> join(RankInfo self, Listener listener) {
             host = self.host();
-            attend(rank, listener);
-            members.give(rank, self);
+            register(rank, listener);
+            members.contribute(rank, self);
             await(members, "joining");
             return members.shares();
         }
 
         @Override
-        public List<byte[]> gather(String topic, byte[] mine) {
-            Round<byte[]> round = give(topic, rank, mine.clone());
+        public List<byte[]> allgather(String topic, byte[] mine) {
+            GatherRound<byte[]> gatherRound = contribute(topic, rank, mine.clone());
             try {
-                await(round, "gather of '" + topic + "'");
-                return round.shares();
+                await(gatherRound, "gather of '" + topic + "'");
+                return gatherRound.shares();
             } finally {
-                abandon(topic, round);
+                discard(topic, gatherRound);
             }
         }
 
         @Override
         public List<byte @Nullable []> survey() {
-            Map<Integer, Listener> present = present();
+            Map<Integer, Listener> present = activeListeners();
             List<byte @Nullable []> answers = new ArrayList<>();
             for (int each = 0; each < size; each++) {
                 Listener listener = present.get(each);
-                answers.add(listener == null ? null : Description.by(listener));
+                answers.add(listener == null ? null : StateDescription.of(listener));
             }
             return Collections.unmodifiableList(answers);
         }
 
         @Override
         public void leave(Map<Integer, Long> completed, boolean orderly, String reason) {
-            announce(new Loss(rank, host, reason, orderly, completed));
+            announce(new RankDeparture(rank, host, reason, orderly, completed));
         }
 
         @Override
@@ -155,10 +156,10 @@ public final class LocalRendezvous {
         @Override
         public void close() {}
 
-        private void await(Round<?> round, String what) {
+        private void await(GatherRound<?> gatherRound, String what) {
             try {
-                while (!round.missing.await(CHECK_MILLIS, TimeUnit.MILLISECONDS)) {
-                    checkNobodyLost(what);
+                while (!gatherRound.missing.await(CHECK_MILLIS, TimeUnit.MILLISECONDS)) {
+                    checkNoLoss(what);
                     if (stopped) {
                         throw new ShutDownException(what + ": rank " + rank + " leaves the job");
                     }

@@ -7,7 +7,7 @@ import java.util.NavigableSet;
 final class RankList {
     private RankList() {}
 
-    static String of(NavigableSet<Integer> ranks) {
+    static String format(NavigableSet<Integer> ranks) {
         StringBuilder text = new StringBuilder(ranks.size() == 1 ? "rank " : "ranks ");
         String separator = "";
         Iterator<Integer> rest = ranks.iterator();

@@ -4,12 +4,12 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.frame.MalformedMessageException;
-import org.horovod4j.rendezvous.Connection.End;
+import org.horovod4j.rendezvous.Connection.CloseReason;
+import org.horovod4j.security.Secret;
+import org.horovod4j.security.SecureConnection;
 import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.spi.Loss;
-import org.horovod4j.spi.Member;
-import org.horovod4j.trust.Line;
-import org.horovod4j.trust.Secret;
+import org.horovod4j.spi.RankDeparture;
+import org.horovod4j.spi.RankInfo;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -34,26 +34,26 @@ public final class RendezvousClient implements ControlPlane {
     public static final int LAUNCHER = -1;
 
     /// How long a farewell may take to reach the server.
-    private static final Duration FAREWELL = Duration.ofSeconds(1);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
     /// Characters of a reason that are passed on: it is a message to read, and must fit a frame.
     private static final int MAX_REASON = 10_000;
 
-    private final ServerLine line;
+    private final RendezvousConnector connector;
     private final int serverRank;
     private final int rank;
     private final int size;
     private final int generation;
     private final Duration heartbeatTimeout;
     private final Duration startTimeout;
-    private final CompletableFuture<List<Member>> joined = new CompletableFuture<>();
+    private final CompletableFuture<List<RankInfo>> joined = new CompletableFuture<>();
     private final Map<String, CompletableFuture<List<byte[]>>> gathers = new ConcurrentHashMap<>();
-    private final ReentrantLock surveying = new ReentrantLock();
+    private final ReentrantLock surveyLock = new ReentrantLock();
     private volatile @Nullable Survey survey;
     private int surveyCount;
     private volatile @Nullable Connection connection;
     private volatile @Nullable Listener listener;
-    private volatile Message.@Nullable Lost firstLoss;
+    private volatile RendezvousMessage.@Nullable Lost firstLoss;
     private volatile boolean left;
     private volatile boolean stopped;
     private volatile boolean ended;
@@ -85,7 +85,7 @@ public final class RendezvousClient implements ControlPlane {
             int generation,
             Duration heartbeatTimeout,
             Duration startTimeout) {
-        this.line = new ServerLine(secret, servers, startTimeout);
+        this.connector = new RendezvousConnector(secret, servers, startTimeout);
         this.serverRank = serverRank;
         this.rank = rank;
         this.size = size;
@@ -95,16 +95,17 @@ public final class RendezvousClient implements ControlPlane {
     }
 
     @Override
-    public List<Member> join(Member self, Listener listener) {
+    public List<RankInfo> join(RankInfo self, Listener listener) {
         if (self.rank() != rank || this.listener != null) {
             throw new IllegalStateException("rank " + rank + " joins once, with its own card");
         }
         this.listener = listener;
-        Connection opened = open(line.dial(rank));
+        Connection opened = open(connector.connect(rank));
         connection = opened;
         opened.start(
-                Thread.ofPlatform().daemon().name("hvd-rendezvous-" + rank + "-", 0), new News());
-        opened.send(new Message.Join(generation, size, self));
+                Thread.ofPlatform().daemon().name("hvd-rendezvous-" + rank + "-", 0),
+                new ServerMessageReceiver());
+        opened.send(new RendezvousMessage.Join(generation, size, self));
         // The server ends the meeting in time; the margin is for one that is alive but stuck.
         Duration limit = startTimeout.plus(heartbeatTimeout);
         try {
@@ -116,13 +117,13 @@ public final class RendezvousClient implements ControlPlane {
     }
 
     @Override
-    public List<byte[]> gather(String topic, byte[] mine) {
+    public List<byte[]> allgather(String topic, byte[] mine) {
         Connection open = joinedConnection("gather of '" + topic + "'");
-        Message.Gather gather = new Message.Gather(topic, mine.clone());
-        if (MessageCodec.encode(gather).length > Frames.CLIENT_LIMIT) {
+        RendezvousMessage.Gather gather = new RendezvousMessage.Gather(topic, mine.clone());
+        if (RendezvousMessageCodec.encode(gather).length > RendezvousFrames.CLIENT_LIMIT) {
             throw new IllegalArgumentException(
                     "gather of '%s': %d bytes are too many, with its topic a share may have %d"
-                            .formatted(topic, mine.length, Frames.CLIENT_LIMIT));
+                            .formatted(topic, mine.length, RendezvousFrames.CLIENT_LIMIT));
         }
         CompletableFuture<List<byte[]>> shares = new CompletableFuture<>();
         if (gathers.putIfAbsent(topic, shares) != null) {
@@ -130,9 +131,9 @@ public final class RendezvousClient implements ControlPlane {
         }
         open.send(gather);
         // Asked after the gather was filed: a loss that came before did not see it.
-        Message.Lost lost = firstLoss;
+        RendezvousMessage.Lost lost = firstLoss;
         if (lost != null) {
-            shares.completeExceptionally(Obituary.of("gather of '" + topic + "'", lost));
+            shares.completeExceptionally(PeerLoss.toException("gather of '" + topic + "'", lost));
         }
         if (stopped) {
             stop();
@@ -147,19 +148,19 @@ public final class RendezvousClient implements ControlPlane {
     /// One after the other, where several threads ask: the server keeps one survey of each rank.
     @Override
     public List<byte @Nullable []> survey() {
-        surveying.lock();
+        surveyLock.lock();
         try {
             Connection open = joinedConnection("survey");
             Survey mine = new Survey(++surveyCount);
             survey = mine;
-            open.send(new Message.Survey(mine.number()));
+            open.send(new RendezvousMessage.SurveyRequest(mine.id()));
             if (ended) { // asked after the survey was filed: an end that came before did not see it
-                mine.end();
+                mine.complete();
             }
             return mine.await(size);
         } finally {
             survey = null;
-            surveying.unlock();
+            surveyLock.unlock();
         }
     }
 
@@ -169,7 +170,7 @@ public final class RendezvousClient implements ControlPlane {
         if (!left && open != null) {
             left = true;
             String brief = reason.substring(0, Math.min(reason.length(), MAX_REASON));
-            open.send(new Message.Leave(completed, orderly, brief));
+            open.send(new RendezvousMessage.Leave(completed, orderly, brief));
         }
     }
 
@@ -185,15 +186,15 @@ public final class RendezvousClient implements ControlPlane {
         left = true;
         Connection open = connection;
         if (open != null) {
-            open.finish(FAREWELL);
+            open.flushAndClose(CLOSE_TIMEOUT);
         }
         joined.completeExceptionally(new ShutDownException("rank " + rank + " has left the job"));
         stop();
     }
 
-    private Connection open(Line opened) {
+    private Connection open(SecureConnection opened) {
         try {
-            return new Connection(opened, heartbeatTimeout, Frames.serverLimit(size));
+            return new Connection(opened, heartbeatTimeout, RendezvousFrames.serverLimit(size));
         } catch (IOException e) {
             throw new ConfigurationException(
                     "joining the job as rank " + rank + ": the connection broke at once", e);
@@ -212,94 +213,97 @@ public final class RendezvousClient implements ControlPlane {
     }
 
     /// What comes from the server, on the connection's reading thread.
-    private final class News implements Connection.Receiver {
+    private final class ServerMessageReceiver implements Connection.Receiver {
         @Override
-        public void received(Message message) throws MalformedMessageException {
-            if (!(message instanceof Message.FromServer said)) {
+        public void received(RendezvousMessage rendezvousMessage) throws MalformedMessageException {
+            if (!(rendezvousMessage instanceof RendezvousMessage.FromServer said)) {
                 throw new MalformedMessageException("a client's message from the server");
             }
             switch (said) {
-                case Message.Heartbeat() -> {}
-                case Message.Refused(String reason) ->
+                case RendezvousMessage.Heartbeat() -> {}
+                case RendezvousMessage.Refused(String reason) ->
                         joined.completeExceptionally(new ConfigurationException(reason));
-                case Message.Joined(List<Member> members) -> joined.complete(members);
-                case Message.Gathered(String topic, List<byte[]> shares) -> {
+                case RendezvousMessage.Joined(List<RankInfo> members) -> joined.complete(members);
+                case RendezvousMessage.Gathered(String topic, List<byte[]> shares) -> {
                     CompletableFuture<List<byte[]>> gather = gathers.get(topic);
                     if (gather != null) {
                         gather.complete(shares);
                     }
                 }
-                case Message.Describe(int asker, int number) -> describe(asker, number);
-                case Message.Answer(int number, int answering, byte[] text) ->
-                        ofSurvey(number).ifPresent(mine -> mine.answered(answering, text));
-                case Message.Surveyed(int number) -> ofSurvey(number).ifPresent(Survey::end);
-                case Message.Lost lost -> lost(lost);
+                case RendezvousMessage.DescribeRequest(int asker, int number) ->
+                        describe(asker, number);
+                case RendezvousMessage.SurveyAnswer(int number, int answering, byte[] text) ->
+                        activeSurvey(number).ifPresent(mine -> mine.answered(answering, text));
+                case RendezvousMessage.SurveyComplete(int number) ->
+                        activeSurvey(number).ifPresent(Survey::complete);
+                case RendezvousMessage.Lost lost -> lost(lost);
             }
         }
 
         @Override
-        public void ended(End end) {
+        public void closed(CloseReason closeReason) {
             ended = true;
             Survey open = survey;
             if (open != null) {
-                open.end();
+                open.complete();
             }
             if (!left && firstLoss == null && !joined.isCompletedExceptionally()) {
-                lost(serverGone(end));
+                lost(serverLost(closeReason));
             }
         }
 
         private void describe(int asker, int number) {
             Connection open = connection;
             if (open != null) {
-                byte[] text = Description.by(listener());
-                open.send(new Message.Described(asker, number, text));
+                byte[] text = StateDescription.of(listener());
+                open.send(new RendezvousMessage.DescribeReply(asker, number, text));
             }
         }
 
-        private Optional<Survey> ofSurvey(int number) {
-            return Optional.ofNullable(survey).filter(open -> open.number() == number);
+        private Optional<Survey> activeSurvey(int number) {
+            return Optional.ofNullable(survey).filter(open -> open.id() == number);
         }
 
-        private void lost(Message.Lost lost) {
+        private void lost(RendezvousMessage.Lost lost) {
             if (firstLoss == null) {
                 firstLoss = lost;
             }
             gathers.forEach(
                     (topic, gather) ->
                             gather.completeExceptionally(
-                                    Obituary.of("gather of '" + topic + "'", lost)));
+                                    PeerLoss.toException("gather of '" + topic + "'", lost)));
             boolean meeting =
                     joined.completeExceptionally(
-                            Obituary.of("joining the job as rank " + rank, lost));
+                            PeerLoss.toException("joining the job as rank " + rank, lost));
             if (!meeting && !left) {
-                listener().lost(lost.loss());
+                listener().rankDeparted(lost.rankDeparture());
             }
         }
 
-        private Message.Lost serverGone(End end) {
+        private RendezvousMessage.Lost serverLost(CloseReason closeReason) {
             String reason =
-                    switch (end.kind()) {
-                        case CLOSED -> "is gone: " + end.reason();
-                        case SILENT -> "is gone or cut off: " + end.reason();
-                        case BROKEN -> "cannot be understood: " + end.reason();
+                    switch (closeReason.kind()) {
+                        case CLOSED -> "is gone: " + closeReason.detail();
+                        case TIMED_OUT -> "is gone or cut off: " + closeReason.detail();
+                        case PROTOCOL_ERROR -> "cannot be understood: " + closeReason.detail();
                     };
-            String server = "(rendezvous server at " + line + ") " + reason;
+            String server = "(rendezvous server at " + connector + ") " + reason;
             return serverRank == LAUNCHER
-                    ? lost(line.host(), "the launcher " + server, -1)
-                    : memberGone("its process " + server);
+                    ? lost(connector.host(), "the launcher " + server, -1)
+                    : serverRankLost("its process " + server);
         }
 
         /// Of its host no more is known than its address, until all have met.
-        private Message.Lost memberGone(String reason) {
-            List<Member> members = joined.exceptionally(_ -> List.of()).getNow(List.of());
+        private RendezvousMessage.Lost serverRankLost(String reason) {
+            List<RankInfo> members = joined.exceptionally(_ -> List.of()).getNow(List.of());
             return members.isEmpty()
-                    ? lost(line.host(), reason, -1)
+                    ? lost(connector.host(), reason, -1)
                     : lost(members.get(serverRank).host(), reason, members.get(serverRank).pid());
         }
 
-        private Message.Lost lost(String host, String reason, long pid) {
-            return new Message.Lost(new Loss(serverRank, host, reason, false, Map.of()), pid);
+        private RendezvousMessage.Lost lost(String host, String reason, long pid) {
+            return new RendezvousMessage.Lost(
+                    new RankDeparture(serverRank, host, reason, false, Map.of()), pid);
         }
 
         private Listener listener() {
@@ -325,7 +329,7 @@ public final class RendezvousClient implements ControlPlane {
                                 Give the launcher and all ranks the same start timeout."""
                                         .formatted(
                                                 rank,
-                                                line,
+                                                connector,
                                                 Connection.seconds(
                                                         startTimeout.plus(heartbeatTimeout))),
                                 late);

@@ -54,12 +54,12 @@ public final class RendezvousFolder {
     ///
     /// @throws ConfigurationException when the folder cannot be made or written to, or others may
     ///     enter
-    public void post(String job, Invitation invitation) {
+    public void publish(String job, RendezvousServerInfo rendezvousServerInfo) {
         try {
-            open();
+            ensureUsable();
             Path draft = Files.createTempFile(folder, ".draft", "", ownerOnly(OWNER_ONLY_FILE));
             try {
-                Files.writeString(draft, invitation.encode());
+                Files.writeString(draft, rendezvousServerInfo.encode());
                 Files.move(draft, file(job), StandardCopyOption.ATOMIC_MOVE);
             } finally {
                 Files.deleteIfExists(draft);
@@ -84,10 +84,10 @@ public final class RendezvousFolder {
     /// @throws MalformedMessageException when it is not an invitation, perhaps of another version
     /// @throws ConfigurationException when others may enter the folder or read the file, or could
     ///     have put it there
-    Optional<Invitation> look(String job) throws MalformedMessageException {
+    Optional<RendezvousServerInfo> find(String job) throws MalformedMessageException {
         Path file = file(job);
         try {
-            open();
+            ensureUsable();
         } catch (IOException e) {
             throw unusable("looking for the place to meet", file, e);
         }
@@ -96,7 +96,7 @@ public final class RendezvousFolder {
                 return Optional.empty();
             }
             check(file, OWNER_ONLY_FILE, "600");
-            return Optional.of(Invitation.decode(read(file)));
+            return Optional.of(RendezvousServerInfo.decode(read(file)));
         } catch (MalformedMessageException e) {
             throw e;
         } catch (NoSuchFileException e) {
@@ -128,14 +128,14 @@ public final class RendezvousFolder {
     }
 
     /// All ranks of a first job make the folder at once, and each then uses the one that is there.
-    private void open() throws IOException {
+    private void ensureUsable() throws IOException {
         if (!Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
-            make();
+            create();
         }
         check(folder, OWNER_ONLY_FOLDER, "700");
     }
 
-    private void make() throws IOException {
+    private void create() throws IOException {
         if (folder.getParent() != null) {
             Files.createDirectories(folder.getParent());
         }
@@ -154,7 +154,7 @@ public final class RendezvousFolder {
             throws IOException {
         PosixFileAttributes found =
                 Files.readAttributes(path, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
-        UserPrincipal self = self();
+        UserPrincipal self = currentUser();
         if (!found.owner().equals(self)) {
             throw new ConfigurationException(
                     "%s belongs to %s, not to %s, who runs this process. Remove it, or set"
@@ -175,7 +175,7 @@ public final class RendezvousFolder {
         }
     }
 
-    private static UserPrincipal self() throws IOException {
+    private static UserPrincipal currentUser() throws IOException {
         return Files.exists(SELF)
                 ? Files.getOwner(SELF)
                 : Path.of("")

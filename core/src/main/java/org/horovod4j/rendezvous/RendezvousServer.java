@@ -1,13 +1,13 @@
 package org.horovod4j.rendezvous;
 
 import org.horovod4j.log.Log;
-import org.horovod4j.trust.Gate;
-import org.horovod4j.trust.Handshake;
-import org.horovod4j.trust.Handshake.Purpose;
-import org.horovod4j.trust.Line;
-import org.horovod4j.trust.RefusalLog;
-import org.horovod4j.trust.Secret;
-import org.horovod4j.trust.SocketSettings;
+import org.horovod4j.security.Acceptor;
+import org.horovod4j.security.Handshake;
+import org.horovod4j.security.Handshake.Purpose;
+import org.horovod4j.security.RefusedConnectionLog;
+import org.horovod4j.security.Secret;
+import org.horovod4j.security.SecureConnection;
+import org.horovod4j.security.SocketSettings;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -30,26 +30,29 @@ public final class RendezvousServer implements AutoCloseable {
     private static final Logger LOGGER = Log.of(RendezvousServer.class);
 
     /// How long the last news may take to reach the clients when the server closes.
-    private static final Duration FAREWELL = Duration.ofSeconds(1);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
     private final Duration heartbeatTimeout;
-    private final Worlds worlds;
+    private final RendezvousGenerations generations;
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
-    private final Object departures = new Object();
-    private final Gate gate;
+    private final Object disconnectLock = new Object();
+    private final Acceptor acceptor;
     private volatile boolean closed;
 
     private RendezvousServer(
-            Secret secret, Worlds worlds, InetSocketAddress bind, Duration heartbeatTimeout) {
+            Secret secret,
+            RendezvousGenerations rendezvousGenerations,
+            InetSocketAddress bind,
+            Duration heartbeatTimeout) {
         this.heartbeatTimeout = heartbeatTimeout;
-        this.worlds = worlds;
-        this.gate =
-                Gate.open(
+        this.generations = rendezvousGenerations;
+        this.acceptor =
+                Acceptor.open(
                         bind,
                         new Handshake(secret, Purpose.RENDEZVOUS),
                         SocketSettings.DEFAULT,
-                        new RefusalLog(LOGGER),
-                        this::admit);
+                        new RefusedConnectionLog(LOGGER),
+                        this::accept);
     }
 
     /// Starts to serve a job of `size` ranks.
@@ -64,7 +67,7 @@ public final class RendezvousServer implements AutoCloseable {
             InetSocketAddress bind,
             Duration heartbeatTimeout,
             Duration startTimeout) {
-        return start(secret, size, bind, heartbeatTimeout, startTimeout, Attendance.UNWATCHED);
+        return start(secret, size, bind, heartbeatTimeout, startTimeout, MembershipListener.NONE);
     }
 
     /// Like the other, and tells who joins.
@@ -74,20 +77,25 @@ public final class RendezvousServer implements AutoCloseable {
             InetSocketAddress bind,
             Duration heartbeatTimeout,
             Duration startTimeout,
-            Attendance attendance) {
-        Worlds worlds = new Worlds(size, startTimeout, attendance);
-        return new RendezvousServer(secret, worlds, bind, heartbeatTimeout);
+            MembershipListener membershipListener) {
+        RendezvousGenerations rendezvousGenerations =
+                new RendezvousGenerations(size, startTimeout, membershipListener);
+        return new RendezvousServer(secret, rendezvousGenerations, bind, heartbeatTimeout);
     }
 
-    /// Starts to serve an elastic job, each generation of which must be [expected][#expect].
+    /// Starts to serve an elastic job, each generation of which must be [expected][#beginGeneration].
     public static RendezvousServer startElastic(
             Secret secret,
             InetSocketAddress bind,
             Duration heartbeatTimeout,
             Duration startTimeout,
-            Attendance attendance) {
-        Worlds worlds = new Worlds(Worlds.EXPECTED, startTimeout, attendance);
-        return new RendezvousServer(secret, worlds, bind, heartbeatTimeout);
+            MembershipListener membershipListener) {
+        RendezvousGenerations rendezvousGenerations =
+                new RendezvousGenerations(
+                        RendezvousGenerations.SIZE_PER_GENERATION,
+                        startTimeout,
+                        membershipListener);
+        return new RendezvousServer(secret, rendezvousGenerations, bind, heartbeatTimeout);
     }
 
     /// Lets the ranks of a generation of an elastic job meet. Comes before anybody hears of his
@@ -95,26 +103,26 @@ public final class RendezvousServer implements AutoCloseable {
     ///
     /// @param generation above all before it
     /// @param size how many ranks it has
-    public void expect(int generation, int size) {
-        worlds.expect(generation, size);
+    public void beginGeneration(int generation, int size) {
+        generations.begin(generation, size);
     }
 
     /// Where it listens; the host part is a wildcard if that was asked for.
     public InetSocketAddress address() {
-        return gate.address();
+        return acceptor.address();
     }
 
     /// Tells how the process of a rank ended, for the reason that the other ranks hear.
     ///
     /// @param how "exit code 3", "killed by signal 9 (SIGKILL)"
     public void reportExit(int rank, String how) {
-        worlds.exited(rank, how);
+        generations.exited(rank, how);
     }
 
     /// Tells how the process of a rank of one generation ended. What older ones did does not matter
     /// any more, and is ignored.
     public void reportExit(int generation, int rank, String how) {
-        worlds.exited(generation, rank, how);
+        generations.exited(generation, rank, how);
     }
 
     /// Tells that a rank cannot be reached any more, whatever becomes of its process: its
@@ -122,27 +130,27 @@ public final class RendezvousServer implements AutoCloseable {
     ///
     /// @param how "contact with its host was lost"
     public void reportLoss(int rank, String how) {
-        worlds.lost(rank, how);
+        generations.lost(rank, how);
     }
 
     /// Tells that a rank of one generation cannot be reached any more.
     public void reportLoss(int generation, int rank, String how) {
-        worlds.lost(generation, rank, how);
+        generations.lost(generation, rank, how);
     }
 
     /// Waits until every rank has left or is gone, for `limit` at most, so that ranks which still
     /// complete what is under way hear of a failure among them. After a failure that all have been
     /// told of there is nothing to wait for.
-    public void awaitDepartures(Duration limit) {
-        if (worlds.hasFailed()) {
+    public void awaitDisconnects(Duration limit) {
+        if (generations.hasFailed()) {
             return;
         }
         long deadline = System.nanoTime() + limit.toNanos();
-        synchronized (departures) {
+        synchronized (disconnectLock) {
             long left;
             while (!connections.isEmpty() && (left = deadline - System.nanoTime()) > 0) {
                 try {
-                    TimeUnit.NANOSECONDS.timedWait(departures, left);
+                    TimeUnit.NANOSECONDS.timedWait(disconnectLock, left);
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                     return;
@@ -151,10 +159,10 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
-    private void departed(Connection connection) {
-        synchronized (departures) {
+    private void disconnected(Connection connection) {
+        synchronized (disconnectLock) {
             connections.remove(connection);
-            departures.notifyAll();
+            disconnectLock.notifyAll();
         }
     }
 
@@ -163,14 +171,14 @@ public final class RendezvousServer implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        gate.close();
+        acceptor.close();
         var farewells =
                 connections.stream()
                         .map(
                                 each ->
                                         Thread.ofPlatform()
                                                 .daemon()
-                                                .start(() -> each.finish(FAREWELL)))
+                                                .start(() -> each.flushAndClose(CLOSE_TIMEOUT)))
                         .toList();
         for (Thread farewell : farewells) {
             try {
@@ -183,8 +191,9 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
-    private void admit(Line line) throws IOException {
-        Connection connection = new Connection(line, heartbeatTimeout, Frames.CLIENT_LIMIT);
+    private void accept(SecureConnection secureConnection) throws IOException {
+        Connection connection =
+                new Connection(secureConnection, heartbeatTimeout, RendezvousFrames.CLIENT_LIMIT);
         connections.add(connection);
         if (closed) { // it slipped in while the others were sent off
             connection.close();
@@ -193,11 +202,11 @@ public final class RendezvousServer implements AutoCloseable {
         try {
             connection.start(
                     Thread.ofPlatform().daemon().name("hvd-rendezvous"),
-                    new Session(connection, worlds, () -> departed(connection)));
+                    new ClientSession(connection, generations, () -> disconnected(connection)));
             started = true;
         } finally {
             if (!started) {
-                departed(connection); // the gate closes it, so that its rank hears of it
+                disconnected(connection); // the gate closes it, so that its rank hears of it
             }
         }
     }

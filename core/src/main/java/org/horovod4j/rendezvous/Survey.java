@@ -14,18 +14,18 @@ import java.util.concurrent.TimeUnit;
 /// A survey as the rank that asks sees it: the answers so far.
 final class Survey {
     /// How long ranks have to answer. They need milliseconds, unless they are stopped or gone.
-    static final Duration PATIENCE = Duration.ofSeconds(2);
+    static final Duration TIMEOUT = Duration.ofSeconds(2);
 
-    private final int number;
+    private final int id;
     private final Map<Integer, byte[]> answers = new ConcurrentHashMap<>();
-    private final CompletableFuture<Boolean> ended = new CompletableFuture<>();
+    private final CompletableFuture<Boolean> completed = new CompletableFuture<>();
 
-    Survey(int number) {
-        this.number = number;
+    Survey(int id) {
+        this.id = id;
     }
 
-    int number() {
-        return number;
+    int id() {
+        return id;
     }
 
     void answered(int rank, byte[] text) {
@@ -33,13 +33,16 @@ final class Survey {
     }
 
     /// No more answers come.
-    void end() {
-        ended.complete(true);
+    void complete() {
+        completed.complete(true);
     }
 
     /// The answers of ranks 0 to `size - 1`, null for those that have not answered in time.
     List<byte @Nullable []> await(int size) {
-        var _ = ended.completeOnTimeout(false, PATIENCE.toMillis(), TimeUnit.MILLISECONDS).join();
+        var _ =
+                completed
+                        .completeOnTimeout(false, TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)
+                        .join();
         List<byte @Nullable []> all = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {
             all.add(answers.get(rank));

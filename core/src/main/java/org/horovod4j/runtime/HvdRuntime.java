@@ -8,9 +8,9 @@ import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.FrameworkSettings;
-import org.horovod4j.option.Identity;
 import org.horovod4j.option.KernelChoice;
-import org.horovod4j.option.Rendezvous;
+import org.horovod4j.option.ProcessIdentity;
+import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.option.WorkerSettings;
@@ -29,35 +29,36 @@ public final class HvdRuntime implements AutoCloseable {
 
     private final WorkerSettings settings;
     private final Kernels kernels;
-    private final StateOnSignal stateOnSignal;
-    private final Seating seating;
-    private volatile @Nullable MeetingPoint meeting;
-    private @Nullable Rank last;
+    private final StateSignalHandler stateSignalHandler;
+    private final RankAssignment rankAssignment;
+    private volatile @Nullable RendezvousEndpoint rendezvousEndpoint;
+    private @Nullable Rank lastRank;
 
     /// What the program has asked for first. A later start in an elastic job names none, and meets
     /// ranks whose first start goes on.
-    private List<List<Integer>> wanted = List.of();
+    private List<List<Integer>> initialProcessSets = List.of();
 
     /// @param environment the variables of the process
     /// @throws ConfigurationException when they are wrong
     public HvdRuntime(Map<String, String> environment) {
         Environment options = new Environment(environment);
-        Identity identity = Identity.from(options);
+        ProcessIdentity processIdentity = ProcessIdentity.from(options);
         Log.configure(
-                RuntimeSettings.log(options), identity.isTold() ? identity.world().rank() : null);
+                RuntimeSettings.log(options),
+                processIdentity.isAssigned() ? processIdentity.world().rank() : null);
         options.warnings().forEach(warning -> LOG.log(Level.WARNING, warning));
         this.settings = WorkerSettings.from(options);
         // now rather than when an adapter wants it, in the middle of a training
         FrameworkSettings _ = FrameworkSettings.from(options);
-        this.stateOnSignal = new StateOnSignal(options.get(RuntimeOptions.STATE_SIGNAL));
+        this.stateSignalHandler = new StateSignalHandler(options.get(RuntimeOptions.STATE_SIGNAL));
         LOG.log(
                 Level.INFO,
                 "{0}, on {1}",
-                settings.elastic() == null ? identity : settings.elastic(),
+                settings.elastic() == null ? processIdentity : settings.elastic(),
                 settings.host());
         this.kernels =
                 settings.kernels() == KernelChoice.SCALAR ? Kernels.scalar() : Kernels.best();
-        this.seating = Seating.of(settings, new Rehearsal(settings, kernels)::run);
+        this.rankAssignment = RankAssignment.of(settings, new WorkerWarmUp(settings, kernels)::run);
     }
 
     /// Joins the next world of the job and returns when all ranks have.
@@ -72,40 +73,44 @@ public final class HvdRuntime implements AutoCloseable {
     /// @param processSets the ranks of each
     /// @throws DismissedException when there is no place for this process any more
     public Rank start(List<List<Integer>> processSets) {
-        if (wanted.isEmpty()) {
-            wanted = processSets.stream().map(List::copyOf).toList();
+        if (initialProcessSets.isEmpty()) {
+            initialProcessSets = processSets.stream().map(List::copyOf).toList();
         }
-        String why = last == null ? "" : last.failure();
+        String why = lastRank == null ? "" : lastRank.failure();
         while (true) {
-            Seating.Seat seat = seat(why);
+            RankAssignment.AssignedRank assignedRank = nextAssignment(why);
             try {
-                Rank rank = join(seat);
-                equip(rank, processSets);
-                stateOnSignal.tellOf(rank);
-                last = rank;
+                Rank rank = join(assignedRank);
+                createProcessSets(rank, processSets);
+                stateSignalHandler.watch(rank);
+                lastRank = rank;
                 return rank;
             } catch (PeerLostException e) {
-                if (!seat.membership().isElastic()) {
+                if (!assignedRank.membership().isElastic()) {
                     throw e;
                 }
                 why = String.valueOf(e.getMessage());
                 LOG.log(
                         Level.INFO,
                         "generation {0} did not come about: {1}",
-                        seat.membership().generation(),
+                        assignedRank.membership().generation(),
                         why);
             }
         }
     }
 
-    private Seating.Seat seat(String why) {
+    private RankAssignment.AssignedRank nextAssignment(String why) {
         try {
-            Seating.Seat seat = seating.next(why);
-            if (seat.membership().isElastic()) {
-                Log.configure(settings.runtime().log(), seat.settings().rank());
-                LOG.log(Level.INFO, "{0} is {1}", settings.elastic(), seat.settings().identity());
+            RankAssignment.AssignedRank assignedRank = rankAssignment.next(why);
+            if (assignedRank.membership().isElastic()) {
+                Log.configure(settings.runtime().log(), assignedRank.settings().rank());
+                LOG.log(
+                        Level.INFO,
+                        "{0} is {1}",
+                        settings.elastic(),
+                        assignedRank.settings().processIdentity());
             }
-            return seat;
+            return assignedRank;
         } catch (DismissedException e) {
             LOG.log(
                     Level.WARNING,
@@ -116,7 +121,7 @@ public final class HvdRuntime implements AutoCloseable {
     }
 
     /// Makes the process sets of a rank that has started.
-    private void equip(Rank rank, List<List<Integer>> processSets) {
+    private void createProcessSets(Rank rank, List<List<Integer>> processSets) {
         try {
             if (rank.membership().generation() > 0 && rank.membership().isElastic()) {
                 rank.rebuildProcessSets(formerProcessSets(rank));
@@ -124,7 +129,7 @@ public final class HvdRuntime implements AutoCloseable {
                 List<ProcessSet> _ = rank.addProcessSets(processSets);
             }
         } catch (RuntimeException e) {
-            rank.abandon("could not make its process sets: " + e.getMessage());
+            rank.abort("could not make its process sets: " + e.getMessage());
             throw e;
         }
     }
@@ -133,12 +138,12 @@ public final class HvdRuntime implements AutoCloseable {
     /// worker was not there when they were made. Those that the programs want, when rank 0 has seen
     /// no generation.
     private SortedMap<Integer, List<Integer>> formerProcessSets(Rank rank) {
-        Rank before = last;
+        Rank before = lastRank;
         Map<Integer, List<Integer>> known = before == null ? null : before.processSets();
         Map<Integer, List<Integer>> told =
                 rank.communicator().broadcastObject("elastic: process sets", known, 0);
         SortedMap<Integer, List<Integer>> possible =
-                told == null ? numbered(wanted) : new TreeMap<>(told);
+                told == null ? numbered(initialProcessSets) : new TreeMap<>(told);
         int size = rank.communicator().size();
         possible.values().removeIf(ranks -> ranks.stream().anyMatch(each -> each >= size));
         return possible;
@@ -153,8 +158,8 @@ public final class HvdRuntime implements AutoCloseable {
     /// Ends the service to other ranks, if this process has one. The line to an elastic launcher
     /// stays, with its signs of life, until the process is gone: other hooks of the program may
     /// take long, and a process without that line is one that hangs.
-    public void processEnds() {
-        MeetingPoint opened = meeting;
+    public void closeRendezvous() {
+        RendezvousEndpoint opened = rendezvousEndpoint;
         if (opened != null) {
             opened.close();
         }
@@ -163,36 +168,39 @@ public final class HvdRuntime implements AutoCloseable {
     /// Ends all service and all lines, in a process that goes on.
     @Override
     public void close() {
-        processEnds();
-        seating.close();
+        closeRendezvous();
+        rankAssignment.close();
     }
 
-    private Rank join(Seating.Seat seat) {
-        Rendezvous rendezvous = settings.rendezvous();
-        Joining joining =
-                new Joining(
-                        seat.settings(),
-                        seat.membership(),
+    private Rank join(RankAssignment.AssignedRank assignedRank) {
+        RendezvousSettings rendezvousSettings = settings.rendezvousSettings();
+        RankBootstrap rankBootstrap =
+                new RankBootstrap(
+                        assignedRank.settings(),
+                        assignedRank.membership(),
                         kernels,
-                        last == null ? null : last.autotuner());
-        Rank rank = rendezvous == null ? joining.alone() : joining.others(() -> point(rendezvous));
+                        lastRank == null ? null : lastRank.autotuner());
+        Rank rank =
+                rendezvousSettings == null
+                        ? rankBootstrap.startAlone()
+                        : rankBootstrap.startWithOthers(() -> openRendezvous(rendezvousSettings));
         LOG.log(
                 Level.DEBUG,
                 () ->
                         "rank %d of %d on %s: %s"
                                 .formatted(
-                                        seat.settings().rank(),
-                                        seat.settings().size(),
+                                        assignedRank.settings().rank(),
+                                        assignedRank.settings().size(),
                                         settings.host(),
                                         kernels.description()));
         return rank;
     }
 
-    private MeetingPoint point(Rendezvous rendezvous) {
-        MeetingPoint point = meeting;
+    private RendezvousEndpoint openRendezvous(RendezvousSettings rendezvousSettings) {
+        RendezvousEndpoint point = rendezvousEndpoint;
         if (point == null) {
-            point = MeetingPoint.open(settings, rendezvous);
-            meeting = point;
+            point = RendezvousEndpoint.open(settings, rendezvousSettings);
+            rendezvousEndpoint = point;
         }
         return point;
     }

@@ -8,10 +8,10 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.runtime.stall.RankReport;
-import org.horovod4j.runtime.stall.RankReport.Changes;
-import org.horovod4j.runtime.stall.RankReport.OfSet;
 import org.horovod4j.runtime.stall.RankReport.Pending;
-import org.horovod4j.spi.Member;
+import org.horovod4j.runtime.stall.RankReport.ProcessSetChanges;
+import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
+import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.SharedMemory;
 import org.jspecify.annotations.Nullable;
@@ -30,14 +30,14 @@ import java.util.stream.IntStream;
 /// The process sets of a rank: all ranks of the world make and remove them together, members or
 /// not.
 final class ProcessSets {
-    private final Common common;
-    private final Parts parts;
-    private final Wiring wiring;
+    private final RankServices rankServices;
+    private final RankComponents rankComponents;
+    private final CommunicatorFactory communicatorFactory;
 
     /// Held while a change is agreed on, which takes as long as the slowest rank.
     private final Object changing = new Object();
 
-    private final TreeMap<Integer, Registered> sets = new TreeMap<>();
+    private final TreeMap<Integer, RegisteredProcessSet> sets = new TreeMap<>();
     private int channels;
     private volatile Change change = new Change(0, null, 0);
     private @Nullable HorovodException closed;
@@ -45,35 +45,38 @@ final class ProcessSets {
     /// The last change that this rank has come to.
     ///
     /// @param number counts changes from 1 on, the same on all ranks
-    /// @param what in words, until it is over; then null
-    private record Change(long number, @Nullable String what, long sinceNanos) {
-        Change over() {
+    /// @param description in words, until it is over; then null
+    private record Change(long number, @Nullable String description, long sinceNanos) {
+        Change finished() {
             return new Change(number, null, sinceNanos);
         }
 
-        Changes report() {
+        ProcessSetChanges report() {
             long millis = (System.nanoTime() - sinceNanos) / 1_000_000;
-            return new Changes(number, what == null ? null : new Pending("", what, millis));
+            return new ProcessSetChanges(
+                    number, description == null ? null : new Pending("", description, millis));
         }
     }
 
     /// Makes the communicator of a process set.
-    interface Wiring {
-        Communicator communicator(RankSet set, SetRuntime runtime, ProcessSet processSet);
+    interface CommunicatorFactory {
+        Communicator communicator(RankSet set, ProcessSetRuntime runtime, ProcessSet processSet);
     }
 
-    ProcessSets(Common common, Wiring wiring) {
-        this.common = common;
-        this.parts = common.parts();
-        this.wiring = wiring;
+    ProcessSets(RankServices rankServices, CommunicatorFactory communicatorFactory) {
+        this.rankServices = rankServices;
+        this.rankComponents = rankServices.rankComponents();
+        this.communicatorFactory = communicatorFactory;
     }
 
     /// Starts the set of all ranks, whose memory is shared already.
     ProcessSet world(SharedMemory memory) {
-        List<Integer> all = IntStream.range(0, parts.members().size()).boxed().toList();
-        RankSet set = new RankSet(0, all, parts.rank());
-        Registered world = new Registered(set);
-        world.run(SetRuntime.start(common, set, channels++, parts.members(), memory));
+        List<Integer> all = IntStream.range(0, rankComponents.members().size()).boxed().toList();
+        RankSet set = new RankSet(0, all, rankComponents.rank());
+        RegisteredProcessSet world = new RegisteredProcessSet(set);
+        world.run(
+                ProcessSetRuntime.start(
+                        rankServices, set, channels++, rankComponents.members(), memory));
         sets.put(0, world);
         return world;
     }
@@ -83,10 +86,10 @@ final class ProcessSets {
     }
 
     /// The runtimes of the sets that this rank is in.
-    synchronized List<SetRuntime> runtimes() {
-        List<SetRuntime> running = new ArrayList<>();
-        for (Registered set : sets.values()) {
-            SetRuntime runtime = set.runtime;
+    synchronized List<ProcessSetRuntime> runtimes() {
+        List<ProcessSetRuntime> running = new ArrayList<>();
+        for (RegisteredProcessSet set : sets.values()) {
+            ProcessSetRuntime runtime = set.runtime;
             if (runtime != null) {
                 running.add(runtime);
             }
@@ -96,9 +99,9 @@ final class ProcessSets {
 
     /// What this rank is doing in each of them.
     RankReport report() {
-        List<OfSet> said = new ArrayList<>();
+        List<ProcessSetReport> said = new ArrayList<>();
         for (ProcessSet set : all()) {
-            SetRuntime runtime = ((Registered) set).runtime;
+            ProcessSetRuntime runtime = ((RegisteredProcessSet) set).runtime;
             if (runtime != null) {
                 said.add(runtime.report(set));
             }
@@ -114,7 +117,7 @@ final class ProcessSets {
     List<ProcessSet> add(List<List<Integer>> wanted) {
         synchronized (changing) {
             try {
-                agree("making process sets", inOrder(wanted));
+                checkAgreement("making process sets", inOrder(wanted));
                 List<List<Integer>> sorted = new ArrayList<>();
                 for (List<Integer> ranks : wanted) {
                     sorted.add(unique(sorted(ranks), sorted));
@@ -125,7 +128,7 @@ final class ProcessSets {
                 }
                 return made;
             } finally {
-                change = change.over();
+                change = change.finished();
             }
         }
     }
@@ -138,10 +141,10 @@ final class ProcessSets {
     void rebuild(SortedMap<Integer, List<Integer>> former) {
         synchronized (changing) {
             try {
-                agree("rebuilding process sets", inOrder(former.values()));
+                checkAgreement("rebuilding process sets", inOrder(former.values()));
                 former.forEach((id, ranks) -> make(id, sorted(ranks)));
             } finally {
-                change = change.over();
+                change = change.finished();
             }
         }
     }
@@ -152,7 +155,7 @@ final class ProcessSets {
     }
 
     /// The ranks of each by number, but for the set of all ranks.
-    synchronized SortedMap<Integer, List<Integer>> table() {
+    synchronized SortedMap<Integer, List<Integer>> ranksById() {
         SortedMap<Integer, List<Integer>> table = new TreeMap<>();
         sets.tailMap(1).forEach((id, set) -> table.put(id, set.ranks()));
         return table;
@@ -164,27 +167,27 @@ final class ProcessSets {
     boolean remove(ProcessSet set) {
         synchronized (changing) {
             try {
-                agree("removing a process set", List.of(List.of(set.id())));
-                Registered known = removable(set);
+                checkAgreement("removing a process set", List.of(List.of(set.id())));
+                RegisteredProcessSet known = removable(set);
                 if (known != null) {
                     end(known);
                 }
                 return known != null;
             } finally {
-                change = change.over();
+                change = change.finished();
             }
         }
     }
 
-    private void end(Registered set) {
-        SetRuntime runtime = set.runtime;
+    private void end(RegisteredProcessSet set) {
+        ProcessSetRuntime runtime = set.runtime;
         set.runtime = null;
         if (runtime != null) {
             runtime.stop(
                     new ShutDownException(
                             "process set %d of ranks %s was removed"
                                     .formatted(set.id(), set.ranks())));
-            parts.state().forget(set.id(), runtime.state());
+            rankComponents.state().unregister(set.id(), runtime.state());
         }
         try {
             // Nobody may free memory that another rank still reads.
@@ -196,7 +199,7 @@ final class ProcessSets {
         }
     }
 
-    private synchronized @Nullable Registered removable(ProcessSet set) {
+    private synchronized @Nullable RegisteredProcessSet removable(ProcessSet set) {
         if (set.id() == 0 || sets.get(set.id()) != set) {
             return null;
         }
@@ -212,11 +215,11 @@ final class ProcessSets {
     }
 
     void close() {
-        runtimes().forEach(SetRuntime::close);
+        runtimes().forEach(ProcessSetRuntime::close);
     }
 
     /// Makes sure that all ranks want the same change.
-    private void agree(String what, List<List<Integer>> mine) {
+    private void checkAgreement(String what, List<List<Integer>> mine) {
         HorovodException reason = closed();
         if (reason != null) {
             throw reason;
@@ -248,7 +251,7 @@ final class ProcessSets {
     /// wait.
     private List<byte[]> gather(String topic, byte[] mine) {
         try {
-            return parts.control().gather(topic, mine);
+            return rankComponents.control().allgather(topic, mine);
         } catch (ShutDownException e) {
             HorovodException reason = closed();
             throw reason == null ? e : reason;
@@ -261,7 +264,7 @@ final class ProcessSets {
 
     private List<Integer> sorted(List<Integer> ranks) {
         List<Integer> sorted = List.copyOf(new TreeSet<>(ranks));
-        int size = parts.members().size();
+        int size = rankComponents.members().size();
         if (sorted.isEmpty()) {
             throw new IllegalArgumentException("a process set has at least one rank");
         }
@@ -288,24 +291,24 @@ final class ProcessSets {
     }
 
     private ProcessSet make(int id, List<Integer> ranks) {
-        RankSet set = new RankSet(id, ranks, parts.rank());
+        RankSet set = new RankSet(id, ranks, rankComponents.rank());
         int channel = channels++;
-        Registered made = new Registered(set);
+        RegisteredProcessSet made = new RegisteredProcessSet(set);
         if (set.isIncluded()) {
-            Sharing.Space space = parts.sharing().open(channel);
+            SharedMemoryFactory.Region region = rankComponents.sharedMemoryFactory().open(channel);
             try {
-                List<Member> members = members(ranks, addresses(channel, space.address()));
-                SharedMemory memory = space.meet(members, set.rank());
+                List<RankInfo> members = members(ranks, addresses(channel, region.address()));
+                SharedMemory memory = region.map(members, set.rank());
                 gather("memory mapped of channel " + channel, new byte[0]);
-                space.met();
-                made.run(SetRuntime.start(common, set, channel, members, memory));
+                region.unlink();
+                made.run(ProcessSetRuntime.start(rankServices, set, channel, members, memory));
             } catch (ConfigurationException | LinkBrokenException e) {
                 // A member that ends just now shows as memory that cannot be mapped, or as a
                 // broken link.
-                space.close();
-                throw parts.state().explain(e, ranks);
+                region.close();
+                throw rankComponents.state().explain(e, ranks);
             } catch (RuntimeException | Error e) {
-                space.close();
+                region.close();
                 throw e;
             }
         } else {
@@ -333,35 +336,35 @@ final class ProcessSets {
                 .toList();
     }
 
-    private List<Member> members(List<Integer> ranks, List<String> addresses) {
-        List<Member> members = new ArrayList<>();
+    private List<RankInfo> members(List<Integer> ranks, List<String> addresses) {
+        List<RankInfo> members = new ArrayList<>();
         for (int rank : ranks) {
-            Member member = parts.members().get(rank);
+            RankInfo rankInfo = rankComponents.members().get(rank);
             members.add(
-                    new Member(
+                    new RankInfo(
                             members.size(),
-                            member.host(),
-                            member.domain(),
-                            member.pid(),
+                            rankInfo.host(),
+                            rankInfo.domain(),
+                            rankInfo.pid(),
                             addresses.get(rank),
-                            member.addresses()));
+                            rankInfo.addresses()));
         }
         return members;
     }
 
     /// What the program holds of a set.
-    private final class Registered implements ProcessSet {
+    private final class RegisteredProcessSet implements ProcessSet {
         private final RankSet set;
-        private volatile @Nullable SetRuntime runtime;
+        private volatile @Nullable ProcessSetRuntime runtime;
         private volatile @Nullable Communicator communicator;
 
-        Registered(RankSet set) {
+        RegisteredProcessSet(RankSet set) {
             this.set = set;
         }
 
-        void run(SetRuntime started) {
+        void run(ProcessSetRuntime started) {
             runtime = started;
-            communicator = wiring.communicator(set, started, this);
+            communicator = communicatorFactory.communicator(set, started, this);
         }
 
         @Override
@@ -405,7 +408,8 @@ final class ProcessSets {
 
         private IllegalStateException notIncluded() {
             return new IllegalStateException(
-                    "rank %d is not in %s: ask isIncluded() first".formatted(parts.rank(), this));
+                    "rank %d is not in %s: ask isIncluded() first"
+                            .formatted(rankComponents.rank(), this));
         }
 
         @Override

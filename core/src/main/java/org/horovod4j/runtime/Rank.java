@@ -7,7 +7,7 @@ import org.horovod4j.log.Log;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.autotune.Autotuner;
 import org.horovod4j.runtime.autotune.Knob;
-import org.horovod4j.runtime.autotune.Space;
+import org.horovod4j.runtime.autotune.SearchSpace;
 import org.horovod4j.transport.Topology;
 import org.jspecify.annotations.Nullable;
 
@@ -22,36 +22,38 @@ import java.util.stream.Collectors;
 public final class Rank implements AutoCloseable {
     private static final Logger AUTOTUNE = Log.ofProgress(Autotuner.class);
 
-    private final Surroundings world;
+    private final RankContext context;
     private final Membership membership;
     private final @Nullable Autotuner autotuner;
 
-    private Rank(Surroundings world, Membership membership, @Nullable Autotuner autotuner) {
-        this.world = world;
+    private Rank(RankContext context, Membership membership, @Nullable Autotuner autotuner) {
+        this.context = context;
         this.membership = membership;
         this.autotuner = autotuner;
     }
 
     /// Puts the parts together, from the wire to the user's view of it.
-    public static Rank of(Parts parts) {
-        return of(parts, new Seating.Fixed(0), null);
+    public static Rank of(RankComponents rankComponents) {
+        return of(rankComponents, new RankAssignment.StaticMembership(0), null);
     }
 
     /// Like the other, for a generation that may have some before it.
     ///
     /// @param before the autotuner of the last, if it was this process's
-    static Rank of(Parts parts, Membership membership, @Nullable Autotuner before) {
-        Topology topology = Topology.of(parts.rank(), parts.members());
-        Standing standing = Standing.of(topology, parts.local(), parts.cross());
-        Traces traces = new Traces(parts, topology);
-        Autotuner autotuner = autotuner(parts, topology, before);
-        Common common =
-                new Common(
-                        parts,
-                        traces.recorder(),
-                        new Failures(parts.state(), parts.control()),
-                        new Tuner(autotuner, parts.settings().tuning()));
-        Surroundings world = new Surroundings(common, traces, standing);
+    static Rank of(
+            RankComponents rankComponents, Membership membership, @Nullable Autotuner before) {
+        Topology topology = Topology.of(rankComponents.rank(), rankComponents.members());
+        RankPlacement rankPlacement =
+                RankPlacement.of(topology, rankComponents.local(), rankComponents.cross());
+        RankTracing rankTracing = new RankTracing(rankComponents, topology);
+        Autotuner autotuner = autotuner(rankComponents, topology, before);
+        RankServices rankServices =
+                new RankServices(
+                        rankComponents,
+                        rankTracing.recorder(),
+                        new FailureHandler(rankComponents.state(), rankComponents.control()),
+                        new AutotunerBinding(autotuner, rankComponents.settings().tuning()));
+        RankContext world = new RankContext(rankServices, rankTracing, rankPlacement);
         world.start();
         return new Rank(world, membership, autotuner);
     }
@@ -59,9 +61,9 @@ public final class Rank implements AutoCloseable {
     /// Rank 0 tunes, for all. A result is good enough for a world of another size: to search again
     /// whenever a worker comes or goes would cost more than it brings.
     private static @Nullable Autotuner autotuner(
-            Parts parts, Topology topology, @Nullable Autotuner before) {
-        RuntimeSettings settings = parts.settings();
-        if (parts.rank() > 0 || !settings.autotune().enabled()) {
+            RankComponents rankComponents, Topology topology, @Nullable Autotuner before) {
+        RuntimeSettings settings = rankComponents.settings();
+        if (rankComponents.rank() > 0 || !settings.autotune().enabled()) {
             return null;
         }
         if (before != null && before.isDone()) {
@@ -70,7 +72,7 @@ public final class Rank implements AutoCloseable {
         return new Autotuner(
                 settings.autotune(),
                 settings.tuning(),
-                Space.of(topology.size(), topology.domains().size(), fixed(settings)),
+                SearchSpace.of(topology.size(), topology.domains().size(), fixed(settings)),
                 line -> AUTOTUNE.log(Level.INFO, line));
     }
 
@@ -81,7 +83,7 @@ public final class Rank implements AutoCloseable {
 
     /// Whether it has left, in whatever way.
     public boolean isClosed() {
-        return world.isClosed();
+        return context.isClosed();
     }
 
     public Membership membership() {
@@ -90,11 +92,11 @@ public final class Rank implements AutoCloseable {
 
     /// The story of the failure that ended its world; empty when there is none.
     public String failure() {
-        return world.failure();
+        return context.failure();
     }
 
     /// Whether it can do no more, but its process may join the next generation.
-    public boolean isSpent() {
+    public boolean canRejoin() {
         return membership.isElastic() && !failure().isEmpty();
     }
 
@@ -104,34 +106,34 @@ public final class Rank implements AutoCloseable {
 
     /// The communicator of all ranks.
     public Communicator communicator() {
-        return world.communicator();
+        return context.communicator();
     }
 
     /// Makes process sets at the start; see [Communicator#addProcessSet].
     ///
     /// @param ranks of each set
     public List<ProcessSet> addProcessSets(List<List<Integer>> ranks) {
-        return world.processSets().add(ranks);
+        return context.processSets().add(ranks);
     }
 
     /// See [ProcessSets#rebuild].
     void rebuildProcessSets(SortedMap<Integer, List<Integer>> former) {
-        world.processSets().rebuild(former);
+        context.processSets().rebuild(former);
     }
 
     /// The ranks of each process set by number, but for that of all ranks.
     SortedMap<Integer, List<Integer>> processSets() {
-        return world.processSets().table();
+        return context.processSets().ranksById();
     }
 
     /// Leaves in an orderly way; see [Communicator#close].
     @Override
     public void close() {
-        world.close();
+        context.close();
     }
 
     /// Leaves as a failure, which the other ranks hear of with this reason.
-    public void abandon(String reason) {
-        world.abandon(reason);
+    public void abort(String reason) {
+        context.abort(reason);
     }
 }

@@ -1,11 +1,11 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.AllOf;
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.ProcessSet;
-import org.horovod4j.Received;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
@@ -13,7 +13,7 @@ import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.runtime.cycle.CycleAgent;
-import org.horovod4j.runtime.message.Kind;
+import org.horovod4j.runtime.message.CollectiveKind;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.sparse.SparseAllreduce;
@@ -34,30 +34,30 @@ final class RankCommunicator implements Communicator {
 
     private final RankSet set;
     private final int size;
-    private final Standing standing;
+    private final RankPlacement placement;
     private final CycleAgent agent;
     private final Backend backend;
     private final ProcessSet processSet;
-    private final Surroundings world;
-    private final Objects objects;
+    private final RankContext context;
+    private final ObjectCollectives objectCollectives;
     private final GroupNames groupNames = new GroupNames();
 
-    /// @param standing of this rank among hosts
-    /// @param world what it shares with the communicators of other process sets
+    /// @param rankPlacement of this rank among hosts
+    /// @param context what it shares with the communicators of other process sets
     RankCommunicator(
             RankSet set,
-            SetRuntime runtime,
+            ProcessSetRuntime runtime,
             ProcessSet processSet,
-            Standing standing,
-            Surroundings world) {
+            RankPlacement rankPlacement,
+            RankContext context) {
         this.set = set;
         this.size = set.size();
-        this.standing = standing;
+        this.placement = rankPlacement;
         this.agent = runtime.agent();
         this.backend = runtime.backend();
         this.processSet = processSet;
-        this.world = world;
-        this.objects = new Objects(this, set);
+        this.context = context;
+        this.objectCollectives = new ObjectCollectives(this, set);
     }
 
     @Override
@@ -72,53 +72,54 @@ final class RankCommunicator implements Communicator {
 
     @Override
     public int localRank() {
-        return standing.local().rank();
+        return placement.local().rank();
     }
 
     @Override
     public int localSize() {
-        return standing.local().size();
+        return placement.local().size();
     }
 
     @Override
     public int crossRank() {
-        return standing.cross().rank();
+        return placement.cross().rank();
     }
 
     @Override
     public int crossSize() {
-        return standing.cross().size();
+        return placement.cross().size();
     }
 
     @Override
     public boolean isHomogeneous() {
-        return standing.isHomogeneous();
+        return placement.isHomogeneous();
     }
 
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
-        world.checkOpen();
+        context.checkOpen();
         return backend.allocate(dataType, shape);
     }
 
     @Override
     public Tensor allreduce(String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
         checkOutput(name, input, output);
-        Tensor in = reachable(input);
-        Tensor out = input == output ? in : reachable(output);
-        Tensor _ = agent.perform(reducing(name, in, out, op, scale), allreduce(in, out));
-        return returned(out, output);
+        Tensor in = shareable(input);
+        Tensor out = input == output ? in : shareable(output);
+        Tensor _ = agent.perform(allreduceRequest(name, in, out, op, scale), allreduce(in, out));
+        return copyBack(out, output);
     }
 
     @Override
     public Handle<Tensor> allreduceAsync(
             String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
         checkOutput(name, input, output);
-        checkShared(name, input);
+        checkShareable(name, input);
         if (input != output) {
-            checkShared(name, output);
+            checkShareable(name, output);
         }
-        return agent.submit(reducing(name, input, output, op, scale), allreduce(input, output));
+        return agent.submit(
+                allreduceRequest(name, input, output, op, scale), allreduce(input, output));
     }
 
     @Override
@@ -127,7 +128,7 @@ final class RankCommunicator implements Communicator {
         return submitGroup(
                 name,
                 tensors,
-                (member, tensor) -> reducing(member, tensor, tensor, op, scale),
+                (member, tensor) -> allreduceRequest(member, tensor, tensor, op, scale),
                 tensor -> allreduce(tensor, tensor));
     }
 
@@ -139,66 +140,70 @@ final class RankCommunicator implements Communicator {
 
     @Override
     public Tensor allgather(String name, Tensor tensor) {
-        return agent.perform(gathering(name, tensor), new Operation.Allgather(reachable(tensor)));
+        return agent.perform(
+                allgatherRequest(name, tensor), new Operation.Allgather(shareable(tensor)));
     }
 
     @Override
     public Handle<Tensor> allgatherAsync(String name, Tensor tensor) {
-        checkShared(name, tensor);
-        return agent.submit(gathering(name, tensor), new Operation.Allgather(tensor));
+        checkShareable(name, tensor);
+        return agent.submit(allgatherRequest(name, tensor), new Operation.Allgather(tensor));
     }
 
     @Override
     public Handle<List<Tensor>> groupedAllgatherAsync(String name, List<Tensor> tensors) {
-        return submitGroup(name, tensors, RankCommunicator::gathering, Operation.Allgather::new);
+        return submitGroup(
+                name, tensors, RankCommunicator::allgatherRequest, Operation.Allgather::new);
     }
 
     @Override
     public Tensor broadcast(String name, Tensor tensor, int rootRank) {
         checkRoot(name, rootRank);
-        Tensor lent = reachable(tensor);
+        Tensor lent = shareable(tensor);
         Tensor _ =
                 agent.perform(
                         Request.broadcast(name, lent, rootRank), new Operation.Broadcast(lent));
-        return returned(lent, tensor);
+        return copyBack(lent, tensor);
     }
 
     @Override
     public Handle<Tensor> broadcastAsync(String name, Tensor tensor, int rootRank) {
         checkRoot(name, rootRank);
-        checkShared(name, tensor);
+        checkShareable(name, tensor);
         return agent.submit(
                 Request.broadcast(name, tensor, rootRank), new Operation.Broadcast(tensor));
     }
 
     @Override
-    public Received alltoall(String name, Tensor tensor, int @Nullable [] splits) {
+    public AlltoallResult alltoall(String name, Tensor tensor, int @Nullable [] splits) {
         int[] rows = rows(name, tensor, splits);
         return agent.perform(
-                Request.moving(Kind.ALLTOALL, name, tensor),
-                new Operation.Alltoall(reachable(tensor), rows));
+                Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor),
+                new Operation.Alltoall(shareable(tensor), rows));
     }
 
     @Override
-    public Handle<Received> alltoallAsync(String name, Tensor tensor, int @Nullable [] splits) {
+    public Handle<AlltoallResult> alltoallAsync(
+            String name, Tensor tensor, int @Nullable [] splits) {
         int[] rows = rows(name, tensor, splits);
-        checkShared(name, tensor);
+        checkShareable(name, tensor);
         return agent.submit(
-                Request.moving(Kind.ALLTOALL, name, tensor), new Operation.Alltoall(tensor, rows));
+                Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor),
+                new Operation.Alltoall(tensor, rows));
     }
 
     @Override
     public Tensor reducescatter(String name, Tensor tensor, ReduceOp op, Scale scale) {
         return agent.perform(
-                scattering(name, tensor, op, scale),
-                new Operation.Reducescatter(reachable(tensor)));
+                reducescatterRequest(name, tensor, op, scale),
+                new Operation.Reducescatter(shareable(tensor)));
     }
 
     @Override
     public Handle<Tensor> reducescatterAsync(String name, Tensor tensor, ReduceOp op, Scale scale) {
-        checkShared(name, tensor);
+        checkShareable(name, tensor);
         return agent.submit(
-                scattering(name, tensor, op, scale), new Operation.Reducescatter(tensor));
+                reducescatterRequest(name, tensor, op, scale), new Operation.Reducescatter(tensor));
     }
 
     @Override
@@ -207,7 +212,7 @@ final class RankCommunicator implements Communicator {
         return submitGroup(
                 name,
                 tensors,
-                (member, tensor) -> scattering(member, tensor, op, scale),
+                (member, tensor) -> reducescatterRequest(member, tensor, op, scale),
                 Operation.Reducescatter::new);
     }
 
@@ -218,18 +223,18 @@ final class RankCommunicator implements Communicator {
 
     @Override
     public int join() {
-        return agent.joinAll();
+        return agent.join();
     }
 
     @Override
     public <T extends @Nullable Object> T broadcastObject(String name, T object, int rootRank) {
         checkRoot(name, rootRank);
-        return objects.broadcast(name, object, rootRank);
+        return objectCollectives.broadcast(name, object, rootRank);
     }
 
     @Override
     public <T extends @Nullable Object> List<T> allgatherObject(String name, T object) {
-        return objects.allgather(name, object);
+        return objectCollectives.allgather(name, object);
     }
 
     @Override
@@ -239,49 +244,49 @@ final class RankCommunicator implements Communicator {
 
     @Override
     public List<ProcessSet> processSets() {
-        return world.processSets().all();
+        return context.processSets().all();
     }
 
     @Override
     public ProcessSet addProcessSet(int... ranks) {
-        return world.processSets().add(List.of(Arrays.stream(ranks).boxed().toList())).getFirst();
+        return context.processSets().add(List.of(Arrays.stream(ranks).boxed().toList())).getFirst();
     }
 
     @Override
     public boolean removeProcessSet(ProcessSet other) {
-        return world.processSets().remove(other);
+        return context.processSets().remove(other);
     }
 
     @Override
     public void startTimeline(Path file, boolean markCycles) {
-        world.startTimeline(file, markCycles);
+        context.startTimeline(file, markCycles);
     }
 
     @Override
     public void stopTimeline() {
-        world.stopTimeline();
+        context.stopTimeline();
     }
 
     @Override
     public String describeState() {
-        return world.describeState();
+        return context.describeState();
     }
 
     @Override
     public boolean isOpen() {
-        return !world.isClosed();
+        return !context.isClosed();
     }
 
     @Override
     public void close() {
-        world.close();
+        context.close();
     }
 
     /// Submits one operation for each tensor.
     private Handle<List<Tensor>> submitGroup(
             String name,
             List<Tensor> tensors,
-            Naming request,
+            RequestFactory request,
             Function<Tensor, Operation<Tensor>> operation) {
         int count = tensors.size();
         List<Request> requests = new ArrayList<>(count);
@@ -289,7 +294,7 @@ final class RankCommunicator implements Communicator {
         String[] names = groupNames.of(name, count);
         for (int i = 0; i < count; i++) {
             Tensor tensor = tensors.get(i);
-            checkShared(names[i], tensor);
+            checkShareable(names[i], tensor);
             requests.add(request.request(names[i], tensor).inGroup(name));
             operations.add(operation.apply(tensor));
         }
@@ -297,43 +302,45 @@ final class RankCommunicator implements Communicator {
     }
 
     /// Makes the request for a member of a group.
-    private interface Naming {
+    private interface RequestFactory {
         Request request(String name, Tensor tensor);
     }
 
-    private Request reducing(String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
+    private Request allreduceRequest(
+            String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
         checkReducible(name, input, op, scale);
         boolean shared = input == output && backend.isShared(input);
-        return Request.reducing(Kind.ALLREDUCE, name, input, op, scale, shared);
+        return Request.forReduction(CollectiveKind.ALLREDUCE, name, input, op, scale, shared);
     }
 
     private static Operation<Tensor> allreduce(Tensor input, Tensor output) {
         return new Operation.Allreduce(input, output);
     }
 
-    private static Request gathering(String name, Tensor tensor) {
-        checkNotScalar(Kind.ALLGATHER, name, tensor);
-        return Request.moving(Kind.ALLGATHER, name, tensor);
+    private static Request allgatherRequest(String name, Tensor tensor) {
+        checkNotScalar(CollectiveKind.ALLGATHER, name, tensor);
+        return Request.forDataMovement(CollectiveKind.ALLGATHER, name, tensor);
     }
 
-    private static Request scattering(String name, Tensor tensor, ReduceOp op, Scale scale) {
-        checkNotScalar(Kind.REDUCESCATTER, name, tensor);
+    private static Request reducescatterRequest(
+            String name, Tensor tensor, ReduceOp op, Scale scale) {
+        checkNotScalar(CollectiveKind.REDUCESCATTER, name, tensor);
         if (!SCATTERABLE.contains(op)) {
             throw new IllegalArgumentException(
                     "reducescatter of '%s': the reduce op is AVERAGE or SUM, not %s"
                             .formatted(name, op));
         }
         checkReducible(name, tensor, op, scale);
-        return Request.reducing(Kind.REDUCESCATTER, name, tensor, op, scale, false);
+        return Request.forReduction(CollectiveKind.REDUCESCATTER, name, tensor, op, scale, false);
     }
 
     /// A tensor that any thread may use: a copy, when only the caller's may.
-    private static Tensor reachable(Tensor tensor) {
-        return isReachable(tensor) ? tensor : tensor.copy();
+    private static Tensor shareable(Tensor tensor) {
+        return isShareable(tensor) ? tensor : tensor.copy();
     }
 
     /// Brings the result home when the operation worked on a copy.
-    private static Tensor returned(Tensor lent, Tensor tensor) {
+    private static Tensor copyBack(Tensor lent, Tensor tensor) {
         if (lent != tensor) {
             tensor.segment().copyFrom(lent.segment());
         }
@@ -342,7 +349,7 @@ final class RankCommunicator implements Communicator {
 
     /// The rows for each rank: those given, checked, or equal shares.
     private int[] rows(String name, Tensor tensor, int @Nullable [] splits) {
-        checkNotScalar(Kind.ALLTOALL, name, tensor);
+        checkNotScalar(CollectiveKind.ALLTOALL, name, tensor);
         long rows = tensor.shape().dimension(0);
         if (splits == null) {
             if (rows % size != 0) {
@@ -391,11 +398,11 @@ final class RankCommunicator implements Communicator {
         }
     }
 
-    private static void checkNotScalar(Kind kind, String name, Tensor tensor) {
+    private static void checkNotScalar(CollectiveKind collectiveKind, String name, Tensor tensor) {
         if (tensor.shape().rank() == 0) {
             throw new IllegalArgumentException(
                     "%s of '%s': it needs a first dimension, a scalar has none: reshape it to [1]"
-                            .formatted(kind, name));
+                            .formatted(collectiveKind, name));
         }
     }
 
@@ -432,8 +439,8 @@ final class RankCommunicator implements Communicator {
     }
 
     /// Asynchronous operations run on another thread, which must be allowed to touch the memory.
-    private static void checkShared(String name, Tensor tensor) {
-        if (!isReachable(tensor)) {
+    private static void checkShareable(String name, Tensor tensor) {
+        if (!isShareable(tensor)) {
             throw new IllegalArgumentException(
                     """
                     '%s' lies in a confined arena, which only the thread that opened it may use
@@ -442,7 +449,7 @@ final class RankCommunicator implements Communicator {
         }
     }
 
-    private static boolean isReachable(Tensor tensor) {
+    private static boolean isShareable(Tensor tensor) {
         return tensor.segment().isAccessibleBy(OTHER_THREAD);
     }
 

@@ -21,14 +21,14 @@ final class RankZeroClock {
     /// The quickest answer of so many is close to what the network can do.
     private static final int SAMPLES = 16;
 
-    private static final long MOST_NANOS = Duration.ofSeconds(1).toNanos();
+    private static final long MAX_NANOS = Duration.ofSeconds(1).toNanos();
 
     private final ControlPlane control;
     private final boolean shared;
 
-    RankZeroClock(Parts parts, Topology topology) {
-        this.control = parts.control();
-        this.shared = topology.hosts().getFirst().contains(parts.rank());
+    RankZeroClock(RankComponents rankComponents, Topology topology) {
+        this.control = rankComponents.control();
+        this.shared = topology.hosts().getFirst().contains(rankComponents.rank());
     }
 
     /// What is to be added to this rank's [System#nanoTime] to get that of rank 0. On another host
@@ -39,8 +39,8 @@ final class RankZeroClock {
         }
         List<Sample> samples = new ArrayList<>();
         long begin = System.nanoTime();
-        while (samples.size() < SAMPLES && System.nanoTime() - begin < MOST_NANOS) {
-            ask(samples);
+        while (samples.size() < SAMPLES && System.nanoTime() - begin < MAX_NANOS) {
+            takeSample(samples);
         }
         if (samples.isEmpty()) {
             LOG.log(
@@ -51,9 +51,9 @@ final class RankZeroClock {
         return ClockOffset.of(samples).nanos();
     }
 
-    private void ask(List<Sample> samples) {
+    private void takeSample(List<Sample> samples) {
         long sent = System.nanoTime();
-        RankReport answer = StateReport.ask(control).reports().getFirst();
+        RankReport answer = StateReport.collect(control).reports().getFirst();
         long received = System.nanoTime();
         if (answer != null) {
             samples.add(new Sample(sent, answer.nanoTime(), received));

@@ -1,17 +1,17 @@
 /// The runtime of one rank: wiring only.
 ///
-/// Start with [HvdRuntime#start] and [Rank#of], then [SetRuntime], where the parts of a process set
+/// Start with [HvdRuntime#start] and [Rank#of], then [ProcessSetRuntime], where the parts of a process set
 /// meet, and [RankCommunicator], where a user's call becomes a request.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.collectives`,
-///   `org.horovod4j.collectives.kernel`, `org.horovod4j.elastic.desk`, `org.horovod4j.log`,
+///   `org.horovod4j.collectives.kernel`, `org.horovod4j.elastic.registry`, `org.horovod4j.log`,
 ///   `org.horovod4j.network`, `org.horovod4j.option`, `org.horovod4j.rendezvous`,
 ///   `org.horovod4j.runtime.autotune`, `org.horovod4j.runtime.controller`,
 ///   `org.horovod4j.runtime.cycle`, `org.horovod4j.runtime.dispatch`,
 ///   `org.horovod4j.runtime.message`, `org.horovod4j.runtime.queue`, `org.horovod4j.runtime.stall`,
 ///   `org.horovod4j.runtime.timeline`, `org.horovod4j.sparse`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`, `org.horovod4j.transport.local`, `org.horovod4j.transport.shm`,
-///   `org.horovod4j.transport.tcp`, `org.horovod4j.trust`, `sun.misc` (signals).
+///   `org.horovod4j.transport.tcp`, `org.horovod4j.security`, `sun.misc` (signals).
 /// - Used by: `org.horovod4j` (by [org.horovod4j.Hvd] alone), `org.horovod4j.testing`.
 @NullMarked
 package org.horovod4j.runtime;

@@ -17,31 +17,31 @@ final class OpenMpi {
 
     private OpenMpi() {}
 
-    static Optional<Assignment> find(Variables variables) {
-        return variables
+    static Optional<SchedulerAssignment> find(SchedulerVariables schedulerVariables) {
+        return schedulerVariables
                 .pair(RANK, SIZE)
                 .map(
                         world ->
-                                new Assignment(
-                                        Assignment.origin(RANK, SIZE),
+                                new SchedulerAssignment(
+                                        SchedulerAssignment.origin(RANK, SIZE),
                                         world,
-                                        variables
+                                        schedulerVariables
                                                 .pair(
                                                         "OMPI_COMM_WORLD_LOCAL_RANK",
                                                         "OMPI_COMM_WORLD_LOCAL_SIZE")
                                                 .orElse(null),
                                         null,
-                                        job(variables),
+                                        job(schedulerVariables),
                                         null));
     }
 
-    private static @Nullable String job(Variables variables) {
+    private static @Nullable String job(SchedulerVariables schedulerVariables) {
         Optional<String> namespace =
-                variables
+                schedulerVariables
                         .find("PMIX_NAMESPACE")
-                        .or(() -> variables.find("OMPI_MCA_ess_base_jobid"));
+                        .or(() -> schedulerVariables.find("OMPI_MCA_ess_base_jobid"));
         String parts =
-                Stream.concat(namespace.stream(), variables.find(KEY).stream())
+                Stream.concat(namespace.stream(), schedulerVariables.find(KEY).stream())
                         .collect(Collectors.joining("-"));
         return parts.isEmpty() ? null : "ompi-" + parts;
     }

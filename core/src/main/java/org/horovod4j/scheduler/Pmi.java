@@ -1,6 +1,6 @@
 package org.horovod4j.scheduler;
 
-import org.horovod4j.scheduler.Assignment.Numbers;
+import org.horovod4j.scheduler.SchedulerAssignment.TaskRank;
 import org.jspecify.annotations.Nullable;
 
 import java.util.List;
@@ -31,25 +31,29 @@ final class Pmi {
 
     private Pmi() {}
 
-    static Optional<Assignment> find(Variables variables, ProcessHandle self) {
-        String rankName = variables.find(RANK).isPresent() ? RANK : PORT_RANK;
-        Optional<Numbers> world = variables.pair(rankName, SIZE);
+    static Optional<SchedulerAssignment> find(
+            SchedulerVariables schedulerVariables, ProcessHandle self) {
+        String rankName = schedulerVariables.find(RANK).isPresent() ? RANK : PORT_RANK;
+        Optional<TaskRank> world = schedulerVariables.pair(rankName, SIZE);
         if (world.isEmpty()) {
             return Optional.empty();
         }
-        Optional<Assignment> step = Slurm.find(variables, self);
-        if (step.isPresent() && variables.find(LOCAL_RANK).isEmpty()) {
+        Optional<SchedulerAssignment> step = Slurm.find(schedulerVariables, self);
+        if (step.isPresent() && schedulerVariables.find(LOCAL_RANK).isEmpty()) {
             // srun --mpi=pmi2, which knows more of its hosts; or a step started from inside such a
             // one, whose variables tell of the outer step.
             return step;
         }
         return Optional.of(
-                new Assignment(
-                        Assignment.origin(rankName, SIZE),
+                new SchedulerAssignment(
+                        SchedulerAssignment.origin(rankName, SIZE),
                         world.get(),
-                        variables
+                        schedulerVariables
                                 .pair(LOCAL_RANK, LOCAL_SIZE)
-                                .or(() -> variables.pair("PMI_LOCAL_RANK", "PMI_LOCAL_SIZE"))
+                                .or(
+                                        () ->
+                                                schedulerVariables.pair(
+                                                        "PMI_LOCAL_RANK", "PMI_LOCAL_SIZE"))
                                 .orElse(null),
                         null,
                         job(self),
@@ -62,24 +66,26 @@ final class Pmi {
                         Optional::isPresent,
                         each -> each.flatMap(ProcessHandle::parent))
                 .flatMap(each -> each.flatMap(it -> it.info().arguments()).stream())
-                .flatMap(arguments -> run(List.of(arguments)).stream())
+                .flatMap(arguments -> runAddress(List.of(arguments)).stream())
                 .findFirst()
                 .map(address -> "hydra-" + address)
                 .orElse(null);
     }
 
     /// The address that names a run, if this is the command line of one of its proxies.
-    static Optional<String> run(List<String> words) {
+    static Optional<String> runAddress(List<String> words) {
         Optional<String> intel =
-                after(TREE_LEVEL, words)
+                valueAfter(TREE_LEVEL, words)
                         .filter("1"::equals)
-                        .flatMap(_ -> after(UPSTREAM_HOST, words))
+                        .flatMap(_ -> valueAfter(UPSTREAM_HOST, words))
                         .flatMap(
-                                host -> after(UPSTREAM_PORT, words).map(port -> host + ":" + port));
-        return after(CONTROL_PORT, words).or(() -> intel);
+                                host ->
+                                        valueAfter(UPSTREAM_PORT, words)
+                                                .map(port -> host + ":" + port));
+        return valueAfter(CONTROL_PORT, words).or(() -> intel);
     }
 
-    private static Optional<String> after(String flag, List<String> words) {
+    private static Optional<String> valueAfter(String flag, List<String> words) {
         int at = words.indexOf(flag);
         return at < 0 || at + 1 == words.size() ? Optional.empty() : Optional.of(words.get(at + 1));
     }

@@ -13,14 +13,14 @@ final class Pmix {
     private Pmix() {}
 
     /// To run as a world of one would hide that there are others.
-    static Optional<Assignment> find(Variables variables) {
-        if (variables.find(RANK).isEmpty()) {
+    static Optional<SchedulerAssignment> find(SchedulerVariables schedulerVariables) {
+        if (schedulerVariables.find(RANK).isEmpty()) {
             return Optional.empty();
         }
         throw new ConfigurationException(
                 """
                 %s is %s, but no variable says how many processes there are
                 Set HOROVOD_RANK to $%s and HOROVOD_SIZE to their number, or unset %s to be alone."""
-                        .formatted(RANK, variables.find(RANK).get(), RANK, RANK));
+                        .formatted(RANK, schedulerVariables.find(RANK).get(), RANK, RANK));
     }
 }

@@ -1,6 +1,6 @@
 package org.horovod4j.scheduler;
 
-import org.horovod4j.scheduler.Assignment.Numbers;
+import org.horovod4j.scheduler.SchedulerAssignment.TaskRank;
 import org.jspecify.annotations.Nullable;
 
 import java.util.List;
@@ -24,35 +24,37 @@ final class Slurm {
     private Slurm() {}
 
     /// @param self a process of the task
-    static Optional<Assignment> find(Variables variables, ProcessHandle self) {
-        if (!isInStep(variables, self)) {
+    static Optional<SchedulerAssignment> find(
+            SchedulerVariables schedulerVariables, ProcessHandle self) {
+        if (!isInStep(schedulerVariables, self)) {
             return Optional.empty();
         }
-        return variables
+        return schedulerVariables
                 .pair(RANK, SIZE)
                 .map(
                         world ->
-                                new Assignment(
-                                        Assignment.origin(RANK, SIZE) + terminal(variables, world),
+                                new SchedulerAssignment(
+                                        SchedulerAssignment.origin(RANK, SIZE)
+                                                + terminal(schedulerVariables, world),
                                         world,
-                                        local(variables).orElse(null),
-                                        variables.find("SLURMD_NODENAME").orElse(null),
-                                        job(variables),
-                                        firstHost(variables).orElse(null)));
+                                        local(schedulerVariables).orElse(null),
+                                        schedulerVariables.find("SLURMD_NODENAME").orElse(null),
+                                        job(schedulerVariables),
+                                        firstHost(schedulerVariables).orElse(null)));
     }
 
     /// In the shell of such a step sits one task, and the shells of the others have found their
     /// input at its end: a program that is started there waits for ranks that do not come.
-    private static String terminal(Variables variables, Numbers world) {
-        return world.size() > 1 && variables.find("SLURM_PTY_PORT").isPresent()
+    private static String terminal(SchedulerVariables schedulerVariables, TaskRank world) {
+        return world.size() > 1 && schedulerVariables.find("SLURM_PTY_PORT").isPresent()
                 ? ", in a step with a terminal, where a shell is one task of several: leave it and"
                         + " use srun without --pty, or ask it for one task (-n 1)"
                 : "";
     }
 
-    private static boolean isInStep(Variables variables, ProcessHandle self) {
-        return variables.find(STEP).filter(Slurm::isOrdinary).isPresent()
-                && isOwn(variables, StepDaemon.above(self));
+    private static boolean isInStep(SchedulerVariables schedulerVariables, ProcessHandle self) {
+        return schedulerVariables.find(STEP).filter(Slurm::isOrdinary).isPresent()
+                && isOwn(schedulerVariables, SlurmStepDaemon.ancestorOf(self));
     }
 
     private static boolean isOrdinary(String step) {
@@ -63,78 +65,86 @@ final class Slurm {
     /// inside a step inherits them.
     ///
     /// @param daemon who has started this process, which settles it; nothing when that is not seen
-    static boolean isOwn(Variables variables, Optional<StepDaemon> daemon) {
-        if (daemon.filter(StepDaemon::isOfNoStep).isPresent()) {
+    static boolean isOwn(SchedulerVariables schedulerVariables, Optional<SlurmStepDaemon> daemon) {
+        if (daemon.filter(SlurmStepDaemon::isNotStep).isPresent()) {
             return false;
         }
-        Optional<StepDaemon> named =
-                variables
+        Optional<SlurmStepDaemon> named =
+                schedulerVariables
                         .find(JOB)
                         .flatMap(
-                                job -> variables.find(STEP).map(step -> new StepDaemon(job, step)));
+                                job ->
+                                        schedulerVariables
+                                                .find(STEP)
+                                                .map(step -> new SlurmStepDaemon(job, step)));
         boolean isNamed = daemon.isPresent() && daemon.equals(named);
-        return isNamed || looksOwn(variables);
+        return isNamed || looksOwn(schedulerVariables);
     }
 
     /// What is said of a batch script's tasks is its own, and differs from the step's that it inherits,
     /// unless both are of one task on this host.
-    private static boolean looksOwn(Variables variables) {
+    private static boolean looksOwn(SchedulerVariables schedulerVariables) {
         List<String> here =
-                variables.find("SLURM_GTIDS").map(ids -> List.of(ids.split(","))).orElse(List.of());
+                schedulerVariables
+                        .find("SLURM_GTIDS")
+                        .map(ids -> List.of(ids.split(",")))
+                        .orElse(List.of());
         if (!here.isEmpty()
-                && (!here.contains(variables.find(RANK).orElse(""))
-                        || tasksHere(variables)
+                && (!here.contains(schedulerVariables.find(RANK).orElse(""))
+                        || tasksHere(schedulerVariables)
                                 .filter(count -> count != here.size())
                                 .isPresent())) {
             return false;
         }
-        return here.size() > 1 || countsAgree(variables);
+        return here.size() > 1 || countsAgree(schedulerVariables);
     }
 
     /// Not after `srun --preserve-env`, which leaves the allocation's number to its tasks. A batch
     /// script is a single task, so one that has others beside it is believed all the same.
-    private static boolean countsAgree(Variables variables) {
-        Optional<String> tasks = variables.find("SLURM_NTASKS");
-        return tasks.isEmpty() || tasks.equals(variables.find(SIZE));
+    private static boolean countsAgree(SchedulerVariables schedulerVariables) {
+        Optional<String> tasks = schedulerVariables.find("SLURM_NTASKS");
+        return tasks.isEmpty() || tasks.equals(schedulerVariables.find(SIZE));
     }
 
-    private static Optional<Numbers> local(Variables variables) {
-        return variables
+    private static Optional<TaskRank> local(SchedulerVariables schedulerVariables) {
+        return schedulerVariables
                 .integer("SLURM_LOCALID")
                 .flatMap(
                         rank ->
-                                tasksHere(variables)
+                                tasksHere(schedulerVariables)
                                         .filter(size -> rank < size)
-                                        .map(size -> new Numbers(rank, size)));
+                                        .map(size -> new TaskRank(rank, size)));
     }
 
-    private static Optional<Integer> tasksHere(Variables variables) {
-        return variables
+    private static Optional<Integer> tasksHere(SchedulerVariables schedulerVariables) {
+        return schedulerVariables
                 .find("SLURM_STEP_TASKS_PER_NODE")
-                .map(NodeList::counts)
+                .map(SlurmNodeList::counts)
                 .flatMap(
                         counts ->
-                                variables
+                                schedulerVariables
                                         .integer("SLURM_NODEID")
                                         .filter(node -> node < counts.size())
                                         .map(counts::get));
     }
 
     /// A job that is requeued keeps its number, and its steps start again from 0.
-    private static @Nullable String job(Variables variables) {
-        return variables
+    private static @Nullable String job(SchedulerVariables schedulerVariables) {
+        return schedulerVariables
                 .find(JOB)
                 .map(
                         job ->
                                 "slurm-%s.%s.%s"
                                         .formatted(
                                                 job,
-                                                variables.find(STEP).orElseThrow(),
-                                                variables.find("SLURM_RESTART_COUNT").orElse("0")))
+                                                schedulerVariables.find(STEP).orElseThrow(),
+                                                schedulerVariables
+                                                        .find("SLURM_RESTART_COUNT")
+                                                        .orElse("0")))
                 .orElse(null);
     }
 
-    private static Optional<String> firstHost(Variables variables) {
-        return variables.find(NODES).map(nodes -> NodeList.names(nodes).getFirst());
+    private static Optional<String> firstHost(SchedulerVariables schedulerVariables) {
+        return schedulerVariables.find(NODES).map(nodes -> SlurmNodeList.names(nodes).getFirst());
     }
 }

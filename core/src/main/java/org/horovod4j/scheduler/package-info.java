@@ -1,6 +1,6 @@
 /// What schedulers and MPI launchers tell the processes that they start, in their own variables.
 ///
-/// Start with [Assignment], which asks one after the other, then a file for each: [OpenMpi], [Pmi],
+/// Start with [SchedulerAssignment], which asks one after the other, then a file for each: [OpenMpi], [Pmi],
 /// [Slurm], [Pmix].
 ///
 /// - May depend on: `org.horovod4j`.

@@ -30,21 +30,22 @@ public final class SparseAllreduce {
     public static final SparseAllreduce DEFAULT = new SparseAllreduce(1.0);
 
     /// The most rows that an array of indices has room for.
-    private static final int MOST_ROWS = Integer.MAX_VALUE - 8;
+    private static final int MAX_ROWS = Integer.MAX_VALUE - 8;
 
-    private final double denseAbove;
+    private final double denseThreshold;
     private final Kernels kernels = Kernels.best();
-    private final RowSum rowSum = new RowSum(kernels);
+    private final RowCoalescer rowCoalescer = new RowCoalescer(kernels);
 
-    /// @param denseAbove how many rows all ranks together may bring, as a multiple of the rows of
+    /// @param denseThreshold how many rows all ranks together may bring, as a multiple of the rows of
     ///     the whole tensor, before it is reduced as a whole; the same on every rank. 0 is always
     ///     dense, infinity never.
-    public SparseAllreduce(double denseAbove) {
-        if (!(denseAbove >= 0)) {
+    public SparseAllreduce(double denseThreshold) {
+        if (!(denseThreshold >= 0)) {
             throw new IllegalArgumentException(
-                    "a sparse tensor turns dense above a multiple of its rows, not " + denseAbove);
+                    "a sparse tensor turns dense above a multiple of its rows, not "
+                            + denseThreshold);
         }
-        this.denseAbove = denseAbove;
+        this.denseThreshold = denseThreshold;
     }
 
     /// Sums or averages `tensor` over all ranks, which may bring different rows, or none.
@@ -52,17 +53,20 @@ public final class SparseAllreduce {
             Communicator communicator, String name, SparseTensor tensor, ReduceOp op) {
         checkReducible(name, tensor, op);
         long denseRows = tensor.denseShape().dimension(0);
-        Rows mine = rowSum.unique(Rows.of(tensor.indices(), tensor.values()), denseRows);
-        Terms terms = new Terms(tensor.denseShape(), op, denseAbove);
+        IndexedRows mine =
+                rowCoalescer.coalesce(IndexedRows.of(tensor.indices(), tensor.values()), denseRows);
+        SparseRequest sparseRequest = new SparseRequest(tensor.denseShape(), op, denseThreshold);
         return Sequel.chain(
-                communicator.allgatherAsync(name + ".terms", terms.with(mine.count())),
+                communicator.allgatherAsync(name + ".terms", sparseRequest.toTensor(mine.count())),
                 gathered -> {
-                    Terms.Agreed agreed = terms.agree(name, gathered);
-                    if (agreed.rows() > denseAbove * denseRows || agreed.rows() > MOST_ROWS) {
-                        return reduceWhole(communicator, name, tensor, mine, op);
+                    SparseRequest.GatheredTotals gatheredTotals =
+                            sparseRequest.checkAgreement(name, gathered);
+                    if (gatheredTotals.rows() > denseThreshold * denseRows
+                            || gatheredTotals.rows() > MAX_ROWS) {
+                        return reduceDense(communicator, name, tensor, mine, op);
                     }
                     return Sequel.chain(
-                            Divisor.of(communicator, name, op, agreed.ranks()),
+                            AverageDivisor.of(communicator, name, op, gatheredTotals.ranks()),
                             divisor -> gatherRows(communicator, name, tensor, mine, divisor));
                 });
     }
@@ -87,21 +91,29 @@ public final class SparseAllreduce {
                     Allocate them in a shared or automatic arena."""
                             .formatted(name));
         }
-        if (tensor.rowCount() > MOST_ROWS) {
+        if (tensor.rowCount() > MAX_ROWS) {
             throw new IllegalArgumentException(
                     "sparse allreduce of '%s': %d rows are too many; make a dense tensor of them"
                             .formatted(name, tensor.rowCount()));
         }
     }
 
-    private static Handle<SparseResult> reduceWhole(
-            Communicator communicator, String name, SparseTensor like, Rows mine, ReduceOp op) {
-        Tensor whole = mine.spread(like.denseShape());
+    private static Handle<SparseResult> reduceDense(
+            Communicator communicator,
+            String name,
+            SparseTensor like,
+            IndexedRows mine,
+            ReduceOp op) {
+        Tensor whole = mine.toDense(like.denseShape());
         return Sequel.of(communicator.allreduceAsync(name, whole, op), SparseResult.Dense::new);
     }
 
     private Handle<SparseResult> gatherRows(
-            Communicator communicator, String name, SparseTensor like, Rows mine, int divisor) {
+            Communicator communicator,
+            String name,
+            SparseTensor like,
+            IndexedRows mine,
+            int divisor) {
         long denseRows = like.denseShape().dimension(0);
         // ranks may hold indices of different types: the shape, which they share, says what travels
         DataType wire = denseRows <= Integer.MAX_VALUE ? DataType.INT32 : DataType.INT64;
@@ -109,8 +121,8 @@ public final class SparseAllreduce {
                 communicator.groupedAllgatherAsync(
                         name, List.of(mine.indices(wire), mine.values())),
                 gathered -> {
-                    Rows all = Rows.of(gathered.getFirst(), gathered.getLast());
-                    Rows sums = rowSum.unique(all, denseRows);
+                    IndexedRows all = IndexedRows.of(gathered.getFirst(), gathered.getLast());
+                    IndexedRows sums = rowCoalescer.coalesce(all, denseRows);
                     Tensor values = sums.values();
                     if (divisor > 1) {
                         kernels.divide(

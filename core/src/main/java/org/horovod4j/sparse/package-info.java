@@ -1,6 +1,6 @@
 /// Sums sparse tensors over all ranks: rows with indices, or the whole where that is smaller.
 ///
-/// Start with [SparseAllreduce]; [Terms] is what the ranks tell each other first, [RowSum] makes
+/// Start with [SparseAllreduce]; [SparseRequest] is what the ranks tell each other first, [RowCoalescer] makes
 /// one row of those with equal indices.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.collectives.kernel`.

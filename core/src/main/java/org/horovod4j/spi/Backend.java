@@ -1,7 +1,7 @@
 package org.horovod4j.spi;
 
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.DataType;
-import org.horovod4j.Received;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
@@ -24,15 +24,16 @@ public interface Backend extends AutoCloseable {
     /// Reduces several tensors as one.
     ///
     /// @param divisor what an average divides by: the number of ranks that bring something
-    void allreduce(long stamp, Bundle bundle, ReduceOp op, Scale scale, int divisor);
+    void allreduce(long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 
     /// Reduces several tensors as one, of which each rank wants another window back.
     ///
     /// @param divisor what an average divides by: the number of ranks that bring something
-    void reducescatter(long stamp, Bundle bundle, ReduceOp op, Scale scale, int divisor);
+    void reducescatter(
+            long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 
     /// Combines several tensors of a floating-point type by Adasum, each for itself.
-    void adasum(long stamp, Bundle bundle, Scale scale);
+    void adasum(long stamp, FusedTensors fusedTensors, Scale scale);
 
     /// Joins the rows that the ranks have of each tensor, of which there is at least one; how many
     /// rows may differ from rank to rank.
@@ -45,13 +46,13 @@ public interface Backend extends AutoCloseable {
     /// Sends rows of `tensor` to each rank.
     ///
     /// @param splits how many rows go to each rank
-    Received alltoall(long stamp, Tensor tensor, int[] splits);
+    AlltoallResult alltoall(long stamp, Tensor tensor, int[] splits);
 
     void barrier(long stamp);
 
     /// How many bytes may be reduced as one at will: up to here the bits of each result are the
     /// same whatever travels beside it. [Long#MAX_VALUE] where that is always so.
-    long fusesFreely();
+    long reproducibleFusionBytes();
 
     /// Uses `tuning` from the next operation on, which is the same one on all ranks.
     void tune(Tuning tuning);

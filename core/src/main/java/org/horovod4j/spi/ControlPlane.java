@@ -13,7 +13,7 @@ public interface ControlPlane extends AutoCloseable {
     ///
     /// @return all members, by rank
     /// @throws org.horovod4j.ConfigurationException when they do not meet in time or not at all
-    List<Member> join(Member self, Listener listener);
+    List<RankInfo> join(RankInfo self, Listener listener);
 
     /// Waits until every rank has called this with the same topic; after that the topic may be used
     /// again.
@@ -22,7 +22,7 @@ public interface ControlPlane extends AutoCloseable {
     /// @throws org.horovod4j.PeerLostException when a rank is gone
     /// @throws org.horovod4j.ShutDownException when a rank has left in order, or this one is about
     ///     to
-    List<byte[]> gather(String topic, byte[] mine);
+    List<byte[]> allgather(String topic, byte[] mine);
 
     /// Asks every rank, this one too, for a description of its state. Neither a program that hangs
     /// nor a rank that is gone keeps the answers of the others back: whoever has not answered after
@@ -50,7 +50,7 @@ public interface ControlPlane extends AutoCloseable {
     /// plane, which has other news to bring: nothing here may block.
     interface Listener {
         /// A rank is gone. Heard of every rank that leaves in order, and of the first to fail.
-        void lost(Loss loss);
+        void rankDeparted(RankDeparture rankDeparture);
 
         /// What this rank is doing, for a [ControlPlane#survey]; the first 256 KiB are passed on.
         byte[] describe();

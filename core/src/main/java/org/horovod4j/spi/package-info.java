@@ -1,6 +1,6 @@
 /// What the runtime asks of the parts that can be exchanged.
 ///
-/// Start with [ControlPlane], then [Member], the card a rank hands round.
+/// Start with [ControlPlane], then [RankInfo], the card a rank hands round.
 ///
 /// - May depend on: `org.horovod4j`.
 /// - Used by: `org.horovod4j.runtime`, `org.horovod4j.rendezvous`, `org.horovod4j.testing`.

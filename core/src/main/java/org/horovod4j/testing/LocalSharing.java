@@ -1,26 +1,26 @@
 package org.horovod4j.testing;
 
-import org.horovod4j.runtime.Sharing;
-import org.horovod4j.spi.Member;
+import org.horovod4j.runtime.SharedMemoryFactory;
+import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.SharedMemory;
-import org.horovod4j.transport.local.LocalDomain;
+import org.horovod4j.transport.local.LocalMemoryDomain;
 
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /// How threads of one JVM share memory: one instance for all ranks of a world.
-final class LocalSharing implements Sharing {
-    private final Map<Key, LocalDomain> domains = new ConcurrentHashMap<>();
+final class LocalSharing implements SharedMemoryFactory {
+    private final Map<Key, LocalMemoryDomain> domains = new ConcurrentHashMap<>();
 
     private record Key(int channel, List<Integer> ranks) {}
 
     @Override
-    public Space open(int channel) {
+    public Region open(int channel) {
         return new LocalSpace(channel);
     }
 
-    private final class LocalSpace implements Space {
+    private final class LocalSpace implements Region {
         private final int channel;
 
         LocalSpace(int channel) {
@@ -33,20 +33,20 @@ final class LocalSharing implements Sharing {
         }
 
         @Override
-        public SharedMemory meet(List<Member> members, int rank) {
+        public SharedMemory map(List<RankInfo> members, int rank) {
             String own = members.get(rank).domain();
             List<Integer> ranks =
                     members.stream()
-                            .filter(member -> member.domain().equals(own))
-                            .map(Member::rank)
+                            .filter(rankInfo -> rankInfo.domain().equals(own))
+                            .map(RankInfo::rank)
                             .toList();
             return domains.computeIfAbsent(
-                            new Key(channel, ranks), key -> new LocalDomain(key.ranks))
+                            new Key(channel, ranks), key -> new LocalMemoryDomain(key.ranks))
                     .memory(rank);
         }
 
         @Override
-        public void met() {}
+        public void unlink() {}
 
         @Override
         public void close() {}

@@ -9,22 +9,22 @@ import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.rendezvous.RendezvousClient;
 import org.horovod4j.rendezvous.RendezvousServer;
-import org.horovod4j.runtime.HostSharing;
-import org.horovod4j.runtime.Parts;
+import org.horovod4j.runtime.HostSharedMemoryFactory;
 import org.horovod4j.runtime.Rank;
-import org.horovod4j.runtime.Sharing;
+import org.horovod4j.runtime.RankComponents;
+import org.horovod4j.runtime.SharedMemoryFactory;
 import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.security.Protection;
+import org.horovod4j.security.Secret;
 import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.spi.Member;
-import org.horovod4j.transport.Channels;
+import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.LinkTransport;
 import org.horovod4j.transport.SharedMemory;
-import org.horovod4j.transport.local.Exchange;
-import org.horovod4j.transport.local.LocalChannels;
-import org.horovod4j.transport.tcp.TcpChannels;
+import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalTransport;
+import org.horovod4j.transport.tcp.TcpTransport;
 import org.horovod4j.transport.tcp.TcpTuning;
-import org.horovod4j.trust.Protection;
-import org.horovod4j.trust.Secret;
 import org.jspecify.annotations.Nullable;
 
 import java.net.InetAddress;
@@ -54,7 +54,7 @@ import java.util.stream.IntStream;
 /// By default ranks share plain memory; [#via] takes them over mapped files or real sockets
 /// instead, and [#hosts] spreads them over hosts that share nothing.
 public final class World {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private final int size;
     private final int hosts;
@@ -96,7 +96,7 @@ public final class World {
 
     /// What a rank does and returns.
     @FunctionalInterface
-    public interface Function<T> {
+    public interface CallableBody<T> {
         T apply(Communicator communicator) throws Exception;
     }
 
@@ -151,39 +151,52 @@ public final class World {
     }
 
     /// Runs `function` on each rank and returns the results, by rank.
-    public <T> List<T> call(Function<T> function) {
+    public <T> List<T> call(CallableBody<T> callableBody) {
         AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
-        try (Site site = transport == Transport.LOCAL ? new LocalSite() : new SocketSite();
+        try (RankFactory rankFactory =
+                        transport == Transport.LOCAL
+                                ? new LocalRankFactory()
+                                : new SocketRankFactory();
                 ExecutorService threads =
                         Executors.newFixedThreadPool(
                                 size, Thread.ofPlatform().name("rank-", 0).factory())) {
             List<Future<T>> futures =
                     IntStream.range(0, size)
                             .mapToObj(
-                                    rank -> threads.submit(() -> live(site, rank, function, first)))
+                                    rank ->
+                                            threads.submit(
+                                                    () ->
+                                                            runRank(
+                                                                    rankFactory,
+                                                                    rank,
+                                                                    callableBody,
+                                                                    first)))
                             .toList();
             return results(futures, first);
         }
     }
 
-    private <T> T live(
-            Site site, int rank, Function<T> function, AtomicReference<@Nullable Throwable> first)
+    private <T> T runRank(
+            RankFactory rankFactory,
+            int rank,
+            CallableBody<T> callableBody,
+            AtomicReference<@Nullable Throwable> first)
             throws Exception {
-        Log.rankOfThread(rank);
-        Parts parts = null;
+        Log.setThreadRank(rank);
+        RankComponents rankComponents = null;
         Rank running = null;
         try {
-            parts = site.parts(rank);
-            running = Rank.of(parts);
-            T result = function.apply(running.communicator());
+            rankComponents = rankFactory.parts(rank);
+            running = Rank.of(rankComponents);
+            T result = callableBody.apply(running.communicator());
             running.close();
             return result;
         } catch (Exception | Error e) {
             first.compareAndSet(null, e);
             if (running != null) {
-                running.abandon("its body threw " + e);
-            } else if (parts != null) {
-                parts.control().leave(Map.of(), false, "could not start: " + e);
+                running.abort("its body threw " + e);
+            } else if (rankComponents != null) {
+                rankComponents.control().leave(Map.of(), false, "could not start: " + e);
             }
             throw e;
         }
@@ -229,67 +242,67 @@ public final class World {
     }
 
     /// Where the ranks of one world get their parts from.
-    private interface Site extends AutoCloseable {
-        Parts parts(int rank);
+    private interface RankFactory extends AutoCloseable {
+        RankComponents parts(int rank);
 
         @Override
         void close();
     }
 
-    private final class LocalSite implements Site {
+    private final class LocalRankFactory implements RankFactory {
         private final LocalRendezvous rendezvous = new LocalRendezvous(size);
-        private final Exchange exchange = new Exchange();
+        private final LocalPipes localPipes = new LocalPipes();
         private final LocalSharing memories = new LocalSharing();
 
         @Override
-        public Parts parts(int rank) {
+        public RankComponents parts(int rank) {
             WorldState state = new WorldState();
             ControlPlane control = rendezvous.controlPlane(rank);
-            Member self = new Member(rank, host(rank), host(rank), 0, "", List.of());
-            List<Member> members = control.join(self, state);
-            Channels channels = new LocalChannels(exchange, rank);
-            SharedMemory memory = memories.open(0).meet(members, rank);
-            return World.this.parts(rank, members, control, state, memory, memories, channels);
+            RankInfo self = new RankInfo(rank, host(rank), host(rank), 0, "", List.of());
+            List<RankInfo> members = control.join(self, state);
+            LinkTransport linkTransport = new LocalTransport(localPipes, rank);
+            SharedMemory memory = memories.open(0).map(members, rank);
+            return World.this.parts(rank, members, control, state, memory, memories, linkTransport);
         }
 
         @Override
         public void close() {}
     }
 
-    private final class SocketSite implements Site {
-        private final Secret secret = Secret.random().with(Protection.of(settings.tls()));
+    private final class SocketRankFactory implements RankFactory {
+        private final Secret secret = Secret.random().withProtection(Protection.of(settings.tls()));
         private final RendezvousServer server =
                 RendezvousServer.start(
                         secret,
                         size,
                         new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                        PATIENCE,
-                        PATIENCE);
+                        TIMEOUT,
+                        TIMEOUT);
 
         @Override
-        public Parts parts(int rank) {
+        public RankComponents parts(int rank) {
             WorldState state = new WorldState();
             ControlPlane control =
                     new RendezvousClient(
-                            secret, List.of(server.address()), rank, size, 0, PATIENCE, PATIENCE);
-            TcpChannels channels = TcpChannels.listen(secret, rank, PATIENCE, TcpTuning.DEFAULT);
-            HostSharing sharing =
+                            secret, List.of(server.address()), rank, size, 0, TIMEOUT, TIMEOUT);
+            TcpTransport channels = TcpTransport.listen(secret, rank, TIMEOUT, TcpTuning.DEFAULT);
+            HostSharedMemoryFactory sharing =
                     transport == Transport.SHM
-                            ? HostSharing.within(host(rank), Path.of("/dev/shm"))
-                            : HostSharing.withNobody();
-            Sharing.Space space = sharing.open(0);
-            Member self =
-                    new Member(
+                            ? HostSharedMemoryFactory.within(host(rank), Path.of("/dev/shm"))
+                            : HostSharedMemoryFactory.disabled();
+            SharedMemoryFactory.Region region = sharing.open(0);
+            RankInfo self =
+                    new RankInfo(
                             rank,
                             host(rank),
                             sharing.domain(),
                             ProcessHandle.current().pid(),
-                            space.address(),
+                            region.address(),
                             channels.addresses());
-            List<Member> members = control.join(self, state);
-            channels.meet(members, 0);
-            SharedMemory memory = space.meet(members, rank);
-            control.gather("memory mapped", new byte[0]);
+            List<RankInfo> members = control.join(self, state);
+            channels.setMembers(members, 0);
+            SharedMemory memory = region.map(members, rank);
+            control.allgather("memory mapped", new byte[0]);
             return World.this.parts(rank, members, control, state, memory, sharing, channels);
         }
 
@@ -299,22 +312,22 @@ public final class World {
         }
     }
 
-    private Parts parts(
+    private RankComponents parts(
             int rank,
-            List<Member> members,
+            List<RankInfo> members,
             ControlPlane control,
             WorldState state,
             SharedMemory memory,
-            Sharing sharing,
-            Channels channels) {
-        return new Parts(
+            SharedMemoryFactory sharedMemoryFactory,
+            LinkTransport linkTransport) {
+        return new RankComponents(
                 rank,
                 members,
                 control,
                 state,
                 memory,
-                sharing,
-                channels,
+                sharedMemoryFactory,
+                linkTransport,
                 Clock.SYSTEM,
                 kernels,
                 allreduce,

@@ -4,7 +4,7 @@
 ///   `org.horovod4j.option`, `org.horovod4j.rendezvous`, `org.horovod4j.runtime`,
 ///   `org.horovod4j.runtime.controller`, `org.horovod4j.spi`, `org.horovod4j.transport`,
 ///   `org.horovod4j.transport.local`, `org.horovod4j.transport.shm`, `org.horovod4j.transport.tcp`,
-///   `org.horovod4j.trust`.
+///   `org.horovod4j.security`.
 /// - Used by: tests.
 @NullMarked
 package org.horovod4j.testing;

@@ -3,7 +3,7 @@ package org.horovod4j.transport;
 import java.lang.foreign.MemorySegment;
 
 /// An ordered stream of bytes to and from one peer. No method blocks: whoever uses a link goes
-/// round its transfers and waits with a [Patience] when nothing moves. One thread at a time uses a
+/// round its transfers and waits with a [IdleStrategy] when nothing moves. One thread at a time uses a
 /// link.
 ///
 /// Segments lie outside the heap, where the system reads and writes them without a copy.

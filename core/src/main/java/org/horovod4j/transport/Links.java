@@ -1,6 +1,6 @@
 package org.horovod4j.transport;
 
-/// The links of one rank in one of its [Channels], each opened when it is first asked for.
+/// The links of one rank in one of its [LinkTransport], each opened when it is first asked for.
 public interface Links extends AutoCloseable {
     /// The link to `peer`, opened now if need be. Both ends ask for it: the higher rank dials, the
     /// lower one waits for the call.

@@ -15,17 +15,17 @@ public interface SharedMemory extends AutoCloseable {
     /// This rank's index in [#ranks].
     int index();
 
-    /// The region of a member, equally large and laid out for all: see [Region].
+    /// The region of a member, equally large and laid out for all: see [RegionLayout].
     MemorySegment region(int member);
 
-    /// New zeroed memory of this rank that the others can reach through [#find].
+    /// New zeroed memory of this rank that the others can reach through [#resolve].
     MemorySegment allocate(long byteSize);
 
     /// Where `segment` lies in the memory made by [#allocate], or null when it lies elsewhere.
-    @Nullable Place locate(MemorySegment segment);
+    @Nullable Location locate(MemorySegment segment);
 
     /// The memory of `member` at `place`, mapped when first asked for.
-    MemorySegment find(int member, Place place);
+    MemorySegment resolve(int member, Location location);
 
     @Override
     void close();
@@ -36,5 +36,5 @@ public interface SharedMemory extends AutoCloseable {
     /// @param blockSize the whole block's bytes
     /// @param offset the first byte inside the block
     /// @param byteSize how many bytes
-    record Place(long block, long blockSize, long offset, long byteSize) {}
+    record Location(long block, long blockSize, long offset, long byteSize) {}
 }

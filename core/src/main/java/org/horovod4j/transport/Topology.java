@@ -1,6 +1,6 @@
 package org.horovod4j.transport;
 
-import org.horovod4j.spi.Member;
+import org.horovod4j.spi.RankInfo;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -19,13 +19,14 @@ public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> 
     }
 
     /// The topology of `members` as `rank` sees it.
-    public static Topology of(int rank, List<Member> members) {
+    public static Topology of(int rank, List<RankInfo> members) {
         Map<String, List<Integer>> hosts = new LinkedHashMap<>();
         Map<String, List<Integer>> domains = new LinkedHashMap<>();
-        for (Member member : members) {
-            hosts.computeIfAbsent(member.host(), _ -> new ArrayList<>()).add(member.rank());
-            String domain = member.domain().isEmpty() ? "rank " + member.rank() : member.domain();
-            domains.computeIfAbsent(domain, _ -> new ArrayList<>()).add(member.rank());
+        for (RankInfo rankInfo : members) {
+            hosts.computeIfAbsent(rankInfo.host(), _ -> new ArrayList<>()).add(rankInfo.rank());
+            String domain =
+                    rankInfo.domain().isEmpty() ? "rank " + rankInfo.rank() : rankInfo.domain();
+            domains.computeIfAbsent(domain, _ -> new ArrayList<>()).add(rankInfo.rank());
         }
         return new Topology(rank, List.copyOf(hosts.values()), List.copyOf(domains.values()));
     }
@@ -68,7 +69,7 @@ public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> 
     }
 
     /// The size of the smallest domain.
-    public int smallestDomain() {
+    public int smallestDomainSize() {
         return domains.stream().mapToInt(List::size).min().orElseThrow();
     }
 

@@ -1,8 +1,8 @@
 /// Moves bytes between ranks, and knows nothing of what they mean.
 ///
-/// Start with [Topology] (who shares memory with whom), then [Neighbourhood] (ranks of one host,
-/// through [SharedMemory]) and [Wire] (ranks of different hosts, through a [Link] each). [Channels]
-/// keep the links of one process set apart from those of another. [Patience] is how everybody
+/// Start with [Topology] (who shares memory with whom), then [LocalGroup] (ranks of one host,
+/// through [SharedMemory]) and [PointToPoint] (ranks of different hosts, through a [Link] each). [LinkTransport]
+/// keep the links of one process set apart from those of another. [IdleStrategy] is how everybody
 /// waits.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 class PackageRuleTest {
 
     @Test
-    void listsTheNamesOfItsLineAlone() {
+    void readsOnlyItsOwnLine() {
         PackageRule rule =
                 PackageRule.parse(
                         "a.b",
@@ -26,7 +26,7 @@ class PackageRuleTest {
     }
 
     @Test
-    void followsTheListOverIndentedLines() {
+    void readsContinuationLines() {
         PackageRule rule =
                 PackageRule.parse(
                         "a.b",
@@ -42,7 +42,7 @@ class PackageRuleTest {
     }
 
     @Test
-    void readsTheJdkAloneAsNothing() {
+    void jdkOnlyMeansNoDependencies() {
         assertThat(PackageRule.parse("a", "/// - May depend on: the JDK alone.\n").mayDependOn())
                 .isEmpty();
     }
@@ -56,7 +56,7 @@ class PackageRuleTest {
     }
 
     @Test
-    void refusesAPackageThatSaysNothing(@TempDir Path sources) {
+    void refusesPackageWithoutDependencyLine(@TempDir Path sources) {
         assertThatThrownBy(() -> PackageRule.parse("a.b", "/// Text.\npackage a.b;\n"))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("a.b");

@@ -3,10 +3,10 @@ package org.horovod4j.codec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import org.horovod4j.codec.Samples.Empty;
-import org.horovod4j.codec.Samples.Pair;
-import org.horovod4j.codec.Samples.Phase;
-import org.horovod4j.codec.Samples.Schedule;
+import org.horovod4j.codec.SampleObjects.Empty;
+import org.horovod4j.codec.SampleObjects.Pair;
+import org.horovod4j.codec.SampleObjects.Phase;
+import org.horovod4j.codec.SampleObjects.Schedule;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -76,33 +76,33 @@ class ObjectCodecTest {
                 Optional.of(Optional.of("inner")),
                 List.of(),
                 Arrays.asList(1, null, "three", List.of(4L)),
-                Samples.setOf("z", "a", null),
-                Samples.wideMap(10_007),
+                SampleObjects.setOf("z", "a", null),
+                SampleObjects.wideMap(10_007),
                 new Empty(),
                 new Pair<>(new Pair<>(1, 2.0), new Pair<>("left", null)),
                 new Schedule.Steps(List.of(30), 0.1, new Schedule.Constant(1)),
-                Samples.everything());
+                SampleObjects.everything());
     }
 
     @ParameterizedTest
     @NullSource
     @MethodSource("values")
-    void aValueArrivesAsItWasSent(@Nullable Object value) {
+    void encodedValueDecodesToEqualValue(@Nullable Object value) {
         assertThat(copy(value)).isEqualTo(value);
     }
 
     @Test
-    void bytesOutsideTheHeapAreReadToo() {
-        byte[] bytes = codec.encode(Samples.everything());
+    void nativeMemoryIsDecoded() {
+        byte[] bytes = codec.encode(SampleObjects.everything());
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment segment = arena.allocate(bytes.length + 1L).asSlice(1);
             segment.copyFrom(MemorySegment.ofArray(bytes));
-            assertThat(codec.decode(segment)).isEqualTo(Samples.everything());
+            assertThat(codec.decode(segment)).isEqualTo(SampleObjects.everything());
         }
     }
 
     @Test
-    void theBitsOfANotANumberSurvive() {
+    void nanBitsArePreserved() {
         float odd = Float.intBitsToFloat(0x7FC0_1234);
         assertThat(copy(odd))
                 .isInstanceOfSatisfying(
@@ -112,12 +112,12 @@ class ObjectCodecTest {
 
     @Test
     void setsAndMapsKeepTheirOrder() {
-        assertThat((Iterable<?>) copy(Samples.setOf(3, 1, 2))).hasToString("[3, 1, 2]");
+        assertThat((Iterable<?>) copy(SampleObjects.setOf(3, 1, 2))).hasToString("[3, 1, 2]");
         assertThat(copy(new TreeMap<>(Map.of("b", 1, "a", 2)))).hasToString("{a=2, b=1}");
     }
 
     @Test
-    void collectionsArriveUnmodifiable() {
+    void decodedCollectionsAreUnmodifiable() {
         assertThat((List<?>) copy(new ArrayList<>(List.of(1)))).isUnmodifiable();
         assertThat(copy(Map.of(1, 2)))
                 .isInstanceOfSatisfying(
@@ -128,14 +128,14 @@ class ObjectCodecTest {
     }
 
     @Test
-    void aClassIsDescribedOnce() {
+    void classIsDescribedOnce() {
         int one = codec.encode(List.of(new Pair<>(1, 1))).length;
         int hundred = codec.encode(Collections.nCopies(100, new Pair<>(1, 1))).length;
         assertThat(hundred - one).isEqualTo(99 * 6);
     }
 
     @Test
-    void sixtyFourLevelsAreAllowedAndNoMore() {
+    void nestingDepthIsLimitedTo64() {
         assertThat(copy(nested(64))).isEqualTo(nested(64));
         assertThatThrownBy(() -> codec.encode(nested(65)))
                 .isInstanceOf(CodecException.class)
@@ -143,7 +143,7 @@ class ObjectCodecTest {
     }
 
     @Test
-    void aListThatContainsItselfIsRefused() {
+    void selfContainingListIsRejected() {
         List<Object> list = new ArrayList<>();
         list.add(list);
         assertThatThrownBy(() -> codec.encode(list))
@@ -152,7 +152,7 @@ class ObjectCodecTest {
     }
 
     @Test
-    void whatMayNotTravelIsNamedWithItsPlace() {
+    void unsupportedValueIsReportedWithItsPath() {
         Object lambda = (Runnable) () -> {};
         Object config = new Pair<>("weights", Map.of("layer", Optional.of(lambda)));
         assertThatThrownBy(() -> codec.encode(List.of(1, 2, 3, config)))
@@ -163,7 +163,7 @@ class ObjectCodecTest {
     }
 
     @Test
-    void aPlainObjectIsRefused() {
+    void plainObjectIsRejected() {
         assertThatThrownBy(() -> codec.encode(new Pair<>(0, new Thread())))
                 .isInstanceOf(CodecException.class)
                 .hasMessageContaining("cannot send a java.lang.Thread, at Pair.second")
@@ -171,7 +171,7 @@ class ObjectCodecTest {
     }
 
     @Test
-    void anArrayOfObjectsIsRefusedInFavourOfAList() {
+    void objectArrayIsRejected() {
         assertThatThrownBy(() -> codec.encode(new String[] {"a"}))
                 .isInstanceOf(CodecException.class)
                 .hasMessageContaining("java.lang.String[], at object")
@@ -179,7 +179,7 @@ class ObjectCodecTest {
     }
 
     @Test
-    void aStringThatIsNoUnicodeIsRefusedRatherThanChanged() {
+    void malformedUnicodeStringIsRejected() {
         assertThatThrownBy(() -> codec.encode(Map.of(1, "half \uD83D")))
                 .isInstanceOf(CodecException.class)
                 .hasMessageContaining("map[1]")
@@ -189,7 +189,7 @@ class ObjectCodecTest {
     private record Concrete(ArrayList<Integer> steps) {}
 
     @Test
-    void aComponentThatCouldNotTakeWhatArrivesIsRefusedByTheSender() {
+    void incompatibleComponentTypeIsRejectedOnEncode() {
         assertThatThrownBy(() -> codec.encode(new Concrete(new ArrayList<>())))
                 .isInstanceOf(CodecException.class)
                 .hasMessageContaining("Concrete.steps is declared as a java.util.ArrayList")
@@ -205,7 +205,7 @@ class ObjectCodecTest {
     }
 
     @Test
-    void aRecordIsMadeByItsConstructorWhichMayRefuse() {
+    void recordConstructorValidatesDecodedValues() {
         byte[] bytes = codec.encode(List.of(new Positive(1)));
         bytes[bytes.length - 1] = 0;
         assertThatThrownBy(() -> codec.decode(bytes))
@@ -223,7 +223,7 @@ class ObjectCodecTest {
     }
 
     @Test
-    void anAccessorThatFailsIsNamed() {
+    void failingAccessorIsReported() {
         assertThatThrownBy(() -> codec.encode(new Failing(1)))
                 .isInstanceOf(CodecException.class)
                 .hasMessageContaining("accessor failed at Failing.value")
@@ -231,7 +231,7 @@ class ObjectCodecTest {
     }
 
     @Test
-    void aRecordInAClosedModuleIsRefusedWithTheMissingOpens() {
+    void recordInClosedModuleIsRejectedWithMissingOpens() {
         Object closed = Collectors.toList(); // a record of the JDK, as it happens
         assertThatThrownBy(() -> codec.encode(Optional.of(closed)))
                 .isInstanceOf(CodecException.class)

@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.DataType;
 import org.horovod4j.Scale;
-import org.horovod4j.collectives.BackendWorld.Plan;
+import org.horovod4j.collectives.BackendWorld.Config;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.spi.Backend;
-import org.horovod4j.spi.Bundle;
+import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.MultiRankLayouts;
 import org.horovod4j.testing.World.Transport;
 import org.horovod4j.transport.StampMismatchException;
 import org.junit.jupiter.api.Test;
@@ -85,11 +85,11 @@ class AdasumTest {
                             .map(values -> AdasumReference.segment(dataType, values))
                             .toList();
             long[] sizes = ranks.getFirst().stream().mapToLong(values -> values.length).toArray();
-            Bundle bundle = new Bundle(dataType, sizes);
+            FusedTensors fusedTensors = new FusedTensors(dataType, sizes);
             for (int i = 0; i < tensors.size(); i++) {
-                bundle.set(i, tensors.get(i), tensors.get(i));
+                fusedTensors.set(i, tensors.get(i), tensors.get(i));
             }
-            backend.adasum(SEED, bundle, scale);
+            backend.adasum(SEED, fusedTensors, scale);
             return tensors;
         }
 
@@ -113,7 +113,7 @@ class AdasumTest {
 
     /// Runs all cases one after the other in one world, and holds every rank's results against what
     /// the definition gives and against the bits of rank 0.
-    private static List<List<ByteBuffer>> check(Plan world, List<Case> cases) {
+    private static List<List<ByteBuffer>> check(Config world, List<Case> cases) {
         List<List<ByteBuffer>> bits = run(world, cases);
         for (List<ByteBuffer> rank : bits) {
             assertThat(rank).isEqualTo(bits.getFirst());
@@ -128,8 +128,8 @@ class AdasumTest {
     }
 
     /// Each rank's tensors, of all cases, as buffers: these are equal if their bytes are.
-    private static List<List<ByteBuffer>> run(Plan plan, List<Case> cases) {
-        try (BackendWorld world = plan.open()) {
+    private static List<List<ByteBuffer>> run(Config config, List<Case> cases) {
+        try (BackendWorld world = config.open()) {
             return world.call(
                     (rank, backend) ->
                             cases.stream()
@@ -140,8 +140,8 @@ class AdasumTest {
     }
 
     /// Neighbouring ranks share a host.
-    private static Plan world(Layout layout) {
-        return Plan.of(layout).placed(rank -> rank * layout.hosts() / layout.size());
+    private static Config world(Layout layout) {
+        return Config.of(layout).withHosts(rank -> rank * layout.hosts() / layout.size());
     }
 
     private static void isClose(Case each, ByteBuffer bits, double[] expected) {
@@ -180,7 +180,7 @@ class AdasumTest {
 
     @ParameterizedTest(name = "{0} ranks")
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
-    void anyNumberOfRanksCombines(int size) {
+    void anyNumberOfRanks(int size) {
         List<Case> cases =
                 List.of(
                         Case.random(size, DataType.FLOAT32, 5),
@@ -191,7 +191,7 @@ class AdasumTest {
     }
 
     @EveryLayout
-    void tensorsOfABundleAreCombinedEachByItself(Layout layout) {
+    void fusedTensorsAreCombinedSeparately(Layout layout) {
         int[] many = IntStream.range(0, 100).map(i -> i * i % 61).toArray();
         check(
                 world(layout),
@@ -202,8 +202,8 @@ class AdasumTest {
                         Case.random(layout.size(), DataType.FLOAT32, 0, 0)));
     }
 
-    @SeveralRanks
-    void vectorsAtRightAnglesAreAdded(Layout layout) {
+    @MultiRankLayouts
+    void orthogonalVectorsAreAdded(Layout layout) {
         for (int length : new int[] {layout.size(), 30_011}) {
             Case axes =
                     Case.each(DataType.FLOAT32, layout.size(), rank -> List.of(axis(length, rank)));
@@ -225,8 +225,8 @@ class AdasumTest {
         return length - 1 - rank;
     }
 
-    @SeveralRanks
-    void vectorsInOneDirectionAreAveragedWhateverTheirMagnitude(Layout layout) {
+    @MultiRankLayouts
+    void parallelVectorsAreAveragedAtAnyMagnitude(Layout layout) {
         for (double magnitude : new double[] {1, 0x1p100, 0x1p-140}) {
             double[] same = {magnitude, 0, -2 * magnitude};
             assertEverywhere(
@@ -240,7 +240,7 @@ class AdasumTest {
         }
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void zeroesAddNothing(Layout layout) {
         double[] tensor = {1, 2, 3};
         double[] zeroes = new double[3];
@@ -264,7 +264,7 @@ class AdasumTest {
     }
 
     @Test
-    void onlyTheTensorWithANaNIsLost() {
+    void nanAffectsOnlyItsOwnTensor() {
         Case each =
                 Case.each(
                         DataType.FLOAT32,
@@ -298,32 +298,32 @@ class AdasumTest {
 
     @ParameterizedTest(name = "{0} ranks")
     @ValueSource(ints = {2, 3, 5, 8})
-    void bitsDoNotDependOnWhereRanksAreNorOnTheirKernels(int size) {
+    void bitsDoNotDependOnPlacementOrKernels(int size) {
         List<Case> cases = new ArrayList<>();
         for (DataType type : FLOATS) {
             cases.add(Case.random(size, type, 11, 500));
             cases.add(Case.random(size, type, 40_009, 17, 9_001));
         }
-        Plan one = world(new Layout(size, 1, Transport.LOCAL));
+        Config one = world(new Layout(size, 1, Transport.LOCAL));
         List<List<ByteBuffer>> bits = check(one, cases);
-        List<Plan> others =
+        List<Config> others =
                 List.of(
                         one,
-                        one.placed(rank -> rank),
-                        one.placed(rank -> rank % 2),
-                        one.placed(rank -> rank == size - 1 ? 1 : 0),
-                        one.calculating(_ -> Kernels.scalar()),
-                        one.calculating(
+                        one.withHosts(rank -> rank),
+                        one.withHosts(rank -> rank % 2),
+                        one.withHosts(rank -> rank == size - 1 ? 1 : 0),
+                        one.withKernels(_ -> Kernels.scalar()),
+                        one.withKernels(
                                 rank -> rank % 2 == 0 ? Kernels.scalar() : Kernels.vector()),
                         world(new Layout(size, 2, Transport.SHM)),
                         world(new Layout(size, 1, Transport.TCP)));
-        for (Plan other : others) {
+        for (Config other : others) {
             assertThat(run(other, cases)).isEqualTo(bits);
         }
     }
 
-    @SeveralRanks
-    void ranksThatDisagreeKeepTheirTensors(Layout layout) {
+    @MultiRankLayouts
+    void stampMismatchLeavesTensorsUnchanged(Layout layout) {
         for (int length : new int[] {3, 30_011}) {
             double[] before = new double[length];
             Arrays.fill(before, 1.5);
@@ -338,7 +338,7 @@ class AdasumTest {
                                                 (rank, backend) ->
                                                         backend.adasum(
                                                                 rank == layout.size() - 1 ? 1 : 2,
-                                                                bundle(tensors[rank]),
+                                                                fusedTensors(tensors[rank]),
                                                                 Scale.NONE)))
                         .hasCauseInstanceOf(StampMismatchException.class);
             }
@@ -349,14 +349,15 @@ class AdasumTest {
         }
     }
 
-    private static Bundle bundle(MemorySegment tensor) {
-        Bundle bundle = new Bundle(DataType.FLOAT32, tensor.byteSize() / Float.BYTES);
-        bundle.set(0, tensor, tensor);
-        return bundle;
+    private static FusedTensors fusedTensors(MemorySegment tensor) {
+        FusedTensors fusedTensors =
+                new FusedTensors(DataType.FLOAT32, tensor.byteSize() / Float.BYTES);
+        fusedTensors.set(0, tensor, tensor);
+        return fusedTensors;
     }
 
     @Test
-    void integersAreRefused() {
+    void integersAreRejected() {
         BackendWorld.run(
                 new Layout(1, 1, Transport.LOCAL),
                 (_, backend) ->
@@ -364,7 +365,7 @@ class AdasumTest {
                                         () ->
                                                 backend.adasum(
                                                         1,
-                                                        new Bundle(DataType.INT32, 1),
+                                                        new FusedTensors(DataType.INT32, 1),
                                                         Scale.NONE))
                                 .isInstanceOf(IllegalArgumentException.class)
                                 .hasMessageContaining("int32")

@@ -12,8 +12,8 @@ import org.horovod4j.Tensor;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
@@ -30,14 +30,14 @@ class AllgatherTest {
                     IntStream.range(0, ranks)
                             .mapToObj(rank -> sample(type, rows.applyAsLong(rank), inner, rank))
                             .toList();
-            return new Case(inputs, Reference.allgather(inputs));
+            return new Case(inputs, ReferenceCollectives.allgather(inputs));
         }
 
         private static Tensor sample(DataType type, long rows, long[] inner, int rank) {
             long[] dimensions = new long[1 + inner.length];
             dimensions[0] = rows;
             System.arraycopy(inner, 0, dimensions, 1, inner.length);
-            return Samples.of(type, Shape.of(dimensions), ReduceOp.SUM, rank);
+            return SampleTensors.of(type, Shape.of(dimensions), ReduceOp.SUM, rank);
         }
     }
 
@@ -48,7 +48,7 @@ class AllgatherTest {
                             for (Case each : cases) {
                                 Tensor input = each.inputs.get(comm.rank());
                                 assertThat(comm.allgather("gathered", input))
-                                        .hasTheBitsOf(each.expected);
+                                        .isBitwiseEqualTo(each.expected);
                             }
                         });
     }
@@ -87,7 +87,7 @@ class AllgatherTest {
     }
 
     @FewLayouts
-    void manyAtOnceComeBackEachWithItsOwn(Layout layout) {
+    void concurrentAllgathersReturnTheirOwnResults(Layout layout) {
         List<Case> cases =
                 IntStream.range(0, 30)
                         .mapToObj(
@@ -108,13 +108,13 @@ class AllgatherTest {
                             }
                             for (int i = 0; i < cases.size(); i++) {
                                 assertThat(handles.get(i).join())
-                                        .hasTheBitsOf(cases.get(i).expected);
+                                        .isBitwiseEqualTo(cases.get(i).expected);
                             }
                         });
     }
 
     @Test
-    void aScalarIsRefusedWithAdvice() {
+    void scalarIsRejectedWithAdvice() {
         World.run(
                 2,
                 comm -> {

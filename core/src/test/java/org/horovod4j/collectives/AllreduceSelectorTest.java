@@ -23,31 +23,31 @@ class AllreduceSelectorTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, 1, 4_096, 1 << 20, 1L << 33})
-    void twoRanksSwapTheirTensorsWhateverTheSize(long bytes) {
+    void twoRanksUseDoublingForEverySize(long bytes) {
         assertThat(choose(AllreduceChoice.AUTO, 2, bytes)).isInstanceOf(DoublingAllreduce.class);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {3, 4, 5, 8, 16, 100})
-    void smallTensorsTakeTheFewestSteps(int size) {
+    void smallTensorsUseDoubling(int size) {
         assertThat(choose(AllreduceChoice.AUTO, size, 8)).isInstanceOf(DoublingAllreduce.class);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {3, 4, 5, 8, 16, 100})
-    void largeTensorsGoRoundARing(int size) {
+    void largeTensorsUseRing(int size) {
         assertThat(choose(AllreduceChoice.AUTO, size, 1L << 30)).isInstanceOf(RingAllreduce.class);
     }
 
     @Test
-    void middlingTensorsOfManyRanksAreHalvedAndDoubled() {
+    void mediumTensorsOfManyRanksUseHalvingDoubling() {
         assertThat(choose(AllreduceChoice.AUTO, 16, 1 << 20))
                 .isInstanceOf(HalvingDoublingAllreduce.class);
     }
 
     @ParameterizedTest
     @CsvSource({"1, 0.001", "1, 100", "100000000, 0.001", "20000, 0.4"})
-    void whetherARingIsTakenDoesNotDependOnWhatWasMeasured(double latency, double perByte) {
+    void measuredCostsDoNotAffectRingChoice(double latency, double perByte) {
         CostModel measured = new CostModel(latency, perByte);
         for (int size : new int[] {3, 4, 16}) {
             for (long bytes = 1; bytes < 1L << 32; bytes *= 4) {
@@ -62,7 +62,7 @@ class AllreduceSelectorTest {
     }
 
     @Test
-    void theAlgorithmAskedForIsTakenWhateverItCosts() {
+    void requestedAlgorithmOverridesCosts() {
         for (long bytes : new long[] {0, 1L << 30}) {
             assertThat(choose(AllreduceChoice.RING, 8, bytes)).isInstanceOf(RingAllreduce.class);
             assertThat(choose(AllreduceChoice.TREE, 8, bytes)).isInstanceOf(TreeAllreduce.class);
@@ -75,11 +75,11 @@ class AllreduceSelectorTest {
 
     @ParameterizedTest
     @ValueSource(ints = {3, 4, 5, 8, 16, 100})
-    void ringsBeginRightBehindTheMostBytesWithoutOne(int size) {
+    void ringStartsRightAboveMaxBytesWithoutRing(int size) {
         AllreduceSelector selector = new AllreduceSelector(COSTS, AllreduceChoice.AUTO);
         for (long ringBytes : new long[] {0, 1, 70_000, 1L << 30}) {
             selector.ringBytes(ringBytes);
-            long most = selector.mostWithoutRing(size);
+            long most = selector.maxBytesWithoutRing(size);
             assertThat(ringBytes == 0 || most == ringBytes - 1).isTrue();
             assertThat(selector.algorithm(size, most)).isNotInstanceOf(RingAllreduce.class);
             assertThat(selector.algorithm(size, most + 1)).isInstanceOf(RingAllreduce.class);
@@ -87,14 +87,15 @@ class AllreduceSelectorTest {
     }
 
     @Test
-    void ringsThatCannotComeOrCannotMatterLimitNothing() {
+    void noLimitWithoutRingOrWithTwoRanks() {
         for (AllreduceChoice choice : AllreduceChoice.values()) {
-            assertThat(new AllreduceSelector(COSTS, choice).mostWithoutRing(2))
+            assertThat(new AllreduceSelector(COSTS, choice).maxBytesWithoutRing(2))
                     .isEqualTo(Long.MAX_VALUE);
         }
-        assertThat(new AllreduceSelector(COSTS, AllreduceChoice.TREE).mostWithoutRing(3))
+        assertThat(new AllreduceSelector(COSTS, AllreduceChoice.TREE).maxBytesWithoutRing(3))
                 .isEqualTo(Long.MAX_VALUE);
-        assertThat(new AllreduceSelector(COSTS, AllreduceChoice.RING).mostWithoutRing(3)).isZero();
+        assertThat(new AllreduceSelector(COSTS, AllreduceChoice.RING).maxBytesWithoutRing(3))
+                .isZero();
     }
 
     @ParameterizedTest(name = "{0} ranks, {1} bytes")
@@ -105,7 +106,7 @@ class AllreduceSelectorTest {
         "8, 800, 14, 1400, 3, 2400",
         "5, 1000, 8, 1600, 4, 4000"
     })
-    void costsAreStepsAndBytes(
+    void costIsLatencyPerStepPlusBytes(
             int size,
             long bytes,
             int ringSteps,

@@ -13,8 +13,8 @@ import org.horovod4j.Tensor;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
@@ -28,13 +28,13 @@ class AllreduceTest {
     private record Case(
             String name, List<Tensor> inputs, ReduceOp op, Scale scale, Tensor expected) {
         static Case of(int ranks, DataType type, Shape shape, ReduceOp op, Scale scale) {
-            List<Tensor> inputs = Samples.forRanks(ranks, type, shape, op, SEED);
+            List<Tensor> inputs = SampleTensors.forRanks(ranks, type, shape, op, SEED);
             return new Case(
                     "%s of %s%s".formatted(op, type, shape),
                     inputs,
                     op,
                     scale,
-                    Reference.allreduce(inputs, op, scale));
+                    ReferenceCollectives.allreduce(inputs, op, scale));
         }
 
         static Case of(int ranks, DataType type, long count, ReduceOp op) {
@@ -42,9 +42,9 @@ class AllreduceTest {
         }
 
         void check(Communicator communicator) {
-            Tensor tensor = Samples.copy(inputs.get(communicator.rank()));
+            Tensor tensor = SampleTensors.copy(inputs.get(communicator.rank()));
             communicator.allreduce(name, tensor, op, scale);
-            assertThat(tensor).as(name).hasTheBitsOf(expected);
+            assertThat(tensor).as(name).isBitwiseEqualTo(expected);
         }
     }
 
@@ -56,7 +56,7 @@ class AllreduceTest {
     void everyTypeAndOpGivesWhatTheDefinitionSays(Layout layout) {
         List<Case> cases = new ArrayList<>();
         for (DataType type : DataType.values()) {
-            for (ReduceOp op : Samples.ELEMENTWISE) {
+            for (ReduceOp op : SampleTensors.ELEMENTWISE) {
                 if (type != DataType.BOOL || op != ReduceOp.AVERAGE) {
                     cases.add(Case.of(layout.size(), type, 7, op));
                     cases.add(Case.of(layout.size(), type, 1_009, op));
@@ -115,7 +115,7 @@ class AllreduceTest {
     }
 
     @FewLayouts
-    void factorsThatRoundComeWithinTheirPrecision(Layout layout) {
+    void inexactFactorsStayWithinPrecision(Layout layout) {
         Scale thirds = new Scale(1 / 3.0, 1.7);
         layout.world()
                 .run(
@@ -131,14 +131,16 @@ class AllreduceTest {
     private static void isWithin(
             double tolerance, DataType type, Scale scale, Communicator communicator) {
         List<Tensor> inputs =
-                Samples.forRanks(communicator.size(), type, Shape.of(997), ReduceOp.SUM, SEED);
-        Tensor tensor = Samples.copy(inputs.get(communicator.rank()));
+                SampleTensors.forRanks(
+                        communicator.size(), type, Shape.of(997), ReduceOp.SUM, SEED);
+        Tensor tensor = SampleTensors.copy(inputs.get(communicator.rank()));
         communicator.allreduce("rounded", tensor, ReduceOp.SUM, scale);
-        assertThat(tensor).isWithin(tolerance, Reference.allreduce(inputs, ReduceOp.SUM, scale));
+        assertThat(tensor)
+                .isWithin(tolerance, ReferenceCollectives.allreduce(inputs, ReduceOp.SUM, scale));
     }
 
     @FewLayouts
-    void averagesOfEqualFloatsAreThoseFloatsAndIntegersTruncateTowardZero(Layout layout) {
+    void averageOfEqualFloatsIsExactAndIntegersTruncateTowardZero(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -169,27 +171,27 @@ class AllreduceTest {
     }
 
     @FewLayouts
-    void anOutputOfItsOwnLeavesTheInputAlone(Layout layout) {
+    void separateOutputLeavesInputUnchanged(Layout layout) {
         for (long count : new long[] {3, 20_011, 600_011}) {
             Case each = Case.of(layout.size(), DataType.FLOAT32, count, ReduceOp.SUM);
             layout.world()
                     .run(
                             comm -> {
                                 Tensor original = each.inputs.get(comm.rank());
-                                Tensor input = Samples.copy(original);
+                                Tensor input = SampleTensors.copy(original);
                                 Tensor output = Tensor.zeros(DataType.FLOAT32, Shape.of(count));
                                 Tensor result =
                                         comm.allreduce(
                                                 "t", input, output, ReduceOp.SUM, Scale.NONE);
                                 assertThat(result).isSameAs(output);
-                                assertThat(output).hasTheBitsOf(each.expected);
-                                assertThat(input).hasTheBitsOf(original);
+                                assertThat(output).isBitwiseEqualTo(each.expected);
+                                assertThat(input).isBitwiseEqualTo(original);
                             });
         }
     }
 
     @EveryLayout
-    void sharedTensorsAreReducedWhereTheyLie(Layout layout) {
+    void sharedTensorsAreReducedInPlace(Layout layout) {
         List<Case> cases = new ArrayList<>();
         for (long count : new long[] {0, 1, 10_007, 300_007}) {
             cases.add(Case.of(layout.size(), DataType.FLOAT32, count, ReduceOp.SUM));
@@ -205,15 +207,16 @@ class AllreduceTest {
                 .run(
                         comm -> {
                             for (Case each : cases) {
-                                Tensor tensor = Samples.shared(comm, each.inputs.get(comm.rank()));
+                                Tensor tensor =
+                                        SampleTensors.shared(comm, each.inputs.get(comm.rank()));
                                 comm.allreduce(each.name, tensor, each.op, each.scale);
-                                assertThat(tensor).as(each.name).hasTheBitsOf(each.expected);
+                                assertThat(tensor).as(each.name).isBitwiseEqualTo(each.expected);
                             }
                         });
     }
 
     @FewLayouts
-    void tensorsOfTheRanksMayLieInDifferentMemory(Layout layout) {
+    void ranksMayUseDifferentKindsOfMemory(Layout layout) {
         List<Case> cases = new ArrayList<>();
         for (long count : new long[] {3, 5_003, 100_003, 700_001}) {
             cases.add(Case.of(layout.size(), DataType.FLOAT32, count, ReduceOp.SUM));
@@ -225,18 +228,18 @@ class AllreduceTest {
                                 Tensor input = each.inputs.get(comm.rank());
                                 Tensor tensor =
                                         switch (comm.rank() % 3) {
-                                            case 0 -> Samples.shared(comm, input);
-                                            case 1 -> Samples.onHeap(input);
-                                            default -> Samples.copy(input);
+                                            case 0 -> SampleTensors.shared(comm, input);
+                                            case 1 -> SampleTensors.onHeap(input);
+                                            default -> SampleTensors.copy(input);
                                         };
                                 comm.allreduce(each.name, tensor, ReduceOp.SUM);
-                                assertThat(tensor).as(each.name).hasTheBitsOf(each.expected);
+                                assertThat(tensor).as(each.name).isBitwiseEqualTo(each.expected);
                             }
                         });
     }
 
     @Test
-    void aSliceOfASharedTensorIsReducedAloneAtAnyOffset() {
+    void sliceOfSharedTensorIsReducedAtAnyOffset() {
         int count = 50_021;
         Case each = Case.of(3, DataType.FLOAT32, count, ReduceOp.SUM);
         World.of(3)
@@ -256,7 +259,7 @@ class AllreduceTest {
                                             count);
                             slice.segment().copyFrom(each.inputs.get(comm.rank()).segment());
                             comm.allreduce("slice", slice, ReduceOp.SUM);
-                            assertThat(slice).hasTheBitsOf(each.expected);
+                            assertThat(slice).isBitwiseEqualTo(each.expected);
                             byte[] bytes = block.toByteArray();
                             assertThat(bytes).startsWith(0x55, 0x55, 0x55);
                             assertThat(bytes).endsWith(0x55, 0x55, 0x55, 0x55, 0x55);
@@ -264,7 +267,7 @@ class AllreduceTest {
     }
 
     @Test
-    void boolsHaveNoAverageAndNoScale() {
+    void boolRejectsAverageAndScale() {
         World.run(
                 2,
                 comm -> {

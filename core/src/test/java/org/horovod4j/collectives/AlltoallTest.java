@@ -4,17 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
-import org.horovod4j.Received;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -44,16 +44,18 @@ class AlltoallTest {
                 splits[source] =
                         IntStream.range(0, ranks).map(to -> rows.applyAsInt(from, to)).toArray();
                 Shape shape = Shape.of(Arrays.stream(splits[source]).sum(), rowElements);
-                inputs.add(Samples.of(type, shape, ReduceOp.SUM, source));
+                inputs.add(SampleTensors.of(type, shape, ReduceOp.SUM, source));
             }
             return new Case(splits, inputs);
         }
 
         void check(Communicator communicator) {
             int rank = communicator.rank();
-            Received received = communicator.alltoall("t", inputs.get(rank), splits[rank]);
-            assertThat(received.tensor()).hasTheBitsOf(Reference.alltoall(inputs, splits, rank));
-            assertThat(received.splits())
+            AlltoallResult alltoallResult =
+                    communicator.alltoall("t", inputs.get(rank), splits[rank]);
+            assertThat(alltoallResult.tensor())
+                    .isBitwiseEqualTo(ReferenceCollectives.alltoall(inputs, splits, rank));
+            assertThat(alltoallResult.receivedSplits())
                     .containsExactly(Arrays.stream(splits).mapToInt(row -> row[rank]).toArray());
         }
     }
@@ -117,20 +119,22 @@ class AlltoallTest {
     }
 
     @FewLayouts
-    void rowsBeyondTheSplitsStayAtHome(Layout layout) {
+    void rowsBeyondTheSplitsAreNotSent(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
-                            Tensor rows = Samples.of(DataType.INT8, Shape.of(40), ReduceOp.SUM, 1);
+                            Tensor rows =
+                                    SampleTensors.of(DataType.INT8, Shape.of(40), ReduceOp.SUM, 1);
                             int[] ones = IntStream.generate(() -> 1).limit(comm.size()).toArray();
-                            Received received = comm.alltoall("rows", rows, ones);
-                            assertThat(received.tensor().shape()).isEqualTo(Shape.of(comm.size()));
-                            assertThat(received.splits()).containsExactly(ones);
+                            AlltoallResult alltoallResult = comm.alltoall("rows", rows, ones);
+                            assertThat(alltoallResult.tensor().shape())
+                                    .isEqualTo(Shape.of(comm.size()));
+                            assertThat(alltoallResult.receivedSplits()).containsExactly(ones);
                         });
     }
 
     @Test
-    void splitsThatCannotBeAreRefusedWhereTheyAreGiven() {
+    void invalidSplitsFailOnTheCallingRank() {
         World.run(
                 2,
                 comm -> {

@@ -2,16 +2,16 @@ package org.horovod4j.collectives;
 
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
-import org.horovod4j.spi.Activities;
+import org.horovod4j.security.Protection;
+import org.horovod4j.spi.ActivityRecorder;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.World.Transport;
 import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.Liveness;
-import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.Patience;
-import org.horovod4j.transport.Wire;
-import org.horovod4j.trust.Protection;
+import org.horovod4j.transport.LocalGroup;
+import org.horovod4j.transport.PointToPoint;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -27,31 +27,33 @@ import java.util.stream.IntStream;
 /// The backends of all ranks, each on a thread of its own, with no runtime above them: a test calls
 /// them as the runtime would.
 final class BackendWorld implements AutoCloseable {
-    private final Site site;
+    private final SimulatedHosts simulatedHosts;
     private final List<Backend> backends = new ArrayList<>();
     private final ExecutorService threads;
 
     /// How often each rank, while it waited, has asked whether to go on.
-    private final AtomicLongArray questions;
+    private final AtomicLongArray livenessChecks;
 
-    private volatile boolean abandoned;
+    private volatile boolean cancelled;
 
-    private BackendWorld(Plan plan) {
-        this.questions = new AtomicLongArray(plan.size);
-        this.threads = Executors.newFixedThreadPool(plan.size);
-        this.site = new Site(plan.size, plan.transport, plan.hosts, plan.protection);
-        boolean crowded = plan.size > Runtime.getRuntime().availableProcessors();
-        for (int rank = 0; rank < plan.size; rank++) {
+    private BackendWorld(Config config) {
+        this.livenessChecks = new AtomicLongArray(config.size);
+        this.threads = Executors.newFixedThreadPool(config.size);
+        this.simulatedHosts =
+                new SimulatedHosts(config.size, config.transport, config.hosts, config.protection);
+        boolean crowded = config.size > Runtime.getRuntime().availableProcessors();
+        for (int rank = 0; rank < config.size; rank++) {
             Liveness liveness = liveness(rank);
-            Patience patience = new Patience(liveness, Clock.SYSTEM, crowded);
-            AllreduceSelector selector = new AllreduceSelector(CostModel.DEFAULT, plan.allreduce);
-            Wire wire = new Wire(site.links(rank, liveness), patience);
+            IdleStrategy idleStrategy = new IdleStrategy(liveness, Clock.SYSTEM, crowded);
+            AllreduceSelector selector = new AllreduceSelector(CostModel.DEFAULT, config.allreduce);
+            PointToPoint pointToPoint =
+                    new PointToPoint(simulatedHosts.links(rank, liveness), idleStrategy);
             backends.add(
                     new CpuBackend(
-                            new Neighbourhood(site.memory(rank), patience),
-                            new Across(site.topology(rank), wire, selector),
-                            plan.kernels.apply(rank),
-                            Activities.NONE));
+                            new LocalGroup(simulatedHosts.memory(rank), idleStrategy),
+                            new CrossGroup(simulatedHosts.topology(rank), pointToPoint, selector),
+                            config.kernels.apply(rank),
+                            ActivityRecorder.NONE));
         }
     }
 
@@ -59,7 +61,7 @@ final class BackendWorld implements AutoCloseable {
     ///
     /// @param hosts the number of each rank's host
     /// @param kernels those of each rank
-    record Plan(
+    record Config(
             int size,
             Transport transport,
             IntUnaryOperator hosts,
@@ -68,8 +70,8 @@ final class BackendWorld implements AutoCloseable {
             Protection protection) {
 
         /// Hosts take turns, so that the ranks of one do not follow each other.
-        static Plan of(Layout layout) {
-            return new Plan(
+        static Config of(Layout layout) {
+            return new Config(
                     layout.size(),
                     layout.transport(),
                     rank -> rank % layout.hosts(),
@@ -78,16 +80,16 @@ final class BackendWorld implements AutoCloseable {
                     Protection.of(layout.tls()));
         }
 
-        Plan placed(IntUnaryOperator hostOfRank) {
-            return new Plan(size, transport, hostOfRank, kernels, allreduce, protection);
+        Config withHosts(IntUnaryOperator hostOfRank) {
+            return new Config(size, transport, hostOfRank, kernels, allreduce, protection);
         }
 
-        Plan calculating(IntFunction<Kernels> kernelsOfRank) {
-            return new Plan(size, transport, hosts, kernelsOfRank, allreduce, protection);
+        Config withKernels(IntFunction<Kernels> kernelsOfRank) {
+            return new Config(size, transport, hosts, kernelsOfRank, allreduce, protection);
         }
 
-        Plan choosing(AllreduceChoice choice) {
-            return new Plan(size, transport, hosts, kernels, choice, protection);
+        Config withAllreduce(AllreduceChoice choice) {
+            return new Config(size, transport, hosts, kernels, choice, protection);
         }
 
         BackendWorld open() {
@@ -103,17 +105,17 @@ final class BackendWorld implements AutoCloseable {
 
     /// What a rank does and returns.
     @FunctionalInterface
-    interface Function<T> {
+    interface Task<T> {
         T apply(int rank, Backend backend) throws Exception;
     }
 
     /// Thrown in every rank that waits in a world that was given up.
-    static final class AbandonedException extends RuntimeException {
+    static final class CancelledException extends RuntimeException {
         private static final long serialVersionUID = 1L;
     }
 
     static void run(Layout layout, Body body) {
-        try (BackendWorld world = Plan.of(layout).open()) {
+        try (BackendWorld world = Config.of(layout).open()) {
             world.run(body);
         }
     }
@@ -134,16 +136,16 @@ final class BackendWorld implements AutoCloseable {
     }
 
     /// Runs `function` on each rank and returns the results, by rank.
-    <T> List<T> call(Function<T> function) {
+    <T> List<T> call(Task<T> task) {
         List<Future<T>> futures =
-                IntStream.range(0, size()).mapToObj(rank -> start(rank, function)).toList();
+                IntStream.range(0, size()).mapToObj(rank -> start(rank, task)).toList();
         List<T> results = new ArrayList<>();
         AssertionError failure = null;
         for (Future<T> future : futures) {
             try {
                 results.add(future.get());
             } catch (ExecutionException e) {
-                boolean first = failure == null || failure.getCause() instanceof AbandonedException;
+                boolean first = failure == null || failure.getCause() instanceof CancelledException;
                 AssertionError next = new AssertionError("a rank failed", e.getCause());
                 if (first) {
                     failure = next;
@@ -160,46 +162,46 @@ final class BackendWorld implements AutoCloseable {
     }
 
     /// Runs `function` on one rank alone.
-    <T> Future<T> start(int rank, Function<T> function) {
+    <T> Future<T> start(int rank, Task<T> task) {
         return threads.submit(
                 () -> {
                     try {
-                        return function.apply(rank, backends.get(rank));
+                        return task.apply(rank, backends.get(rank));
                     } catch (Exception | Error e) {
-                        abandoned = true;
+                        cancelled = true;
                         throw e;
                     }
                 });
     }
 
     /// How often `rank`, while it waited, has asked whether to go on.
-    long questions(int rank) {
-        return questions.get(rank);
+    long livenessChecks(int rank) {
+        return livenessChecks.get(rank);
     }
 
     /// Makes every rank that waits throw.
-    void abandon() {
-        abandoned = true;
+    void cancel() {
+        cancelled = true;
     }
 
     /// Starts afresh on all ranks, none of which is in an operation.
     void reset() {
         backends.forEach(Backend::reset);
-        abandoned = false;
+        cancelled = false;
     }
 
     @Override
     public void close() {
         threads.close();
         backends.forEach(Backend::close);
-        site.close();
+        simulatedHosts.close();
     }
 
     private Liveness liveness(int rank) {
         return () -> {
-            questions.incrementAndGet(rank);
-            if (abandoned) {
-                throw new AbandonedException();
+            livenessChecks.incrementAndGet(rank);
+            if (cancelled) {
+                throw new CancelledException();
             }
         };
     }

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 class BarrierTest {
     @EveryLayout
-    void nobodyLeavesBeforeAllHaveCome(Layout layout) {
+    void noRankReturnsBeforeAllHaveEntered(Layout layout) {
         AtomicInteger arrived = new AtomicInteger();
         layout.world()
                 .run(

@@ -11,7 +11,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.horovod4j.testing.World.Transport;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -86,9 +86,9 @@ class BitIdentityTest {
             for (long count : COUNTS) {
                 ReduceOp op = count % 2 == 0 ? ReduceOp.PRODUCT : ReduceOp.AVERAGE;
                 long seed = count * 1_000 + communicator.rank();
-                Tensor tensor = Samples.anyBits(type, Shape.of(count), seed);
+                Tensor tensor = SampleTensors.anyBits(type, Shape.of(count), seed);
                 communicator.allreduce("random", tensor, op, new Scale(0.3, 1.7));
-                fingerprints.add(fingerprint(Samples.withOneNaN(tensor)));
+                fingerprints.add(fingerprint(SampleTensors.withOneNaN(tensor)));
             }
         }
         return fingerprints;

@@ -13,7 +13,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
@@ -27,15 +27,16 @@ class BroadcastTest {
     private record Case(List<Tensor> inputs, int rootRank) {
         static Case of(Layout layout, DataType type, Shape shape, int rootRank) {
             return new Case(
-                    Samples.forRanks(layout.size(), type, shape, ReduceOp.SUM, SEED + rootRank),
+                    SampleTensors.forRanks(
+                            layout.size(), type, shape, ReduceOp.SUM, SEED + rootRank),
                     rootRank);
         }
 
         void check(Communicator communicator) {
-            Tensor tensor = Samples.copy(inputs.get(communicator.rank()));
+            Tensor tensor = SampleTensors.copy(inputs.get(communicator.rank()));
             Tensor result = communicator.broadcast("tensor", tensor, rootRank);
             assertThat(result).isSameAs(tensor);
-            assertThat(tensor).hasTheBitsOf(inputs.get(rootRank));
+            assertThat(tensor).isBitwiseEqualTo(inputs.get(rootRank));
         }
     }
 
@@ -44,7 +45,7 @@ class BroadcastTest {
     }
 
     @EveryLayout
-    void everyRankEndsWithTheTensorOfTheRootWhicheverItIs(Layout layout) {
+    void anyRootRankBroadcastsItsTensor(Layout layout) {
         List<Case> cases = new ArrayList<>();
         for (int root = 0; root < layout.size(); root++) {
             for (DataType type : DataType.values()) {
@@ -75,7 +76,7 @@ class BroadcastTest {
     }
 
     @FewLayouts
-    void broadcastsFromDifferentRootsMayBeUnderWayTogether(Layout layout) {
+    void concurrentBroadcastsFromDifferentRoots(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -92,7 +93,7 @@ class BroadcastTest {
     }
 
     @Test
-    void aRootThatDoesNotExistIsRefusedWhereItIsNamed() {
+    void invalidRootRankFailsOnTheCallingRank() {
         World.run(
                 2,
                 comm -> {

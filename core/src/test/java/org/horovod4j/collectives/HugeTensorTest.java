@@ -29,7 +29,7 @@ class HugeTensorTest {
     }
 
     @Test
-    void allreduceAndBroadcastGoBeyondTwoGibibytes() {
+    void allreduceAndBroadcastMoreThanTwoGibibytes() {
         needs(2 * BYTES);
         World.run(
                 2,
@@ -50,7 +50,7 @@ class HugeTensorTest {
     }
 
     @Test
-    void allgatherGoesBeyondTwoGibibytes() {
+    void allgatherMoreThanTwoGibibytes() {
         long half = BYTES / 2;
         needs(half + 2 * BYTES);
         try (Arena arena = Arena.ofShared()) {

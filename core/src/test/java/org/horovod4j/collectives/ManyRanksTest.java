@@ -21,7 +21,7 @@ class ManyRanksTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("crowds")
-    void aCrowdOfRanksPassesAMixedWorkload(Layout layout) {
+    void moreRanksThanCoresRunAMixedWorkload(Layout layout) {
         Workload workload = Workload.random(layout.size(), layout.size(), 40, 3_000);
         layout.world().run(workload::run);
     }

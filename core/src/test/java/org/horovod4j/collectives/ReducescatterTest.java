@@ -13,8 +13,8 @@ import org.horovod4j.Tensor;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
@@ -25,18 +25,19 @@ class ReducescatterTest {
     /// What the ranks bring, and the whole of what they share out among them.
     private record Case(List<Tensor> inputs, ReduceOp op, Scale scale, Tensor reduced) {
         static Case of(int ranks, DataType type, Shape shape, ReduceOp op, Scale scale) {
-            List<Tensor> inputs = Samples.forRanks(ranks, type, shape, op, 11);
-            return new Case(inputs, op, scale, Reference.allreduce(inputs, op, scale));
+            List<Tensor> inputs = SampleTensors.forRanks(ranks, type, shape, op, 11);
+            return new Case(inputs, op, scale, ReferenceCollectives.allreduce(inputs, op, scale));
         }
 
         void check(Communicator communicator) {
             Tensor original = inputs.get(communicator.rank());
-            Tensor input = Samples.copy(original);
+            Tensor input = SampleTensors.copy(original);
             Tensor share = communicator.reducescatter("rows", input, op, scale);
             assertThat(share)
-                    .hasTheBitsOf(
-                            Reference.share(reduced, communicator.rank(), communicator.size()));
-            assertThat(input).hasTheBitsOf(original);
+                    .isBitwiseEqualTo(
+                            ReferenceCollectives.reducescatterPart(
+                                    reduced, communicator.rank(), communicator.size()));
+            assertThat(input).isBitwiseEqualTo(original);
         }
     }
 
@@ -45,7 +46,7 @@ class ReducescatterTest {
     }
 
     @EveryLayout
-    void everyTypeIsReducedAndSharedOutByRows(Layout layout) {
+    void everyTypeIsReducedAndScatteredByRows(Layout layout) {
         List<Case> cases = new ArrayList<>();
         for (DataType type : DataType.values()) {
             for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
@@ -70,7 +71,7 @@ class ReducescatterTest {
     }
 
     @FewLayouts
-    void largeTensorsAreReducedAndSharedOut(Layout layout) {
+    void largeTensorsAreReducedAndScattered(Layout layout) {
         Shape shape = Shape.of(1_000_003);
         checkAll(
                 layout,
@@ -97,7 +98,7 @@ class ReducescatterTest {
     }
 
     @Test
-    void scalarsAndOtherOpsAreRefused() {
+    void scalarsAndUnsupportedOpsAreRejected() {
         World.run(
                 2,
                 comm -> {

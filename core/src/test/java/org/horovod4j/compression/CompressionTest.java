@@ -12,8 +12,8 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,23 +36,27 @@ class CompressionTest {
             Compression compression, List<Tensor> inputs, ReduceOp op, Tensor expected) {
         static Case of(
                 int ranks, Compression compression, DataType type, Shape shape, ReduceOp op) {
-            List<Tensor> inputs = Samples.forRanks(ranks, type, shape, op, SEED);
-            return new Case(compression, inputs, op, Reference.allreduce(inputs, op, Scale.NONE));
+            List<Tensor> inputs = SampleTensors.forRanks(ranks, type, shape, op, SEED);
+            return new Case(
+                    compression,
+                    inputs,
+                    op,
+                    ReferenceCollectives.allreduce(inputs, op, Scale.NONE));
         }
 
         void check(Communicator communicator) {
-            Tensor tensor = Samples.copy(inputs.get(communicator.rank()));
+            Tensor tensor = SampleTensors.copy(inputs.get(communicator.rank()));
             assertThat(communicator.allreduce("tensor", tensor, op, compression)).isSameAs(tensor);
             if (op == ReduceOp.AVERAGE && tensor.dataType().isFloatingPoint()) {
                 assertThat(tensor).as(toString()).isWithin(ROUNDING, expected);
             } else {
-                assertThat(tensor).as(toString()).hasTheBitsOf(expected);
+                assertThat(tensor).as(toString()).isBitwiseEqualTo(expected);
             }
         }
     }
 
     @FewLayouts
-    void everyTypeKeepsItsTypeAndValues(Layout layout) {
+    void everyDataTypeKeepsTypeAndValues(Layout layout) {
         List<Case> cases = new ArrayList<>();
         for (Compression compression : Compression.values()) {
             for (DataType type : DataType.values()) {
@@ -70,28 +74,27 @@ class CompressionTest {
 
     @ParameterizedTest
     @EnumSource(names = {"FLOAT32", "FLOAT64"})
-    void memoryOfEveryKindIsReducedInPlace(DataType type) {
-        List<Tensor> inputs = Samples.forRanks(2, type, Shape.of(4_099), ReduceOp.SUM, SEED);
-        Tensor expected = Reference.allreduce(inputs, ReduceOp.SUM, Scale.NONE);
+    void everyMemoryKindIsReducedInPlace(DataType type) {
+        List<Tensor> inputs = SampleTensors.forRanks(2, type, Shape.of(4_099), ReduceOp.SUM, SEED);
+        Tensor expected = ReferenceCollectives.allreduce(inputs, ReduceOp.SUM, Scale.NONE);
         World.run(
                 2,
                 comm -> {
                     Tensor input = inputs.get(comm.rank());
                     for (Tensor tensor :
                             List.of(
-                                    Samples.copy(input),
-                                    Samples.onHeap(input),
-                                    Samples.shared(comm, input))) {
+                                    SampleTensors.copy(input),
+                                    SampleTensors.onHeap(input),
+                                    SampleTensors.shared(comm, input))) {
                         comm.allreduce("tensor", tensor, ReduceOp.SUM, Compression.FP16);
-                        assertThat(tensor).hasTheBitsOf(expected);
+                        assertThat(tensor).isBitwiseEqualTo(expected);
                     }
                 });
     }
 
     @ParameterizedTest
     @CsvSource({"FP16, 1.0002441, 1.0", "BF16, 1.0019531, 1.0", "NONE, 1.0002441, 1.0002441"})
-    void whatTheSmallerTypeCannotHoldIsRounded(
-            Compression compression, float given, float expected) {
+    void valuesAreRoundedToTheSmallerType(Compression compression, float given, float expected) {
         World.run(
                 2,
                 comm -> {
@@ -103,7 +106,7 @@ class CompressionTest {
 
     @ParameterizedTest
     @CsvSource({"FP16, Infinity", "BF16, 131072"})
-    void everyRankSeesASumThatIsTooLarge(Compression compression, float sum) {
+    void overflowIsVisibleOnEveryRank(Compression compression, float sum) {
         World.run(
                 2,
                 comm -> {
@@ -114,7 +117,7 @@ class CompressionTest {
     }
 
     @Test
-    void manyTensorsCanBeUnderWay() {
+    void manyTensorsCanBeInFlight() {
         World.run(
                 3,
                 comm -> {

@@ -14,9 +14,9 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
-import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.MultiRankLayouts;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,16 +30,17 @@ class TopKTest {
     private static final long SEED = 18;
 
     @FewLayouts
-    void whoSendsEverythingGetsTheDenseResult(Layout layout) {
+    void ratioOneEqualsDenseAllreduce(Layout layout) {
         for (DataType type : List.of(DataType.FLOAT32, DataType.FLOAT64)) {
             for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
                 for (Shape shape : List.of(Shape.of(0), Shape.SCALAR, Shape.of(17, 3))) {
-                    List<Tensor> inputs = Samples.forRanks(layout.size(), type, shape, op, SEED);
-                    Tensor expected = Reference.allreduce(inputs, op, Scale.NONE);
+                    List<Tensor> inputs =
+                            SampleTensors.forRanks(layout.size(), type, shape, op, SEED);
+                    Tensor expected = ReferenceCollectives.allreduce(inputs, op, Scale.NONE);
                     layout.world()
                             .run(
                                     comm -> {
-                                        Tensor tensor = Samples.copy(inputs.get(comm.rank()));
+                                        Tensor tensor = SampleTensors.copy(inputs.get(comm.rank()));
                                         TopK all = TopK.ratio(1);
                                         assertThat(comm.allreduce("tensor", tensor, op, all))
                                                 .isSameAs(tensor);
@@ -51,7 +52,7 @@ class TopKTest {
     }
 
     @FewLayouts
-    void theLargestValuesOfEachRankAreSummed(Layout layout) {
+    void largestValuesOfEachRankAreSummed(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -70,7 +71,7 @@ class TopKTest {
     }
 
     @FewLayouts
-    void whatIsSentAndWhatIsLeftAreTogetherWhatWasGiven(Layout layout) {
+    void sentValuesPlusResidualEqualInput(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -127,7 +128,7 @@ class TopKTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4})
-    void errorFeedbackFindsTheMinimumThatDenseDescentFinds(int size) {
+    void errorFeedbackConvergesToDenseMinimum(int size) {
         World.run(
                 size,
                 comm -> {
@@ -140,7 +141,7 @@ class TopKTest {
     }
 
     @Test
-    void withoutErrorFeedbackItIsMissed() {
+    void withoutErrorFeedbackDescentDoesNotConverge() {
         World.run(
                 2,
                 comm -> {
@@ -182,7 +183,7 @@ class TopKTest {
     }
 
     @Test
-    void otherTypesAreReducedWhole() {
+    void otherDataTypesAreReducedUncompressed() {
         World.run(
                 2,
                 comm -> {
@@ -196,7 +197,7 @@ class TopKTest {
     }
 
     @Test
-    void whatIsNotFiniteTravelsAndIsNotKept() {
+    void nonFiniteValuesAreSentAndNotKeptAsResidual() {
         World.run(
                 2,
                 comm -> {
@@ -211,7 +212,7 @@ class TopKTest {
     }
 
     @Test
-    void aTensorOfAnotherLengthStartsAnew() {
+    void changedTensorLengthResetsResidual() {
         World.run(
                 2,
                 comm -> {
@@ -223,8 +224,8 @@ class TopKTest {
                 });
     }
 
-    @SeveralRanks
-    void ranksThatDisagreeOnTheShapeAllFailAndKeepWhatTheyHad(Layout layout) {
+    @MultiRankLayouts
+    void shapeMismatchFailsOnAllRanksAndKeepsResidual(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -242,7 +243,7 @@ class TopKTest {
     }
 
     @Test
-    void anOpThatNeedsAllValuesIsRefused() {
+    void unsupportedReduceOpIsRejected() {
         World.run(
                 1,
                 comm ->
@@ -261,12 +262,12 @@ class TopKTest {
 
     @ParameterizedTest
     @ValueSource(doubles = {0, -0.5, 1.01, Double.NaN})
-    void aPartThatIsNoneIsRefused(double ratio) {
+    void invalidRatioIsRejected(double ratio) {
         assertThatThrownBy(() -> TopK.ratio(ratio)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
-    void aCountOfNothingIsRefused() {
+    void zeroCountIsRejected() {
         assertThatThrownBy(() -> TopK.count(0)).isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -20,40 +20,40 @@ import java.util.concurrent.atomic.AtomicLong;
 /// What the loop does with state and generations, in worlds of threads whose losses are pretended.
 final class ElasticLoopTest {
     /// Generations of one communicator, which the driver of this test has numbered.
-    private static final class Pretended implements Generations {
+    private static final class FakeGenerations implements Generations {
         final List<String> events = new ArrayList<>();
         private final Communicator communicator;
         private final boolean isElastic;
         private final AtomicLong changes;
         private int next;
-        private long newestStamp;
+        private long latestHostsVersion;
 
         /// @param changes of hosts that the driver knows of
-        Pretended(Communicator communicator, boolean isElastic, AtomicLong changes) {
+        FakeGenerations(Communicator communicator, boolean isElastic, AtomicLong changes) {
             this.communicator = communicator;
             this.isElastic = isElastic;
             this.changes = changes;
         }
 
-        Pretended(Communicator communicator, boolean isElastic) {
+        FakeGenerations(Communicator communicator, boolean isElastic) {
             this(communicator, isElastic, new AtomicLong());
         }
 
         /// The program has been in generation 0 already, which has failed since.
-        void joinedBefore() {
+        void skipFirstGeneration() {
             next = 1;
         }
 
         /// The driver tells this rank, and no other, of new hosts.
-        void tellOfHosts() {
-            newestStamp = changes.incrementAndGet();
+        void announceHostUpdate() {
+            latestHostsVersion = changes.incrementAndGet();
         }
 
         @Override
         public Generation enter() {
             int number = next++;
             events.add("enter " + number);
-            return new Generation(communicator, new Numbered(number), number > 0);
+            return new Generation(communicator, new FakeMembership(number), number > 0);
         }
 
         @Override
@@ -66,11 +66,11 @@ final class ElasticLoopTest {
             events.add("abandon: " + reason);
         }
 
-        private final class Numbered implements Membership {
+        private final class FakeMembership implements Membership {
             private final int number;
-            private final long stamp = changes.get();
+            private final long hostsVersion = changes.get();
 
-            Numbered(int number) {
+            FakeMembership(int number) {
                 this.number = number;
             }
 
@@ -90,17 +90,17 @@ final class ElasticLoopTest {
             }
 
             @Override
-            public long stamp() {
-                return stamp;
+            public long hostsVersion() {
+                return hostsVersion;
             }
 
             @Override
-            public long newestStamp() {
-                return newestStamp;
+            public long latestHostsVersion() {
+                return latestHostsVersion;
             }
 
             @Override
-            public void settled() {
+            public void stateSynced() {
                 events.add("settled in " + number);
             }
         }
@@ -111,7 +111,7 @@ final class ElasticLoopTest {
     }
 
     @Test
-    void aProgramThatGetsNoPlaceWaitsForItsCommit() {
+    void failedEnterWaitsForBackgroundCommit() {
         List<String> awaited = new ArrayList<>();
         State state =
                 new State() {
@@ -149,11 +149,11 @@ final class ElasticLoopTest {
     }
 
     @Test
-    void aLossTakesBackWhatWasNotCommittedAndHostsDoNot() {
+    void peerLossRestoresLastCommitAndHostUpdateKeepsState() {
         World.run(
                 1,
                 comm -> {
-                    Pretended generations = new Pretended(comm, true);
+                    FakeGenerations generations = new FakeGenerations(comm, true);
                     ObjectState state = new ObjectState().with("step", 0);
                     List<String> seen = new ArrayList<>();
                     state.onReset(() -> seen.add("reset"));
@@ -165,7 +165,7 @@ final class ElasticLoopTest {
                                         switch (seen.size()) {
                                             case 1 -> {
                                                 s.set("step", 1);
-                                                generations.tellOfHosts();
+                                                generations.announceHostUpdate();
                                                 s.checkHostUpdates();
                                             }
                                             case 3 -> {
@@ -201,11 +201,11 @@ final class ElasticLoopTest {
 
     /// A worker that has the state of no generation must not say so: others might train on with it.
     @Test
-    void aStateThatDidNotArriveIsNotSettled() {
+    void failedSyncDoesNotMarkStateSynced() {
         World.run(
                 1,
                 comm -> {
-                    Pretended generations = new Pretended(comm, true);
+                    FakeGenerations generations = new FakeGenerations(comm, true);
                     State state =
                             new ObjectState()
                                     .with(
@@ -234,11 +234,11 @@ final class ElasticLoopTest {
     }
 
     @Test
-    void whatAStateIsMadeOfIsInItsGeneration() {
+    void partsEnterGenerationOfTheirState() {
         World.run(
                 1,
                 comm -> {
-                    Pretended generations = new Pretended(comm, true);
+                    FakeGenerations generations = new FakeGenerations(comm, true);
                     TensorState part = new TensorState().with("weights", new float[1]);
                     ObjectState state = new ObjectState().with("part", part);
                     List<String> seen = new ArrayList<>();
@@ -250,7 +250,7 @@ final class ElasticLoopTest {
                                     _ -> {
                                         seen.add("train");
                                         if (seen.size() == 1) {
-                                            generations.tellOfHosts();
+                                            generations.announceHostUpdate();
                                             part.checkHostUpdates();
                                         }
                                     })
@@ -261,12 +261,12 @@ final class ElasticLoopTest {
     }
 
     @Test
-    void aGenerationThatFailedBeforeTheLoopIsFollowedByAReset() {
+    void failedGenerationBeforeLoopTriggersReset() {
         World.run(
                 1,
                 comm -> {
-                    Pretended generations = new Pretended(comm, true);
-                    generations.joinedBefore();
+                    FakeGenerations generations = new FakeGenerations(comm, true);
+                    generations.skipFirstGeneration();
                     ObjectState state = new ObjectState();
                     List<String> seen = new ArrayList<>();
                     state.onReset(() -> seen.add("reset"));
@@ -278,11 +278,11 @@ final class ElasticLoopTest {
     }
 
     @Test
-    void aFaultOfTheProgramIsThrownAndToldToTheOthers() {
+    void programFailureIsThrownAndReportedToOtherRanks() {
         World.run(
                 1,
                 comm -> {
-                    Pretended generations = new Pretended(comm, true);
+                    FakeGenerations generations = new FakeGenerations(comm, true);
                     assertThatThrownBy(
                                     () ->
                                             new ElasticLoop<ObjectState, IOException>(
@@ -304,11 +304,11 @@ final class ElasticLoopTest {
 
     /// Memory that a commit reads may be gone with the generation, and that of the program with `run`.
     @Test
-    void aCommitInTheBackgroundEndsBeforeItsGeneration() {
+    void backgroundCommitCompletesBeforeGenerationEnds() {
         World.run(
                 1,
                 comm -> {
-                    Pretended generations = new Pretended(comm, true);
+                    FakeGenerations generations = new FakeGenerations(comm, true);
                     State state =
                             new ObjectState()
                                     .with(
@@ -336,7 +336,7 @@ final class ElasticLoopTest {
                                     s -> {
                                         generations.events.add("train");
                                         if (generations.next == 1) {
-                                            generations.tellOfHosts();
+                                            generations.announceHostUpdate();
                                             s.commit();
                                         }
                                         if (generations.next == 2) {
@@ -365,11 +365,11 @@ final class ElasticLoopTest {
     }
 
     @Test
-    void aWorkerWithoutACommitToGoBackToEndsAndTellsTheOthers() {
+    void failedRestoreEndsWorkerAndIsReported() {
         World.run(
                 1,
                 comm -> {
-                    Pretended generations = new Pretended(comm, true);
+                    FakeGenerations generations = new FakeGenerations(comm, true);
                     Arena arena = Arena.ofShared();
                     TensorState state =
                             new TensorState()
@@ -400,14 +400,14 @@ final class ElasticLoopTest {
     }
 
     @Test
-    void aLossEndsAJobThatIsNotElastic() {
+    void peerLossEndsNonElasticJob() {
         World.run(
                 1,
                 comm ->
                         assertThatThrownBy(
                                         () ->
                                                 new ElasticLoop<ObjectState, RuntimeException>(
-                                                                new Pretended(comm, false),
+                                                                new FakeGenerations(comm, false),
                                                                 new ObjectState(),
                                                                 _ -> {
                                                                     throw loss();
@@ -418,12 +418,12 @@ final class ElasticLoopTest {
 
     /// Rank 2 hears of it alone; all ranks stop at the step that it hears it in.
     @Test
-    void oneRankThatHasHeardOfNewHostsStopsAll() {
+    void hostUpdateOnOneRankInterruptsAllRanks() {
         AtomicLong changes = new AtomicLong();
         World.run(
                 3,
                 comm -> {
-                    Pretended generations = new Pretended(comm, true, changes);
+                    FakeGenerations generations = new FakeGenerations(comm, true, changes);
                     ObjectState state = new ObjectState().with("step", 0);
                     List<Integer> begun = new ArrayList<>();
                     new ElasticLoop<ObjectState, RuntimeException>(
@@ -433,7 +433,7 @@ final class ElasticLoopTest {
                                         begun.add(s.getInt("step"));
                                         for (int step = s.getInt("step"); step < 9; step++) {
                                             if (step == 5 && comm.rank() == 2) {
-                                                generations.tellOfHosts();
+                                                generations.announceHostUpdate();
                                             }
                                             s.set("step", step + 1);
                                             s.checkHostUpdates();

@@ -42,7 +42,7 @@ final class ElasticSamplerTest {
     }
 
     @Test
-    void fullBatchesRepeatFromTheStartOfTheOrder() {
+    void lastBatchIsFilledFromStartOfOrder() {
         List<ElasticSampler> ranks =
                 ranks(() -> ElasticSampler.inOrder(5).withLastBatch(LastBatch.REPEAT), 2);
         assertThat(step(ranks, 2)).containsExactly(0, 1, 2, 3);
@@ -51,11 +51,11 @@ final class ElasticSamplerTest {
     }
 
     @Test
-    void everyEpochHasAnotherOrderAndEveryRunTheSame() {
+    void orderDiffersByEpochAndIsReproducible() {
         ElasticSampler one = ElasticSampler.shuffled(50, 9);
         ElasticSampler two = ElasticSampler.shuffled(50, 9);
-        one.begin(0, 1);
-        two.begin(0, 1);
+        one.generationStarted(0, 1);
+        two.generationStarted(0, 1);
         int[] first = one.nextBatch(50);
         assertThat(two.nextBatch(50)).containsExactly(first);
         one.nextEpoch();
@@ -63,38 +63,38 @@ final class ElasticSamplerTest {
     }
 
     @Test
-    void noSampleIsLostOrComesTwiceWhateverHappens() {
+    void samplesAreTakenExactlyOnceAcrossMembershipChanges() {
         long seed = Long.getLong("horovod4j.seed", System.nanoTime());
         System.out.println("ElasticSamplerTest: -Dhorovod4j.seed=" + seed);
         Random random = new Random(seed);
         for (int round = 0; round < ROUNDS; round++) {
             int count = random.nextInt(200);
-            assertThat(new EventfulEpoch(count, LastBatch.UNEVEN, random).run())
+            assertThat(new SimulatedEpoch(count, LastBatch.UNEVEN, random).run())
                     .as("seed %d, round %d", seed, round)
                     .containsExactlyInAnyOrderElementsOf(all(count));
         }
     }
 
     @Test
-    void fullBatchesRepeatLessThanAStepWhateverHappens() {
+    void repeatedSamplesAreLessThanOneStepAcrossMembershipChanges() {
         long seed = Long.getLong("horovod4j.seed", System.nanoTime());
         System.out.println("ElasticSamplerTest: -Dhorovod4j.seed=" + seed);
         Random random = new Random(seed);
         for (int round = 0; round < ROUNDS; round++) {
             int count = 1 + random.nextInt(200);
-            List<Integer> taken = new EventfulEpoch(count, LastBatch.REPEAT, random).run();
+            List<Integer> taken = new SimulatedEpoch(count, LastBatch.REPEAT, random).run();
             assertThat(taken).as("seed %d, round %d", seed, round).containsAll(all(count));
             assertThat(taken.size() - count)
                     .as("seed %d, round %d", seed, round)
-                    .isLessThan(EventfulEpoch.MOST_RANKS * EventfulEpoch.LARGEST_BATCH);
+                    .isLessThan(SimulatedEpoch.MAX_RANKS * SimulatedEpoch.MAX_BATCH_SIZE);
         }
     }
 
     /// An epoch in which ranks come and go between steps: with the state as it is when hosts
     /// change, or back at the last commit when one is lost, which takes back what was done since.
-    private static final class EventfulEpoch {
-        static final int MOST_RANKS = 6;
-        static final int LARGEST_BATCH = 5;
+    private static final class SimulatedEpoch {
+        static final int MAX_RANKS = 6;
+        static final int MAX_BATCH_SIZE = 5;
 
         private final Supplier<ElasticSampler> sampler;
         private final Random random;
@@ -102,7 +102,7 @@ final class ElasticSamplerTest {
         private List<Integer> counted = new ArrayList<>();
         private int committed;
 
-        EventfulEpoch(int count, LastBatch lastBatch, Random random) {
+        SimulatedEpoch(int count, LastBatch lastBatch, Random random) {
             long order = random.nextLong();
             this.sampler = () -> ElasticSampler.shuffled(count, order).withLastBatch(lastBatch);
             this.random = random;
@@ -112,7 +112,7 @@ final class ElasticSamplerTest {
         /// @return the samples of all steps that were not taken back
         List<Integer> run() {
             while (ranks.getFirst().hasNext()) {
-                counted.addAll(step(ranks, 1 + random.nextInt(LARGEST_BATCH)));
+                counted.addAll(step(ranks, 1 + random.nextInt(MAX_BATCH_SIZE)));
                 switch (random.nextInt(6)) {
                     case 0, 1 -> commit();
                     case 2 -> resize(anySize());
@@ -144,7 +144,7 @@ final class ElasticSamplerTest {
                 ranks.add(fresh);
             }
             for (int rank = 0; rank < size; rank++) {
-                ranks.get(rank).begin(rank, size);
+                ranks.get(rank).generationStarted(rank, size);
             }
             if (isGrowing) {
                 commit();
@@ -157,17 +157,17 @@ final class ElasticSamplerTest {
         }
 
         private int anySize() {
-            return 1 + random.nextInt(MOST_RANKS);
+            return 1 + random.nextInt(MAX_RANKS);
         }
     }
 
     @Test
-    void anotherRankTakesOverHowFarTheEpochHasCome() throws Exception {
+    void syncTransfersProgress() throws Exception {
         World.run(
                 3,
                 comm -> {
                     ElasticSampler sampler = ElasticSampler.shuffled(90, 1);
-                    sampler.begin(comm);
+                    sampler.generationStarted(comm);
                     if (comm.rank() == 1) {
                         sampler.nextEpoch();
                         sampler.nextBatch(5);
@@ -179,7 +179,7 @@ final class ElasticSamplerTest {
     }
 
     @Test
-    void goesOnFromACheckpointWithOtherRanks() {
+    void resumesFromCheckpointWithDifferentSize() {
         List<ElasticSampler> before = ranks(() -> ElasticSampler.shuffled(20, 3), 2);
         before.forEach(ElasticSampler::nextEpoch);
         List<Integer> taken = new ArrayList<>(step(before, 4));
@@ -196,7 +196,7 @@ final class ElasticSamplerTest {
 
     @ParameterizedTest(name = "epoch {0}, {1} samples")
     @CsvSource({"-1, 0", "0, -1", "0, 4"})
-    void beginsNowhereElse(int epoch, int processed) {
+    void invalidStartPositionIsRejected(int epoch, int processed) {
         ElasticSampler sampler = ElasticSampler.inOrder(3);
         assertThatThrownBy(() -> sampler.startAt(epoch, processed))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -206,16 +206,16 @@ final class ElasticSamplerTest {
     }
 
     @Test
-    void sharesNothingOutBeforeTheRanksAreKnown() {
+    void nextBatchOutsideElasticRunFails() {
         assertThatThrownBy(() -> ElasticSampler.inOrder(3).nextBatch(1))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("inside of Elastic.run");
     }
 
     @Test
-    void saysWhenAnEpochIsOver() {
+    void nextBatchAfterEndOfEpochFails() {
         ElasticSampler sampler = ElasticSampler.inOrder(1);
-        sampler.begin(0, 1);
+        sampler.generationStarted(0, 1);
         assertThat(sampler.nextBatch(1)).containsExactly(0);
         assertThatThrownBy(() -> sampler.nextBatch(1))
                 .isInstanceOf(IllegalStateException.class)
@@ -230,7 +230,7 @@ final class ElasticSamplerTest {
     private static List<ElasticSampler> ranks(Supplier<ElasticSampler> sampler, int size) {
         List<ElasticSampler> ranks = Stream.generate(sampler).limit(size).toList();
         for (int rank = 0; rank < size; rank++) {
-            ranks.get(rank).begin(rank, size);
+            ranks.get(rank).generationStarted(rank, size);
         }
         return ranks;
     }

@@ -20,7 +20,7 @@ class FrameTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, LIMIT})
-    void aFrameSurvivesTheWay(int length) throws IOException {
+    void writtenFrameIsReadBack(int length) throws IOException {
         byte[] sent = new byte[length];
         Arrays.fill(sent, (byte) 7);
         assertThat(Frame.read(stream(sent), LIMIT)).isEqualTo(sent);
@@ -28,7 +28,7 @@ class FrameTest {
 
     @ParameterizedTest
     @ValueSource(ints = {-1, LIMIT + 1, Integer.MAX_VALUE})
-    void aLengthThatMayNotComeIsRefused(int length) throws IOException {
+    void invalidLengthIsRefused(int length) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         new DataOutputStream(bytes).writeInt(length);
         assertThatThrownBy(() -> Frame.read(input(bytes.toByteArray()), LIMIT))
@@ -37,7 +37,7 @@ class FrameTest {
     }
 
     @Test
-    void anEndWithinAFrameIsAnEnd() throws IOException {
+    void endOfStreamWithinFrameThrowsEof() throws IOException {
         byte[] whole = stream(new byte[10]).readAllBytes();
         assertThatThrownBy(() -> Frame.read(input(Arrays.copyOf(whole, 12)), LIMIT))
                 .isInstanceOf(EOFException.class)

@@ -30,10 +30,10 @@ class LogIT {
 
         public static void main(String[] arguments) {
             Log.configure(LogSettings.DEFAULT, 2);
-            say();
+            logLines();
         }
 
-        static void say() {
+        static void logLines() {
             System.Logger logger = Log.of(Program.class);
             logger.log(Level.INFO, "nobody cares");
             logger.log(Level.WARNING, "all is well");
@@ -49,13 +49,13 @@ class LogIT {
             Logger root = Logger.getLogger("");
             root.setLevel(java.util.logging.Level.ALL);
             root.addHandler(new ConsoleHandler());
-            Program.say();
+            Program.logLines();
         }
     }
 
     /// A rank that is started with doubtful variables.
-    static final class Doubtful {
-        private Doubtful() {}
+    static final class InvalidVariables {
+        private InvalidVariables() {}
 
         public static void main(String[] arguments) {
             Map<String, String> variables =
@@ -73,7 +73,7 @@ class LogIT {
 
     @Test
     void theVariablesOfARankDecideHowItLogs() throws Exception {
-        assertThat(run(Doubtful.class, List.of(), classPath()))
+        assertThat(run(InvalidVariables.class, List.of(), classPath()))
                 .satisfiesExactly(
                         line ->
                                 assertThat(line)
@@ -85,7 +85,7 @@ class LogIT {
     }
 
     @Test
-    void linesHaveTimeAndRankOutOfTheBox() throws Exception {
+    void linesHaveTimeAndRankByDefault() throws Exception {
         assertThat(run(Program.class, List.of(), classPath()))
                 .singleElement()
                 .asString()
@@ -93,7 +93,7 @@ class LogIT {
     }
 
     @Test
-    void nothingIsMissedInARuntimeWithoutJavaLogging() throws Exception {
+    void loggingWorksWithoutJavaLoggingModule() throws Exception {
         List<String> small = List.of("--limit-modules", "java.base");
         assertThat(run(Program.class, small, classPath())).singleElement().asString().matches(OURS);
     }
@@ -126,7 +126,8 @@ class LogIT {
     void aLoggerFinderOfTheApplicationGetsTheLines(@TempDir Path folder) throws Exception {
         Path services = Files.createDirectories(folder.resolve("META-INF/services"));
         Files.writeString(
-                services.resolve("java.lang.System$LoggerFinder"), ShoutingFinder.class.getName());
+                services.resolve("java.lang.System$LoggerFinder"),
+                UpperCaseLoggerFinder.class.getName());
         assertThat(run(Program.class, List.of(), folder + File.pathSeparator + classPath()))
                 .containsExactly("NOBODY CARES", "ALL IS WELL");
     }

@@ -22,7 +22,7 @@ class LogLineTest {
                 "                              | 2 | [rank 2] WARNING: it",
                 "                              |   | WARNING: it"
             })
-    void timeAndRankAreSaidWhereThereAre(
+    void lineShowsTimeAndRankWhenPresent(
             @Nullable String time, @Nullable Integer rank, String line) {
         ZonedDateTime when = time == null ? null : ZonedDateTime.parse(time + "Z");
         assertThat(new LogLine(when, rank, Level.WARNING, "it", null).text())
@@ -30,7 +30,7 @@ class LogLineTest {
     }
 
     @Test
-    void timeIsThatOfThePlace() {
+    void timeIsLocalTime() {
         ZonedDateTime time =
                 ZonedDateTime.parse("2026-11-15T10:00:00Z")
                         .withZoneSameInstant(ZoneId.of("Europe/Berlin"));

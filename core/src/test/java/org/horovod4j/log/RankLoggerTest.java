@@ -17,12 +17,12 @@ class RankLoggerTest {
     private static final ZonedDateTime TIME = ZonedDateTime.parse("2026-11-15T10:22:33.123456Z");
 
     private final List<String> lines = new CopyOnWriteArrayList<>();
-    private final Outlet outlet =
-            new Outlet(_ -> false, line -> lines.add(line.strip()), () -> TIME);
-    private final System.Logger logger = new RankLogger("some.Name", outlet);
+    private final LogOutput logOutput =
+            new LogOutput(_ -> false, line -> lines.add(line.strip()), () -> TIME);
+    private final System.Logger logger = new RankLogger("some.Name", logOutput);
 
     @Test
-    void warningsAreSaidUnlessAnotherLevelIsSet() {
+    void warningIsTheDefaultLevel() {
         logAtEachLevel();
         assertThat(lines)
                 .containsExactly(
@@ -39,8 +39,8 @@ class RankLoggerTest {
         "ERROR, ERROR",
         "FATAL, ''"
     })
-    void eachLevelLetsThroughWhatIsAtLeastAsBad(LogLevel level, String said) {
-        outlet.configure(new LogSettings(level, false), null);
+    void levelAllowsSameAndHigherSeverity(LogLevel level, String said) {
+        logOutput.configure(new LogSettings(level, false), null);
         logAtEachLevel();
         assertThat(lines)
                 .containsExactlyElementsOf(
@@ -51,18 +51,18 @@ class RankLoggerTest {
     }
 
     @Test
-    void progressIsSaidUnlessAnotherLevelIsSet() {
-        System.Logger progress = new RankLogger("some.Name", outlet, LogLevel.INFO);
-        outlet.configure(new LogSettings(null, false), null);
+    void progressLoggerDefaultsToInfo() {
+        System.Logger progress = new RankLogger("some.Name", logOutput, LogLevel.INFO);
+        logOutput.configure(new LogSettings(null, false), null);
         progress.log(Level.DEBUG, "a detail");
         progress.log(Level.INFO, "half of it");
-        outlet.configure(new LogSettings(LogLevel.WARNING, false), null);
+        logOutput.configure(new LogSettings(LogLevel.WARNING, false), null);
         progress.log(Level.INFO, "all of it");
         assertThat(lines).containsExactly("INFO: half of it");
     }
 
     @Test
-    void whatIsNotSaidIsNotAskedFor() {
+    void suppressedMessageSupplierIsNotCalled() {
         logger.log(
                 Level.DEBUG,
                 () -> {
@@ -75,40 +75,40 @@ class RankLoggerTest {
 
     @Test
     void settingsHoldForLoggersThatExistAlready() {
-        outlet.configure(new LogSettings(LogLevel.INFO, false), 3);
+        logOutput.configure(new LogSettings(LogLevel.INFO, false), 3);
         logger.log(Level.INFO, "now");
         assertThat(lines).containsExactly("[rank 3] INFO: now");
     }
 
     @Test
     void argumentsAreFilledIn() {
-        outlet.configure(new LogSettings(null, false), null);
+        logOutput.configure(new LogSettings(null, false), null);
         logger.log(Level.WARNING, "{1} before {0}", "b", "a");
         assertThat(lines).containsExactly("WARNING: a before b");
     }
 
     @Test
-    void withoutArgumentsBracesMeanThemselves() {
-        outlet.configure(new LogSettings(null, false), null);
+    void bracesAreLiteralWithoutArguments() {
+        logOutput.configure(new LogSettings(null, false), null);
         logger.log(Level.WARNING, "it's {0}");
         assertThat(lines).containsExactly("WARNING: it's {0}");
     }
 
     @Test
-    void aTextThatCannotBeFilledInIsSaidAsItIs() {
-        outlet.configure(new LogSettings(null, false), null);
+    void malformedFormatIsLoggedUnformatted() {
+        logOutput.configure(new LogSettings(null, false), null);
         logger.log(Level.WARNING, "broken {", "argument");
         assertThat(lines).singleElement().asString().startsWith("WARNING: broken {");
     }
 
     @Test
-    void aThreadMayHaveARankOfItsOwnAndHandsItOn() throws InterruptedException {
-        outlet.configure(new LogSettings(null, false), 0);
+    void threadRankIsInheritedByChildThreads() throws InterruptedException {
+        logOutput.configure(new LogSettings(null, false), 0);
         Thread rank =
                 Thread.ofPlatform()
                         .start(
                                 () -> {
-                                    outlet.rankOfThread(2);
+                                    logOutput.setThreadRank(2);
                                     logger.log(Level.WARNING, "rank");
                                     logInThread("helper");
                                 });

@@ -23,26 +23,26 @@ class LocalAddressesTest {
     @Test
     void aNamedInterfaceHasItsOwnAddressesOnly() throws SocketException {
         String loopback = loopback();
-        assertThat(LocalAddresses.among(List.of("there-is-none", loopback)).addresses())
+        assertThat(LocalAddresses.ofInterfaces(List.of("there-is-none", loopback)).addresses())
                 .isNotEmpty()
                 .allMatch(InetAddress::isLoopbackAddress);
-        assertThat(LocalAddresses.among(List.of(loopback)).at(80))
+        assertThat(LocalAddresses.ofInterfaces(List.of(loopback)).withPort(80))
                 .allMatch(address -> address.getPort() == 80);
     }
 
     @Test
-    void loopbackIsForOthersOnlyWhereThereIsNothingElse() throws SocketException {
-        LocalAddresses loopback = LocalAddresses.among(List.of(loopback()));
-        assertThat(loopback.forOthers()).isEqualTo(loopback);
+    void loopbackIsAdvertisedOnlyWithoutOtherAddresses() throws SocketException {
+        LocalAddresses loopback = LocalAddresses.ofInterfaces(List.of(loopback()));
+        assertThat(loopback.reachableFromOtherHosts()).isEqualTo(loopback);
         InetAddress outward = InetAddress.ofLiteral("192.0.2.7");
         LocalAddresses both = new LocalAddresses(List.of(outward, loopback.addresses().getFirst()));
-        assertThat(both.forOthers().addresses()).containsExactly(outward);
+        assertThat(both.reachableFromOtherHosts().addresses()).containsExactly(outward);
     }
 
     @Test
-    void anUnknownInterfaceIsAnsweredWithThoseThereAre() throws SocketException {
+    void unknownInterfaceErrorListsExistingInterfaces() throws SocketException {
         String loopback = loopback();
-        assertThatThrownBy(() -> LocalAddresses.among(List.of("eth99", "ib7")))
+        assertThatThrownBy(() -> LocalAddresses.ofInterfaces(List.of("eth99", "ib7")))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("no network interface 'eth99' or 'ib7'")
                 .hasMessageContaining("  " + loopback + ": 127.0.0.1");

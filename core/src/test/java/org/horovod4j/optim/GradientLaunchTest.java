@@ -1,10 +1,10 @@
 package org.horovod4j.optim;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.horovod4j.optim.ToyReducers.LENGTH;
-import static org.horovod4j.optim.ToyReducers.all;
-import static org.horovod4j.optim.ToyReducers.reducer;
-import static org.horovod4j.optim.ToyReducers.settings;
+import static org.horovod4j.optim.ReducerFixtures.LENGTH;
+import static org.horovod4j.optim.ReducerFixtures.filled;
+import static org.horovod4j.optim.ReducerFixtures.reducer;
+import static org.horovod4j.optim.ReducerFixtures.settings;
 
 import org.horovod4j.Compressor;
 import org.horovod4j.compression.Compression;
@@ -21,35 +21,39 @@ class GradientLaunchTest {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a", "b", "c");
-                    GradientReducer reducer = reducer(comm, toy, settings());
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a", "b", "c");
+                    GradientReducer reducer = reducer(comm, fakeGradients, settings());
                     // each rank in its own order
                     int first = comm.rank() == 0 ? 2 : 1;
                     int second = comm.rank() == 0 ? 1 : 2;
                     reducer.ready(first);
-                    assertThat(toy.lent).containsExactly(toy.names().get(first));
+                    assertThat(fakeGradients.acquired)
+                            .containsExactly(fakeGradients.names().get(first));
                     reducer.ready(second);
                     reducer.synchronize();
-                    assertThat(toy.lent)
-                            .containsExactly(toy.names().get(first), toy.names().get(second), "a");
+                    assertThat(fakeGradients.acquired)
+                            .containsExactly(
+                                    fakeGradients.names().get(first),
+                                    fakeGradients.names().get(second),
+                                    "a");
                     assertThat(reducer.timing().launchedByPasses()).isEqualTo(2);
                     assertThat(reducer.timing().launchedBySteps()).isEqualTo(1);
                 });
     }
 
     @Test
-    void withoutWordOfSingleGradientsAPassLaunchesTheLastOnesFirst() {
+    void backwardPassCompletedLaunchesInReverseOrder() {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a", "b", "c");
-                    toy.freeze("b", true);
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a", "b", "c");
+                    fakeGradients.freeze("b", true);
                     GradientReducer reducer =
-                            reducer(comm, toy, settings().backwardPassesPerStep(2));
-                    reducer.passed();
-                    assertThat(toy.lent).isEmpty();
-                    reducer.passed();
-                    assertThat(toy.lent).containsExactly("c", "a");
+                            reducer(comm, fakeGradients, settings().backwardPassesPerStep(2));
+                    reducer.backwardPassCompleted();
+                    assertThat(fakeGradients.acquired).isEmpty();
+                    reducer.backwardPassCompleted();
+                    assertThat(fakeGradients.acquired).containsExactly("c", "a");
                     reducer.synchronize();
                     assertThat(reducer.timing().launchedByPasses()).isZero();
                     assertThat(reducer.timing().launchedBySteps()).isEqualTo(2);
@@ -57,84 +61,89 @@ class GradientLaunchTest {
     }
 
     @Test
-    void wherePassesLaunchNothingAStepLaunchesTheLastOnesFirst() {
+    void stepLaunchesInReverseOrderWhenBackwardPassesLaunchNothing() {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a", "b", "c");
-                    toy.lendDuringPasses(false);
-                    GradientReducer reducer = reducer(comm, toy, settings());
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a", "b", "c");
+                    fakeGradients.allowAcquireDuringBackward(false);
+                    GradientReducer reducer = reducer(comm, fakeGradients, settings());
                     for (int parameter : new int[] {1, 2, 0}) {
                         reducer.ready(parameter);
                     }
-                    assertThat(toy.lent).isEmpty();
+                    assertThat(fakeGradients.acquired).isEmpty();
                     assertThat(reducer.isComplete()).isTrue();
                     reducer.synchronize();
-                    assertThat(toy.lent).containsExactly("c", "b", "a");
+                    assertThat(fakeGradients.acquired).containsExactly("c", "b", "a");
                     assertThat(reducer.timing().launchedByPasses()).isZero();
                     assertThat(reducer.timing().launchedBySteps()).isEqualTo(3);
                     // and from the next window on they do
-                    toy.lendDuringPasses(true);
-                    toy.clear();
+                    fakeGradients.allowAcquireDuringBackward(true);
+                    fakeGradients.clear();
                     reducer.ready(1);
-                    assertThat(toy.lent).containsExactly("b");
+                    assertThat(fakeGradients.acquired).containsExactly("b");
                     reducer.synchronize();
                 });
     }
 
     @Test
-    void aGroupIsLaunchedWhenAllItsMembersAreReady() {
+    void groupIsLaunchedWhenAllMembersAreReady() {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a", "b", "c", "d");
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a", "b", "c", "d");
                     GradientReducer reducer =
                             reducer(
                                     comm,
-                                    toy,
+                                    fakeGradients,
                                     settings()
-                                            .groups(new Groups.Named(List.of(List.of("b", "d")))));
-                    toy.names().forEach(name -> toy.add(name, comm.rank()));
+                                            .groups(
+                                                    new GradientGroups.Named(
+                                                            List.of(List.of("b", "d")))));
+                    fakeGradients.names().forEach(name -> fakeGradients.add(name, comm.rank()));
                     reducer.ready(3);
-                    assertThat(toy.lent).isEmpty();
+                    assertThat(fakeGradients.acquired).isEmpty();
                     reducer.ready(2);
-                    assertThat(toy.lent).containsExactly("c");
+                    assertThat(fakeGradients.acquired).containsExactly("c");
                     reducer.ready(1);
-                    assertThat(toy.lent).containsExactly("c", "b", "d");
+                    assertThat(fakeGradients.acquired).containsExactly("c", "b", "d");
                     reducer.ready(0);
                     reducer.synchronize();
-                    for (String name : toy.names()) {
-                        assertThat(toy.gradient(name)).containsExactly(all(0.5));
+                    for (String name : fakeGradients.names()) {
+                        assertThat(fakeGradients.gradient(name)).containsExactly(filled(0.5));
                     }
                 });
     }
 
     @Test
-    void aGroupDoesNotWaitForFrozenMembers() {
+    void groupDoesNotWaitForFrozenMembers() {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a", "b", "c");
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a", "b", "c");
                     GradientReducer reducer =
-                            reducer(comm, toy, settings().groups(new Groups.Count(1)));
-                    toy.freeze("b", true);
-                    toy.add("a", comm.rank());
-                    toy.add("c", comm.rank());
+                            reducer(
+                                    comm,
+                                    fakeGradients,
+                                    settings().groups(new GradientGroups.Count(1)));
+                    fakeGradients.freeze("b", true);
+                    fakeGradients.add("a", comm.rank());
+                    fakeGradients.add("c", comm.rank());
                     reducer.ready(2);
                     reducer.ready(0);
-                    assertThat(toy.lent).containsExactly("a", "c");
+                    assertThat(fakeGradients.acquired).containsExactly("a", "c");
                     reducer.synchronize();
-                    assertThat(toy.gradient("a")).containsExactly(all(0.5));
-                    assertThat(toy.gradient("c")).containsExactly(all(0.5));
+                    assertThat(fakeGradients.gradient("a")).containsExactly(filled(0.5));
+                    assertThat(fakeGradients.gradient("c")).containsExactly(filled(0.5));
                 });
     }
 
     @Test
-    void aCompressorKnowsAGradientByItsOwnNameInAnyGroup() {
+    void compressorReceivesParameterNameInsideGroups() {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a", "b", "c");
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a", "b", "c");
                     List<String> compressed = new ArrayList<>();
                     Compressor compressor =
                             (communicator, name, tensor, op) -> {
@@ -145,11 +154,13 @@ class GradientLaunchTest {
                     GradientReducer reducer =
                             reducer(
                                     comm,
-                                    toy,
-                                    settings().groups(new Groups.Count(1)).compressor(compressor));
-                    toy.freeze("a", true);
+                                    fakeGradients,
+                                    settings()
+                                            .groups(new GradientGroups.Count(1))
+                                            .compressor(compressor));
+                    fakeGradients.freeze("a", true);
                     reducer.synchronize();
-                    toy.freeze("a", false);
+                    fakeGradients.freeze("a", false);
                     reducer.synchronize();
                     assertThat(compressed)
                             .containsExactly(

@@ -16,14 +16,14 @@ class GradientSettingsTest {
         return GradientSettings.builder();
     }
 
-    private static void refuses(GradientSettings.Builder builder, String reason) {
+    private static void assertRejected(GradientSettings.Builder builder, String reason) {
         assertThatIllegalArgumentException()
                 .isThrownBy(builder::build)
                 .withMessageContaining(reason);
     }
 
     @Test
-    void beginWithTheDefaults() {
+    void builderStartsWithDefaults() {
         GradientSettings built = settings().build();
         assertThat(built.op()).isEqualTo(ReduceOp.AVERAGE);
         assertThat(built.backwardPassesPerStep()).isEqualTo(1);
@@ -33,42 +33,46 @@ class GradientSettingsTest {
 
     @ParameterizedTest
     @EnumSource(names = {"MIN", "MAX", "PRODUCT"})
-    void refuseOpsThatAreNotForGradients(ReduceOp op) {
-        refuses(settings().op(op), "AVERAGE, SUM or ADASUM, not " + op);
+    void rejectsUnsupportedReduceOps(ReduceOp op) {
+        assertRejected(settings().op(op), "AVERAGE, SUM or ADASUM, not " + op);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, -1})
-    void refuseWindowsWithoutPasses(int passes) {
-        refuses(settings().backwardPassesPerStep(passes), "backwardPassesPerStep is at least 1");
+    void rejectsNonPositiveBackwardPasses(int passes) {
+        assertRejected(
+                settings().backwardPassesPerStep(passes), "backwardPassesPerStep is at least 1");
     }
 
     @ParameterizedTest
     @ValueSource(doubles = {0, -1, Double.NaN, Double.POSITIVE_INFINITY})
-    void refuseFactorsThatCannotDivide(double factor) {
-        refuses(settings().predivideFactor(factor), "predivideFactor is positive and finite");
+    void rejectsInvalidPredivideFactors(double factor) {
+        assertRejected(
+                settings().predivideFactor(factor), "predivideFactor is positive and finite");
     }
 
     @Test
-    void refuseToPredivideASum() {
-        refuses(settings().op(ReduceOp.SUM).predivideFactor(2), "the op is SUM");
+    void rejectsPredivideFactorForSum() {
+        assertRejected(settings().op(ReduceOp.SUM).predivideFactor(2), "the op is SUM");
     }
 
     @Test
-    void refuseToAverageForAdasum() {
-        refuses(settings().op(ReduceOp.ADASUM).averageAccumulated(true), "averageAccumulated");
+    void rejectsAverageAccumulatedForAdasum() {
+        assertRejected(
+                settings().op(ReduceOp.ADASUM).averageAccumulated(true), "averageAccumulated");
     }
 
     @Test
-    void refuseGroupsThatCannotBe() {
+    void rejectsInvalidGroups() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Groups.Count(0))
+                .isThrownBy(() -> new GradientGroups.Count(0))
                 .withMessageContaining("at least 1, not 0");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Groups.Named(List.of(List.of())))
+                .isThrownBy(() -> new GradientGroups.Named(List.of(List.of())))
                 .withMessageContaining("at least one parameter");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Groups.Named(List.of(List.of("a"), List.of("b", "a"))))
+                .isThrownBy(
+                        () -> new GradientGroups.Named(List.of(List.of("a"), List.of("b", "a"))))
                 .withMessageContaining("'a' is in groups twice");
     }
 }

@@ -2,10 +2,10 @@ package org.horovod4j.optim;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.horovod4j.optim.ToyReducers.LENGTH;
-import static org.horovod4j.optim.ToyReducers.all;
-import static org.horovod4j.optim.ToyReducers.reducer;
-import static org.horovod4j.optim.ToyReducers.settings;
+import static org.horovod4j.optim.ReducerFixtures.LENGTH;
+import static org.horovod4j.optim.ReducerFixtures.filled;
+import static org.horovod4j.optim.ReducerFixtures.reducer;
+import static org.horovod4j.optim.ReducerFixtures.settings;
 
 import org.horovod4j.compression.Compression;
 import org.horovod4j.testing.World;
@@ -21,71 +21,73 @@ class GradientWindowTest {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a");
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a");
                     GradientReducer reducer =
                             reducer(
                                     comm,
-                                    toy,
+                                    fakeGradients,
                                     settings()
                                             .backwardPassesPerStep(3)
                                             .averageAccumulated(average));
                     for (int step = 0; step < 2; step++) {
                         for (int pass = 1; pass <= 3; pass++) {
-                            assertThat(toy.lent).isEmpty();
+                            assertThat(fakeGradients.acquired).isEmpty();
                             assertThat(reducer.isComplete()).isFalse();
-                            toy.add("a", comm.rank() + 1);
+                            fakeGradients.add("a", comm.rank() + 1);
                             reducer.ready(0);
                         }
-                        assertThat(toy.lent).containsExactly("a");
+                        assertThat(fakeGradients.acquired).containsExactly("a");
                         reducer.synchronize();
-                        assertThat(toy.gradient("a")).containsExactly(all(average ? 1.5 : 4.5));
-                        toy.clear();
+                        assertThat(fakeGradients.gradient("a"))
+                                .containsExactly(filled(average ? 1.5 : 4.5));
+                        fakeGradients.clear();
                     }
                 });
     }
 
     @Test
-    void anInfiniteGradientDoesNotReachTheNextWindow() {
+    void infiniteGradientDoesNotAffectNextWindow() {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a");
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a");
                     GradientReducer reducer =
-                            reducer(comm, toy, settings().compressor(Compression.FP16));
-                    toy.add("a", comm.rank() == 0 ? Float.POSITIVE_INFINITY : 1);
+                            reducer(comm, fakeGradients, settings().compressor(Compression.FP16));
+                    fakeGradients.add("a", comm.rank() == 0 ? Float.POSITIVE_INFINITY : 1);
                     reducer.ready(0);
                     reducer.synchronize();
-                    assertThat(toy.gradient("a")).containsExactly(all(Float.POSITIVE_INFINITY));
-                    toy.clear();
-                    toy.add("a", comm.rank());
+                    assertThat(fakeGradients.gradient("a"))
+                            .containsExactly(filled(Float.POSITIVE_INFINITY));
+                    fakeGradients.clear();
+                    fakeGradients.add("a", comm.rank());
                     reducer.ready(0);
                     reducer.synchronize();
-                    assertThat(toy.gradient("a")).containsExactly(all(0.5));
+                    assertThat(fakeGradients.gradient("a")).containsExactly(filled(0.5));
                 });
     }
 
     @Test
-    void aWindowMayBeClosedEarly() {
+    void windowCanBeSynchronizedEarly() {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a");
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a");
                     GradientReducer reducer =
-                            reducer(comm, toy, settings().backwardPassesPerStep(5));
-                    toy.add("a", comm.rank());
+                            reducer(comm, fakeGradients, settings().backwardPassesPerStep(5));
+                    fakeGradients.add("a", comm.rank());
                     reducer.ready(0);
                     reducer.synchronize();
-                    assertThat(toy.gradient("a")).containsExactly(all(0.5));
+                    assertThat(fakeGradients.gradient("a")).containsExactly(filled(0.5));
                 });
     }
 
     @Test
-    void tooManyPassesAreToldWhenTheStepComes() {
+    void tooManyBackwardPassesFailAtSynchronize() {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "conv.weight");
-                    GradientReducer reducer = reducer(comm, toy, settings());
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "conv.weight");
+                    GradientReducer reducer = reducer(comm, fakeGradients, settings());
                     reducer.ready(0);
                     reducer.ready(0);
                     assertThatThrownBy(reducer::synchronize)
@@ -93,21 +95,21 @@ class GradientWindowTest {
                             .hasMessageContaining("'conv.weight' was computed 2 times")
                             .hasMessageContaining("backwardPassesPerStep");
                     // and the step after is as good as new
-                    toy.clear();
-                    toy.add("conv.weight", comm.rank());
+                    fakeGradients.clear();
+                    fakeGradients.add("conv.weight", comm.rank());
                     reducer.ready(0);
                     reducer.synchronize();
-                    assertThat(toy.gradient("conv.weight")).containsExactly(all(0.5));
+                    assertThat(fakeGradients.gradient("conv.weight")).containsExactly(filled(0.5));
                 });
     }
 
     @Test
-    void windowsChangeTheirLengthBetweenStepsOnly() {
+    void backwardPassesPerStepChangesOnlyBetweenWindows() {
         World.run(
                 1,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a");
-                    GradientReducer reducer = reducer(comm, toy, settings());
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a");
+                    GradientReducer reducer = reducer(comm, fakeGradients, settings());
                     reducer.backwardPassesPerStep(2);
                     reducer.ready(0);
                     assertThat(reducer.isComplete()).isFalse();
@@ -129,45 +131,45 @@ class GradientWindowTest {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "left", "right");
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "left", "right");
                     GradientReducer reducer =
-                            reducer(comm, toy, settings().backwardPassesPerStep(2));
+                            reducer(comm, fakeGradients, settings().backwardPassesPerStep(2));
                     for (int window = 0; window < 2; window++) {
                         for (int pass = 0; pass < 2; pass++) {
                             assertThat(reducer.isComplete()).isFalse();
                             // rank 0 goes left twice, rank 1 each way once
                             int branch = comm.rank() == 0 ? 0 : pass;
-                            toy.add(toy.names().get(branch), 1);
+                            fakeGradients.add(fakeGradients.names().get(branch), 1);
                             reducer.ready(branch);
-                            reducer.stepped();
+                            reducer.stepRequested();
                         }
                         assertThat(reducer.isComplete()).isTrue();
                         reducer.synchronize();
-                        assertThat(toy.gradient("left")).containsExactly(all(1.5));
-                        assertThat(toy.gradient("right")).containsExactly(all(0.5));
-                        toy.clear();
+                        assertThat(fakeGradients.gradient("left")).containsExactly(filled(1.5));
+                        assertThat(fakeGradients.gradient("right")).containsExactly(filled(0.5));
+                        fakeGradients.clear();
                     }
                 });
     }
 
     @Test
-    void anAbandonedWindowLeavesNothingUnderWay() {
+    void abandonedWindowLeavesNothingInFlight() {
         World.run(
                 2,
                 comm -> {
-                    Toy toy = new Toy(LENGTH, "a", "b");
-                    GradientReducer reducer = reducer(comm, toy, settings());
-                    toy.add("a", 1);
+                    FakeGradients fakeGradients = new FakeGradients(LENGTH, "a", "b");
+                    GradientReducer reducer = reducer(comm, fakeGradients, settings());
+                    fakeGradients.add("a", 1);
                     // each rank has launched what the other has not
                     reducer.ready(comm.rank());
                     assertThat(reducer.abandon()).isEmpty();
                     assertThat(reducer.passes()).isZero();
-                    toy.clear();
-                    toy.add("a", comm.rank());
+                    fakeGradients.clear();
+                    fakeGradients.add("a", comm.rank());
                     reducer.ready(0);
                     reducer.synchronize();
-                    assertThat(toy.lent).containsExactly("a", "b");
-                    assertThat(toy.gradient("a")).containsExactly(all(0.5));
+                    assertThat(fakeGradients.acquired).containsExactly("a", "b");
+                    assertThat(fakeGradients.gradient("a")).containsExactly(filled(0.5));
                 });
     }
 }

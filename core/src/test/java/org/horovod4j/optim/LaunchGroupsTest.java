@@ -11,8 +11,8 @@ import java.util.List;
 class LaunchGroupsTest {
     private static final List<String> NAMES = List.of("a", "b", "c", "d", "e");
 
-    private static LaunchGroups groups(List<String> names, Groups groups) {
-        return LaunchGroups.of(names, GradientSettings.builder().groups(groups).build());
+    private static LaunchGroups groups(List<String> names, GradientGroups gradientGroups) {
+        return LaunchGroups.of(names, GradientSettings.builder().groups(gradientGroups).build());
     }
 
     private static List<List<Integer>> members(LaunchGroups groups) {
@@ -20,8 +20,8 @@ class LaunchGroupsTest {
     }
 
     @Test
-    void withoutGroupsEachTravelsUnderItsOwnName() {
-        LaunchGroups groups = groups(NAMES, new Groups.None());
+    void withoutGroupsEachParameterHasItsOwnGroup() {
+        LaunchGroups groups = groups(NAMES, new GradientGroups.None());
         assertThat(groups.all())
                 .extracting(Group::name)
                 .containsExactly(
@@ -29,15 +29,15 @@ class LaunchGroupsTest {
     }
 
     @Test
-    void aNumberOfGroupsIsMadeAsEvenAsPossible() {
-        assertThat(members(groups(NAMES, new Groups.Count(2))))
+    void groupCountSplitsParametersEvenly() {
+        assertThat(members(groups(NAMES, new GradientGroups.Count(2))))
                 .containsExactly(List.of(0, 1, 2), List.of(3, 4));
-        assertThat(members(groups(NAMES, new Groups.Count(9)))).hasSize(5);
+        assertThat(members(groups(NAMES, new GradientGroups.Count(9)))).hasSize(5);
     }
 
     @Test
-    void parametersThatNoGroupNamesTravelAlone() {
-        LaunchGroups groups = groups(NAMES, new Groups.Named(List.of(List.of("d", "b"))));
+    void parametersInNoNamedGroupGetTheirOwnGroup() {
+        LaunchGroups groups = groups(NAMES, new GradientGroups.Named(List.of(List.of("d", "b"))));
         assertThat(members(groups))
                 .containsExactly(List.of(3, 1), List.of(0), List.of(2), List.of(4));
         assertThat(groups.of(1)).isEqualTo(groups.of(3));
@@ -46,26 +46,29 @@ class LaunchGroupsTest {
     @Test
     void localParametersAreInNoGroup() {
         GradientSettings settings =
-                GradientSettings.builder().groups(new Groups.Count(1)).local("c"::equals).build();
+                GradientSettings.builder()
+                        .groups(new GradientGroups.Count(1))
+                        .local("c"::equals)
+                        .build();
         LaunchGroups groups = LaunchGroups.of(NAMES, settings);
         assertThat(members(groups)).containsExactly(List.of(0, 1, 3, 4));
         assertThat(groups.isLocal(2)).isTrue();
     }
 
     @Test
-    void namesMustBeThereOnceAndKnown() {
+    void missingDuplicateAndUnknownNamesAreRejected() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> groups(List.of("a", "b", "a"), new Groups.None()))
+                .isThrownBy(() -> groups(List.of("a", "b", "a"), new GradientGroups.None()))
                 .withMessageContaining("two parameters have the name 'a'");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> groups(List.of("a", ""), new Groups.None()))
+                .isThrownBy(() -> groups(List.of("a", ""), new GradientGroups.None()))
                 .withMessageContaining("parameter 1 has no name");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> groups(NAMES, new Groups.Named(List.of(List.of("x")))))
+                .isThrownBy(() -> groups(NAMES, new GradientGroups.Named(List.of(List.of("x")))))
                 .withMessageContaining("names parameter 'x'");
         GradientSettings localInGroup =
                 GradientSettings.builder()
-                        .groups(new Groups.Named(List.of(List.of("a", "b"))))
+                        .groups(new GradientGroups.Named(List.of(List.of("a", "b"))))
                         .local("b"::equals)
                         .build();
         assertThatIllegalArgumentException()

@@ -15,14 +15,14 @@ class SparseGradientTest {
 
     @ParameterizedTest(name = "{0} ranks, as dense: {1}")
     @CsvSource({"1, false", "1, true", "2, false", "2, true", "3, false", "3, true"})
-    void rowsAddUpToWhatDenseGradientsWould(int size, boolean asDense) {
+    void sparseGradientsReduceToTheDenseResult(int size, boolean asDense) {
         World.run(
                 size,
                 comm -> {
-                    Toy toy = new Toy(1, "embedding");
+                    FakeGradients fakeGradients = new FakeGradients(1, "embedding");
                     // row 3 on every rank, and there twice; another row on each
                     float[] values = {1, 2, 3, 4, 5, 6};
-                    toy.add(
+                    fakeGradients.add(
                             "embedding",
                             new SparseTensor(
                                     Tensor.of(new long[] {3, 10 + comm.rank(), 3}),
@@ -31,7 +31,7 @@ class SparseGradientTest {
                     GradientReducer reducer =
                             new GradientReducer(
                                     comm.processSet(),
-                                    toy,
+                                    fakeGradients,
                                     GradientSettings.builder()
                                             .sparseAsDense(asDense)
                                             .backwardPassesPerStep(2)
@@ -45,9 +45,9 @@ class SparseGradientTest {
                         expected[(10 + rank) * 2] = 3 / 2f / size;
                         expected[(10 + rank) * 2 + 1] = 4 / 2f / size;
                     }
-                    assertThat(dense(toy.returned("embedding")))
+                    assertThat(dense(fakeGradients.reduced("embedding")))
                             .containsExactly(expected, Offset.offset(1e-6f));
-                    boolean isDense = toy.returned("embedding") instanceof Gradient.Dense;
+                    boolean isDense = fakeGradients.reduced("embedding") instanceof Gradient.Dense;
                     assertThat(isDense).isEqualTo(asDense || size == 1);
                 });
     }
@@ -55,7 +55,8 @@ class SparseGradientTest {
     private static float[] dense(Gradient gradient) {
         return switch (gradient) {
             case Gradient.Dense(Tensor tensor) -> tensor.toFloatArray();
-            case Gradient.Sparse(SparseTensor rows) -> new Arithmetic().dense(rows).toFloatArray();
+            case Gradient.Sparse(SparseTensor rows) ->
+                    new GradientArithmetic().toDense(rows).toFloatArray();
         };
     }
 }

@@ -28,19 +28,20 @@ final class ElasticWorkerTest {
                     "SLURM_PROCID", "7");
 
     @Test
-    void itIsNobodyUntilItHasAPlace() {
+    void elasticWorkerHasNoRankUntilAssigned() {
         WorkerSettings settings = settings(TOLD);
         assertThat(settings.elastic()).isEqualTo(new ElasticWorker(3, 4243));
         assertThat(settings.host()).isEqualTo("node2");
-        assertThat(settings.identity().isTold()).isFalse();
+        assertThat(settings.processIdentity().isAssigned()).isFalse();
 
         WorkerSettings placed =
-                settings.at(5, new Position(1, 4), new Position(1, 2), new Position(0, 2));
+                settings.withAssignment(
+                        5, new RankAndSize(1, 4), new RankAndSize(1, 2), new RankAndSize(0, 2));
         assertThat(placed.rank()).isEqualTo(1);
         assertThat(placed.size()).isEqualTo(4);
-        assertThat(placed.local()).isEqualTo(new Position(1, 2));
-        assertThat(placed.identity()).hasToString("rank 1 of 4 (in generation 5)");
-        assertThat(placed.rendezvous()).isEqualTo(settings.rendezvous());
+        assertThat(placed.local()).isEqualTo(new RankAndSize(1, 2));
+        assertThat(placed.processIdentity()).hasToString("rank 1 of 4 (in generation 5)");
+        assertThat(placed.rendezvousSettings()).isEqualTo(settings.rendezvousSettings());
     }
 
     @ParameterizedTest
@@ -53,7 +54,7 @@ final class ElasticWorkerTest {
                 "HOROVOD_RENDEZVOUS_PORT",
                 "HOROVOD_SECRET_KEY"
             })
-    void whatIsMissingIsNamed(String variable) {
+    void errorNamesMissingVariables(String variable) {
         Map<String, String> told = new HashMap<>(TOLD);
         told.remove(variable);
         assertThatThrownBy(() -> settings(told))
@@ -63,7 +64,7 @@ final class ElasticWorkerTest {
     }
 
     @Test
-    void theLauncherServesTheRendezvous() {
+    void rendezvousServerMustBeTheLauncher() {
         Map<String, String> told = new HashMap<>(TOLD);
         told.remove("HOROVOD_RENDEZVOUS_SERVER");
         assertThatThrownBy(() -> settings(told))
@@ -72,7 +73,7 @@ final class ElasticWorkerTest {
     }
 
     @Test
-    void otherJobsHaveNoneOfIt() {
+    void nonElasticJobHasNoElasticWorker() {
         assertThat(settings(Map.of()).elastic()).isNull();
         assertThat(settings(Map.of("HOROVOD_ELASTIC", "0")).elastic()).isNull();
     }
@@ -83,9 +84,9 @@ final class ElasticWorkerTest {
         "trace.json, 2, trace.generation-2.json",
         "a/b.c/trace, 11, a/b.c/trace.generation-11",
     })
-    void eachGenerationHasATimelineOfItsOwn(Path file, int generation, Path own) {
+    void eachGenerationHasItsOwnTimelineFile(Path file, int generation, Path own) {
         TimelineSettings settings = new TimelineSettings(file, false, false, false, 0);
-        assertThat(settings.ofGeneration(generation).file()).isEqualTo(own);
+        assertThat(settings.forGeneration(generation).file()).isEqualTo(own);
     }
 
     private static WorkerSettings settings(Map<String, String> variables) {

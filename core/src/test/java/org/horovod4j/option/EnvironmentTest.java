@@ -18,7 +18,7 @@ class EnvironmentTest {
     }
 
     @Test
-    void anAliasServesWhenTheVariableIsNotSet() {
+    void aliasIsReadWhenVariableIsNotSet() {
         Environment aliased = environment("HOROVOD_GLOO_RENDEZVOUS_PORT", "4321");
         assertThat(aliased.get(Options.RENDEZVOUS_PORT)).isEqualTo(4321);
         Environment both =
@@ -46,7 +46,7 @@ class EnvironmentTest {
     }
 
     @Test
-    void withoutADefaultAValueIsDemanded() {
+    void missingValueWithoutDefaultFails() {
         assertThatThrownBy(() -> new Environment(Map.of()).get(Options.RENDEZVOUS_ADDR))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("HOROVOD_RENDEZVOUS_ADDR is not set")
@@ -54,7 +54,7 @@ class EnvironmentTest {
     }
 
     @Test
-    void itIsASnapshot() {
+    void laterChangesOfTheMapHaveNoEffect() {
         Map<String, String> variables = new HashMap<>(Map.of("HOROVOD_TCP_STREAMS", "2"));
         Environment environment = new Environment(variables);
         variables.clear();
@@ -68,7 +68,7 @@ class EnvironmentTest {
         "HOROVOD_RNAK, HOROVOD_RANK",
         "HOROVOD_GLOO_RENDEZVOUS_PROT, HOROVOD_GLOO_RENDEZVOUS_PORT"
     })
-    void aMisspeltVariableIsReportedWithTheOneThatIsMeant(String written, String meant) {
+    void misspeltVariableIsReportedWithSuggestion(String written, String meant) {
         assertThat(environment(written, "1").warnings())
                 .containsExactly(
                         "%s is ignored: Horovod4J has no such option. Did you mean %s?"
@@ -76,7 +76,7 @@ class EnvironmentTest {
     }
 
     @Test
-    void aVariableLikeNoOtherIsReportedWithoutAGuess() {
+    void unknownVariableIsReportedWithoutSuggestion() {
         assertThat(environment("HOROVOD_QUANTUM_ENTANGLEMENT", "1").warnings())
                 .containsExactly(
                         "HOROVOD_QUANTUM_ENTANGLEMENT is ignored: Horovod4J has no such option.");
@@ -109,7 +109,7 @@ class EnvironmentTest {
         "HOROVOD_NCCL_HOME, Nothing is compiled",
         "HOROVOD_DEBUG, Nothing is compiled"
     })
-    void aVariableOfHorovodAloneIsExplainedRatherThanGuessed(String name, String reason) {
+    void unsupportedHorovodVariableIsExplained(String name, String reason) {
         assertThat(environment(name, "1").warnings())
                 .singleElement()
                 .asString()
@@ -119,13 +119,13 @@ class EnvironmentTest {
     }
 
     @Test
-    void noOptionOfOursIsCalledHorovodsAlone() {
+    void noOwnOptionIsListedAsUnsupported() {
         assertThat(Options.all().stream().flatMap(option -> option.names().stream()))
-                .noneMatch(name -> HorovodOnly.find(name).isPresent());
+                .noneMatch(name -> UnsupportedVariable.find(name).isPresent());
     }
 
     @Test
-    void whatIsNotNeededIsAcceptedSilently() {
+    void unneededVariableGivesNoWarning() {
         assertThat(environment("HOROVOD_DYNAMIC_PROCESS_SETS", "1").warnings()).isEmpty();
     }
 
@@ -158,8 +158,8 @@ class EnvironmentTest {
 
     @ParameterizedTest
     @CsvSource({"'', '', 0", "a, '', 1", "'', abc, 3", "kitten, sitting, 3", "abc, abc, 0"})
-    void changesAreCounted(String from, String to, int changes) {
-        assertThat(Spelling.changes(from, to)).isEqualTo(changes);
+    void editDistanceIsCounted(String from, String to, int changes) {
+        assertThat(SpellingSuggestion.editDistance(from, to)).isEqualTo(changes);
     }
 
     private static Environment environment(String name, String value) {

@@ -11,7 +11,7 @@ import java.util.Map;
 
 class FrameworkSettingsTest {
     @Test
-    void hooksAreUsedWhereTheyAreKnownToWorkUnlessTheUserSaysOtherwise() {
+    void gradientHooksDefaultToAuto() {
         assertThat(settings(Map.of()).gradientHooks()).isEqualTo(HookChoice.AUTO);
         assertThat(settings(Map.of("HOROVOD_GRADIENT_HOOKS", "off")).gradientHooks())
                 .isEqualTo(HookChoice.OFF);
@@ -23,7 +23,7 @@ class FrameworkSettingsTest {
 
     /// And not when an adapter first wants it.
     @Test
-    void aWrongValueIsRefusedAtTheStart() {
+    void invalidValueFailsInit() {
         assertThatExceptionOfType(ConfigurationException.class)
                 .isThrownBy(() -> new HvdRuntime(Map.of("HOROVOD_GRADIENT_HOOKS", "perhaps")))
                 .withMessageContaining("HOROVOD_GRADIENT_HOOKS");

@@ -32,19 +32,19 @@ class OptionTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"true", "TRUE", "Yes", "on", "1", " 1 "})
-    void boolsAreTrueInManyWords(String text) {
+    void boolAcceptsTrueWords(String text) {
         assertThat(BOOL.parse("it", text)).isTrue();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"false", "No", "OFF", "0"})
-    void boolsAreFalseInManyWords(String text) {
+    void boolAcceptsFalseWords(String text) {
         assertThat(BOOL.parse("it", text)).isFalse();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"2", "-1", "ja", "", "truee"})
-    void anythingElseIsNoBool(String text) {
+    void boolRefusesOtherWords(String text) {
         assertThatThrownBy(() -> BOOL.parse("HOROVOD_VERBOSE", text))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("HOROVOD_VERBOSE is '%s'", text)
@@ -81,13 +81,13 @@ class OptionTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"0", "3", "5", "7"})
-    void oneValueMayLieBeyondTheBounds(String text) {
+    void oneValueOutsideTheBoundsCanBeAllowed(String text) {
         assertThat(fromThreeToSevenOrNone().parse("it", text)).isEqualTo(Integer.valueOf(text));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"-1", "1", "2", "8"})
-    void otherValuesBeyondTheBoundsAreRefused(String text) {
+    void otherValuesOutsideTheBoundsAreRefused(String text) {
         assertThatThrownBy(() -> fromThreeToSevenOrNone().parse("it", text))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("it is '%s', which is not allowed", text)
@@ -112,7 +112,7 @@ class OptionTest {
     }
 
     @Test
-    void aFlagMayTakeAnotherUnitThanItsVariable() {
+    void flagCanHaveAnotherUnitThanVariable() {
         Flag.Valued flag = (Flag.Valued) BYTES.flags().getFirst();
         assertThat(flag.name()).isEqualTo("fusion-threshold-mb");
         assertThat(flag.toVariable().apply("1.5")).isEqualTo("1572864");
@@ -137,7 +137,7 @@ class OptionTest {
     }
 
     @Test
-    void whatIsWrittenIsReadBack() {
+    void formattedValueParsesBack() {
         for (Option<?> option : Options.all()) {
             assertDefaultReadsBack(option);
         }

@@ -33,7 +33,7 @@ final class OptionsPage {
                         Arrays.stream(OptionGroup.values())
                                 .map(OptionsPage::chapter)
                                 .collect(Collectors.joining()),
-                        HorovodOnly.all().stream()
+                        UnsupportedVariable.all().stream()
                                 .map(OptionsPage::row)
                                 .collect(Collectors.joining("\n")));
     }
@@ -74,14 +74,14 @@ final class OptionsPage {
                         option.help());
     }
 
-    private static String row(HorovodOnly variables) {
+    private static String row(UnsupportedVariable variables) {
         return "| %s | %s%s |"
                 .formatted(
                         variables.names().stream()
                                 .map(OptionsPage::code)
                                 .collect(Collectors.joining(", ")),
                         variables.reason(),
-                        variables.isMissed() ? "" : " Accepted without a warning.");
+                        variables.needsWarning() ? "" : " Accepted without a warning.");
     }
 
     private static String code(String text) {

@@ -19,7 +19,7 @@ import java.util.Set;
 
 class RuntimeSettingsTest {
     @Test
-    void whenNothingIsSetDefaultsHold() {
+    void defaultsApplyWhenNothingIsSet() {
         assertThat(settings(Map.of()))
                 .isEqualTo(
                         new RuntimeSettings(
@@ -92,12 +92,12 @@ class RuntimeSettingsTest {
         "HOROVOD_RING_BYTES, 0, RING_BYTES",
         "HOROVOD_TCP_STREAMS, 4, STREAMS"
     })
-    void aKnobThatIsSetIsFixedEvenAtItsDefault(String variable, String value, KnobOption knob) {
+    void knobSetToItsDefaultIsFixed(String variable, String value, KnobOption knob) {
         assertThat(settings(Map.of(variable, value)).fixed()).containsExactly(knob);
     }
 
     @Test
-    void dynamicIsNoFile() {
+    void dynamicTimelineIsNotAFile() {
         TimelineSettings timeline = settings(Map.of("HOROVOD_TIMELINE", "DYNAMIC")).timeline();
         assertThat(timeline.dynamic()).isTrue();
         assertThat(timeline.file()).isNull();
@@ -105,14 +105,14 @@ class RuntimeSettingsTest {
 
     @ParameterizedTest
     @CsvSource({"0, 0", "64K, 65536", "65537, 65537"})
-    void aTraceHasALimitThatItCanKeepOrNone(String text, long bytes) {
+    void timelineMaxBytesHasMinimumOrIsUnlimited(String text, long bytes) {
         Map<String, String> variables = Map.of("HOROVOD_TIMELINE_MAX_BYTES", text);
         assertThat(settings(variables).timeline().maxBytes()).isEqualTo(bytes);
     }
 
     @ParameterizedTest
     @CsvSource({"60, 30", "10, 9.9"})
-    void endingBeforeTheWarningIsIgnoredAndSaid(String warning, String shutdown) {
+    void shutdownTimeBelowWarningTimeIsIgnoredWithWarning(String warning, String shutdown) {
         Map<String, String> variables =
                 Map.of(
                         "HOROVOD_STALL_CHECK_TIME_SECONDS", warning,
@@ -128,7 +128,7 @@ class RuntimeSettingsTest {
 
     @ParameterizedTest
     @CsvSource({"60, 60", "60, 0", "0, 5"})
-    void endingAfterTheWarningIsKept(String warning, long shutdown) {
+    void shutdownTimeAboveWarningTimeIsKept(String warning, long shutdown) {
         Map<String, String> variables =
                 Map.of(
                         "HOROVOD_STALL_CHECK_TIME_SECONDS",
@@ -140,7 +140,7 @@ class RuntimeSettingsTest {
     }
 
     @Test
-    void withoutAStallCheckNothingEndsAndNothingIsSaid() {
+    void disabledStallCheckHasNoTimeoutsAndNoWarning() {
         Map<String, String> variables =
                 Map.of(
                         "HOROVOD_STALL_CHECK_DISABLE", "1",
@@ -151,7 +151,7 @@ class RuntimeSettingsTest {
 
     @ParameterizedTest
     @EnumSource(LogLevel.class)
-    void everyLevelOfHorovodHasItsName(LogLevel level) {
+    void everyHorovodLogLevelIsParsed(LogLevel level) {
         assertThat(settings(Map.of("HOROVOD_LOG_LEVEL", level.name())).log().level())
                 .isEqualTo(level);
     }
@@ -171,7 +171,7 @@ class RuntimeSettingsTest {
         "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 1.1, a number from 0 to 1",
         "HOROVOD_STALL_CHECK_TIME_SECONDS, -5, 'seconds, at least 0'"
     })
-    void whatIsNotAllowedIsRefused(String variable, String value, String allowed) {
+    void invalidValuesAreRefused(String variable, String value, String allowed) {
         assertThatThrownBy(() -> settings(Map.of(variable, value)))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("%s is '%s'", variable, value)

@@ -33,14 +33,14 @@ class WorkerSettingsTest {
                     Map.entry("HOROVOD_SECRET_KEY", "hunter2"));
 
     @Test
-    void aProcessThatIsToldNothingIsAWorldOfItsOwn() {
+    void processWithoutVariablesIsWorldOfSizeOne() {
         assertThat(settings(Map.of()))
                 .isEqualTo(
                         new WorkerSettings(
-                                new Identity(
-                                        Position.ALONE,
-                                        Position.ALONE,
-                                        Position.ALONE,
+                                new ProcessIdentity(
+                                        RankAndSize.SINGLE,
+                                        RankAndSize.SINGLE,
+                                        RankAndSize.SINGLE,
                                         null,
                                         null,
                                         null,
@@ -59,15 +59,15 @@ class WorkerSettingsTest {
     }
 
     @Test
-    void aLaunchedProcessKnowsItsPlace() {
+    void launchedProcessReadsRankAndSize() {
         WorkerSettings settings = settings(LAUNCHED);
-        assertThat(settings.world()).isEqualTo(new Position(3, 6));
-        assertThat(settings.local()).isEqualTo(new Position(0, 3));
-        assertThat(settings.cross()).isEqualTo(new Position(1, 2));
+        assertThat(settings.world()).isEqualTo(new RankAndSize(3, 6));
+        assertThat(settings.local()).isEqualTo(new RankAndSize(0, 3));
+        assertThat(settings.cross()).isEqualTo(new RankAndSize(1, 2));
         assertThat(settings.host()).isEqualTo("node2");
-        assertThat(settings.rendezvous())
+        assertThat(settings.rendezvousSettings())
                 .isEqualTo(
-                        new Rendezvous.At(
+                        new RendezvousSettings.Server(
                                 List.of(InetSocketAddress.createUnresolved("node1", 4242)),
                                 RendezvousHost.LAUNCHER,
                                 new SecretText("hunter2")));
@@ -79,7 +79,7 @@ class WorkerSettingsTest {
     }
 
     @Test
-    void localAndCrossRanksMayBeLeftToTheHosts() {
+    void localAndCrossRanksAreOptional() {
         WorkerSettings settings =
                 settings(
                         without(
@@ -92,7 +92,7 @@ class WorkerSettingsTest {
     }
 
     @Test
-    void withoutAHostNameTheMachineIsAsked() {
+    void hostNameDefaultsToLocalHost() {
         assertThat(settings(without("HOROVOD_HOSTNAME")).host()).isNotBlank();
     }
 
@@ -103,7 +103,7 @@ class WorkerSettingsTest {
         "HOROVOD_LOCAL_RANK, HOROVOD_LOCAL_SIZE",
         "HOROVOD_CROSS_SIZE, HOROVOD_CROSS_RANK"
     })
-    void halfAPlaceIsRefused(String missing, String given) {
+    void rankOrSizeAloneIsRefused(String missing, String given) {
         refused(without(missing)).hasMessageContaining("%s is set, but %s is not", given, missing);
     }
 
@@ -129,13 +129,13 @@ class WorkerSettingsTest {
     }
 
     @Test
-    void aWorldOfOneNeedsNoMeetingPlace() {
+    void worldOfSizeOneNeedsNoRendezvous() {
         Map<String, String> alone = Map.of("HOROVOD_RANK", "0", "HOROVOD_SIZE", "1");
-        assertThat(settings(alone).rendezvous()).isNull();
+        assertThat(settings(alone).rendezvousSettings()).isNull();
     }
 
     @Test
-    void aMeetingPlaceWithoutARankIsRefused() {
+    void rendezvousAddressWithoutRankIsRefused() {
         refused(without("HOROVOD_RANK", "HOROVOD_SIZE"))
                 .hasMessageContaining("HOROVOD_RENDEZVOUS_ADDR is set, but HOROVOD_RANK");
     }

@@ -1,7 +1,7 @@
 package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.horovod4j.process.RuntimeRows.filled;
+import static org.horovod4j.process.RuntimeAcceptanceTests.filled;
 
 import org.horovod4j.Handle;
 import org.horovod4j.Hvd;
@@ -39,7 +39,7 @@ class AutotuneIT {
             Hvd.init();
             float[] enough = new float[1];
             for (int step = 0; enough[0] == 0; step++) {
-                enough[0] = Cue.hasCome() ? 1 : 0;
+                enough[0] = TestSignal.isReceived() ? 1 : 0;
                 List<Handle<Tensor>> handles = new ArrayList<>();
                 for (int i = 0; i < TENSORS; i++) {
                     float[] gradient = filled(unit * i + 1, step % 100 + Hvd.rank());
@@ -61,20 +61,20 @@ class AutotuneIT {
 
     @ParameterizedTest(name = "transport {0}")
     @ValueSource(strings = {"auto", "tcp"})
-    void aSearchEndsAndTheNextJobBeginsWithItsResult(String transport) throws IOException {
+    void tuningResultIsUsedByNextJob(String transport) throws IOException {
         Path log = folder.resolve("autotune.csv");
         Path saved = folder.resolve("autotune.properties");
-        JobPlan plan =
-                tuned(JobPlan.of(2, Worker.class, "500"), log)
+        TestJobPlan plan =
+                tuned(TestJobPlan.of(2, Worker.class, "500"), log)
                         .with(Options.TRANSPORT, transport)
                         .with(RuntimeOptions.AUTOTUNE_FILE, saved.toString());
-        try (Job job = plan.start()) {
-            String chosen = job.rank(0).awaitWords("autotune: done after");
+        try (TestJob testJob = plan.start()) {
+            String chosen = testJob.rank(0).awaitWords("autotune: done after");
             // Never anything that was not measured to be faster.
             assertThat(chosen).containsPattern("the defaults stay|faster than the defaults");
-            assertThat(job.rank(0).awaitWords("autotune: saved in")).contains(saved.toString());
-            finish(job);
-            assertThat(job.rank(1).output()).doesNotContain("autotune:");
+            assertThat(testJob.rank(0).awaitWords("autotune: saved in")).contains(saved.toString());
+            finish(testJob);
+            assertThat(testJob.rank(1).output()).doesNotContain("autotune:");
         }
         List<String> rows = Files.readAllLines(log);
         assertThat(rows.getFirst()).startsWith("phase,").endsWith(",score");
@@ -83,10 +83,10 @@ class AutotuneIT {
         assertThat(saved).content().contains("HOROVOD_FUSION_THRESHOLD=", "ranks=2");
 
         String kept = Files.readString(saved);
-        try (Job job = plan.start()) {
-            assertThat(job.rank(0).awaitWords("autotune: ")).contains("from " + saved);
-            finish(job);
-            assertThat(job.rank(0).output()).doesNotContain("autotune: sample");
+        try (TestJob testJob = plan.start()) {
+            assertThat(testJob.rank(0).awaitWords("autotune: ")).contains("from " + saved);
+            finish(testJob);
+            assertThat(testJob.rank(0).output()).doesNotContain("autotune: sample");
         }
         assertThat(saved).hasContent(kept);
         assertThat(Files.readAllLines(log).getLast()).startsWith(BEST + ",");
@@ -95,13 +95,16 @@ class AutotuneIT {
     /// Gradients from 4 bytes to half a megabyte: the lower of the switch points that are tried lies
     /// among them.
     @Test
-    void betweenHostsTheSwitchPointAndTheStreamsAreTriedToo() throws IOException {
+    void ringBytesAndStreamsAreTunedBetweenHosts() throws IOException {
         Path log = folder.resolve("hosts.csv");
-        try (PretendedHost alpha = new PretendedHost();
-                PretendedHost beta = new PretendedHost();
-                Job job = tuned(JobPlan.of(4, Worker.class, "7000"), log).on(alpha, beta).start()) {
-            job.rank(0).awaitWords("autotune: done after");
-            finish(job);
+        try (SimulatedHost alpha = new SimulatedHost();
+                SimulatedHost beta = new SimulatedHost();
+                TestJob testJob =
+                        tuned(TestJobPlan.of(4, Worker.class, "7000"), log)
+                                .onHosts(alpha, beta)
+                                .start()) {
+            testJob.rank(0).awaitWords("autotune: done after");
+            finish(testJob);
         }
         List<String> rows = Files.readAllLines(log);
         List<String> columns = List.of(rows.getFirst().split(",", -1));
@@ -115,7 +118,7 @@ class AutotuneIT {
         }
     }
 
-    private static JobPlan tuned(JobPlan plan, Path log) {
+    private static TestJobPlan tuned(TestJobPlan plan, Path log) {
         return plan.with(RuntimeOptions.LOG_LEVEL, "info")
                 .with(RuntimeOptions.AUTOTUNE, "1")
                 .with(RuntimeOptions.AUTOTUNE_LOG, log.toString())
@@ -124,8 +127,8 @@ class AutotuneIT {
                 .with(RuntimeOptions.AUTOTUNE_MAX_SAMPLES, "6");
     }
 
-    private static void finish(Job job) throws IOException {
-        job.rank(0).cue();
-        job.awaitSuccess();
+    private static void finish(TestJob testJob) throws IOException {
+        testJob.rank(0).sendSignal();
+        testJob.awaitSuccess();
     }
 }

@@ -19,9 +19,9 @@ class CollectivesIT {
 
         public static void main(String[] args) {
             Hvd.init();
-            new EveryCollective(Hvd.communicator()).run();
+            new AllCollectives(Hvd.communicator()).run();
             System.out.println("done");
-            Cue.await();
+            TestSignal.await();
             Hvd.shutdown();
         }
     }
@@ -31,12 +31,14 @@ class CollectivesIT {
         "2, auto, LAUNCHER", "3, auto, RANK0", "4, auto, LAUNCHER",
         "2, tcp, RANK0", "3, tcp, LAUNCHER", "4, tcp, RANK0",
     })
-    void everyRankGetsWhatALoopOverAllRanksWouldGive(
-            int size, String transport, RendezvousHost server) throws IOException {
-        JobPlan plan =
-                JobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport).servedBy(server);
-        try (Job job = plan.start()) {
-            finish(job);
+    void collectivesMatchNaiveLoop(int size, String transport, RendezvousHost server)
+            throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(size, Worker.class)
+                        .with(Options.TRANSPORT, transport)
+                        .servedBy(server);
+        try (TestJob testJob = plan.start()) {
+            finish(testJob);
         }
     }
 
@@ -44,26 +46,26 @@ class CollectivesIT {
     /// the one to rank 0, by which operations are agreed on.
     @Test
     void sixteenProcessesOfOneHostNeedTwoConnectionsEach() throws IOException {
-        try (Job job = JobPlan.of(16, Worker.class).start()) {
-            job.awaitLine("done");
-            for (RankProcess rank : job.ranks()) {
+        try (TestJob testJob = TestJobPlan.of(16, Worker.class).start()) {
+            testJob.awaitLine("done");
+            for (TestRankProcess rank : testJob.ranks()) {
                 TcpSockets sockets = TcpSockets.of(rank.pid());
                 assertThat(sockets.established())
                         .as("connections")
                         .hasSize(rank.rank() == 0 ? 16 : 2)
                         .extracting(TcpSockets.Socket::remotePort)
-                        .containsOnlyOnce(job.rendezvousPort());
+                        .containsOnlyOnce(testJob.rendezvousPort());
                 assertThat(sockets.listening()).as("listeners").hasSize(1);
             }
-            finish(job);
+            finish(testJob);
         }
     }
 
-    private static void finish(Job job) throws IOException {
-        job.awaitLine("done");
-        for (RankProcess rank : job.ranks()) {
-            rank.cue();
+    private static void finish(TestJob testJob) throws IOException {
+        testJob.awaitLine("done");
+        for (TestRankProcess rank : testJob.ranks()) {
+            rank.sendSignal();
         }
-        job.awaitSuccess();
+        testJob.awaitSuccess();
     }
 }

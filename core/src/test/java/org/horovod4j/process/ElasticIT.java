@@ -20,10 +20,10 @@ class ElasticIT {
     private static final Pattern STEP = Pattern.compile("step (\\d+) of generation (\\d+)");
 
     @Test
-    void workersTrainWithoutAFault() throws Exception {
-        try (ElasticJob job = new ElasticJob(2)) {
-            RankProcess first = job.start();
-            RankProcess second = job.start();
+    void trainingWithoutFailureSucceeds() throws Exception {
+        try (ElasticTestJob job = new ElasticTestJob(2)) {
+            TestRankProcess first = job.start();
+            TestRankProcess second = job.start();
             job.awaitResult(first, second);
             assertThat(steps(first)).as("2 epochs of 240 samples, 8 in a step").hasSize(60);
             assertThat(steps(first)).isEqualTo(steps(second));
@@ -40,8 +40,8 @@ class ElasticIT {
         "0, sync@0",
         "1, sync@0",
     })
-    void aWorkerIsKilled(int victim, String moment) throws Exception {
-        try (ElasticJob job = new ElasticJob(3)) {
+    void killedWorkerIsSurvived(int victim, String moment) throws Exception {
+        try (ElasticTestJob job = new ElasticTestJob(3)) {
             for (int i = 0; i < 3; i++) {
                 job.start(i == victim ? "hold=" + moment : "");
             }
@@ -53,9 +53,9 @@ class ElasticIT {
 
     @ParameterizedTest(name = "worker {0}")
     @ValueSource(ints = {0, 2})
-    void aWorkerIsKilledWhileTheOthersWaitForItInTheMeeting(int victim) throws Exception {
-        try (ElasticJob job = new ElasticJob(3)) {
-            job.keepPlaceOf(victim);
+    void workerKilledDuringRendezvousIsExcluded(int victim) throws Exception {
+        try (ElasticTestJob job = new ElasticTestJob(3)) {
+            job.assignWithoutNotifying(victim);
             for (int i = 0; i < 3; i++) {
                 job.start();
             }
@@ -68,8 +68,8 @@ class ElasticIT {
     }
 
     @Test
-    void twoWorkersDieOneAfterTheOther() throws Exception {
-        try (ElasticJob job = new ElasticJob(4)) {
+    void twoSuccessiveWorkerFailuresAreSurvived() throws Exception {
+        try (ElasticTestJob job = new ElasticTestJob(4)) {
             job.start("hold=allreduce@5");
             job.start();
             job.start("hold=sync@1"); // in the recovery from the first loss
@@ -83,14 +83,14 @@ class ElasticIT {
     }
 
     @Test
-    void aNewWorkerGetsTheStateFromTheOthersMemory() throws Exception {
-        try (ElasticJob job = new ElasticJob(2)) {
-            RankProcess first = job.start("set=1", "hold=allreduce@10");
-            RankProcess second = job.start("set=1");
+    void newWorkerSyncsStateFromOthers() throws Exception {
+        try (ElasticTestJob job = new ElasticTestJob(2)) {
+            TestRankProcess first = job.start("set=1", "hold=allreduce@10");
+            TestRankProcess second = job.start("set=1");
             first.awaitLine("holding");
-            RankProcess late = job.start("set=1");
+            TestRankProcess late = job.start("set=1");
             job.awaitHostsUpdate();
-            first.cue();
+            first.sendSignal();
             job.awaitResult(first, second, late);
             String begun = late.awaitLine("begin, generation 1: rank 2 of 3");
             assertThat(stepOf(begun)).isGreaterThan(10);
@@ -101,15 +101,15 @@ class ElasticIT {
     /// Commits are rare, so what a rank has done since the last would be repeated if it went back
     /// to it.
     @Test
-    void allRanksStopAtTheSameStepWhenHostsChangeAndLoseNothing() throws Exception {
-        try (ElasticJob job = new ElasticJob(3)) {
-            RankProcess first =
+    void hostsUpdateInterruptsAllRanksAtSameStepWithoutLoss() throws Exception {
+        try (ElasticTestJob job = new ElasticTestJob(3)) {
+            TestRankProcess first =
                     job.start("set=2", "set=1", "commit-every=1000", "hold=allreduce@7");
-            RankProcess second = job.start("set=2", "set=1", "commit-every=1000");
-            RankProcess third = job.start("set=2", "set=1", "commit-every=1000");
+            TestRankProcess second = job.start("set=2", "set=1", "commit-every=1000");
+            TestRankProcess third = job.start("set=2", "set=1", "commit-every=1000");
             first.awaitLine("holding");
-            job.dismiss(2);
-            first.cue();
+            job.removeWorker(2);
+            first.sendSignal();
             job.awaitResult(first, second);
             await().until(() -> third.exit().isDone());
             assertThat(third.exitCode()).isZero();
@@ -126,11 +126,11 @@ class ElasticIT {
     }
 
     @Test
-    void theFaultOfOneProgramEndsThatWorkerAlone() throws Exception {
-        try (ElasticJob job = new ElasticJob(3)) {
-            RankProcess first = job.start();
-            RankProcess faulty = job.start("throw@4");
-            RankProcess third = job.start();
+    void programExceptionEndsOnlyThatWorker() throws Exception {
+        try (ElasticTestJob job = new ElasticTestJob(3)) {
+            TestRankProcess first = job.start();
+            TestRankProcess faulty = job.start("throw@4");
+            TestRankProcess third = job.start();
             job.awaitResult(first, third);
             await().until(() -> faulty.exit().isDone());
             assertThat(faulty.exitCode()).isEqualTo(1);
@@ -145,24 +145,24 @@ class ElasticIT {
     /// generation is history.
     @ParameterizedTest(name = "worker {0}")
     @ValueSource(ints = {0, 1})
-    void aWorkerThatIsStoppedIsGivenUpAndDisturbsNobodyLater(int victim) throws Exception {
-        try (ElasticJob job = new ElasticJob(3, Duration.ofSeconds(2))) {
+    void frozenWorkerIsDeclaredLostAndDoesNotAffectLaterGenerations(int victim) throws Exception {
+        try (ElasticTestJob job = new ElasticTestJob(3, Duration.ofSeconds(2))) {
             for (int i = 0; i < 3; i++) {
                 job.start(i == victim ? "hold=allreduce@3" : "hold=allreduce@20");
             }
-            RankProcess stopped = job.worker(victim);
+            TestRankProcess stopped = job.worker(victim);
             stopped.awaitLine("holding");
             stopped.freeze();
-            RankProcess one = job.worker((victim + 1) % 3);
-            RankProcess other = job.worker((victim + 2) % 3);
+            TestRankProcess one = job.worker((victim + 1) % 3);
+            TestRankProcess other = job.worker((victim + 2) % 3);
             one.awaitLine("holding");
             other.awaitLine("holding");
-            stopped.thaw();
-            stopped.cue();
-            await().atMost(Job.PATIENCE).until(() -> stopped.exit().isDone());
+            stopped.resume();
+            stopped.sendSignal();
+            await().atMost(TestJob.PATIENCE).until(() -> stopped.exit().isDone());
             assertThat(stopped.exitCode()).isNotZero();
-            one.cue();
-            other.cue();
+            one.sendSignal();
+            other.sendSignal();
             job.awaitResult(one, other);
         }
     }
@@ -174,7 +174,7 @@ class ElasticIT {
     }
 
     /// The steps that a worker has begun, in order.
-    private static List<Integer> steps(RankProcess worker) {
+    private static List<Integer> steps(TestRankProcess worker) {
         List<Integer> steps = new ArrayList<>();
         for (String line : worker.lines()) {
             Matcher matcher = STEP.matcher(line);

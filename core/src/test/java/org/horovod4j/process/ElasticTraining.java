@@ -31,7 +31,7 @@ final class ElasticTraining {
     private final ElasticSampler sampler = ElasticSampler.shuffled(SAMPLES, 7);
     private final ObjectState state =
             new ObjectState()
-                    .with("holding", new Holding())
+                    .with("holding", new PausingState())
                     .with("weights", weights)
                     .with("sampler", sampler)
                     .with("step", 0);
@@ -80,7 +80,7 @@ final class ElasticTraining {
         if (arguments.contains("throw@" + step)) {
             throw new IllegalStateException("this program has a fault");
         }
-        hold("allreduce", step);
+        pauseAt("allreduce", step);
         float[] gradient = new float[LENGTH];
         for (int sample : sampler.nextBatch(BATCH)) {
             for (int i = sample; i < LENGTH; i += SAMPLES) {
@@ -128,18 +128,18 @@ final class ElasticTraining {
     }
 
     /// Awaits the cue of the test, if this is where it is to come.
-    private void hold(String where, int number) {
+    private void pauseAt(String where, int number) {
         if (arguments.contains("hold=%s@%d".formatted(where, number))) {
             System.out.printf("holding in %s%n", where);
-            Cue.await();
+            TestSignal.await();
         }
     }
 
     /// A part of the state with nothing in it, which stops where the others commit and sync.
-    private final class Holding extends State {
+    private final class PausingState extends State {
         @Override
         protected void save() {
-            hold("commit", state.getInt("step"));
+            pauseAt("commit", state.getInt("step"));
         }
 
         @Override
@@ -147,7 +147,7 @@ final class ElasticTraining {
 
         @Override
         public void sync(Communicator communicator, int rootRank) {
-            hold("sync", Hvd.membership().generation());
+            pauseAt("sync", Hvd.membership().generation());
         }
     }
 }

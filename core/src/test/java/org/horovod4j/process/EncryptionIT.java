@@ -33,7 +33,7 @@ class EncryptionIT {
         private Worker() {}
 
         public static void main(String[] args) {
-            Told.of(
+            CallResult.report(
                     "run",
                     () -> {
                         Hvd.init();
@@ -52,30 +52,30 @@ class EncryptionIT {
 
     @ParameterizedTest(name = "HOROVOD_TLS={0}, {1} streams")
     @CsvSource({"0, 1", "1, 1", "1, 4"})
-    void encryptedJobsShowNothingOfTheirTensorsAndHosts(int tls, int streams) throws Exception {
-        JobPlan plan =
-                JobPlan.of(3, Worker.class)
+    void encryptedTrafficHidesTensorsAndHosts(int tls, int streams) throws Exception {
+        TestJobPlan plan =
+                TestJobPlan.of(3, Worker.class)
                         .with(Options.TRANSPORT, "tcp")
                         .with(Options.TCP_STREAMS, Integer.toString(streams))
                         .with(Options.HOSTNAME, HOST)
                         .with(Options.TLS, Integer.toString(tls));
-        try (Sniffer sniffer = new Sniffer(List.of(WEIGHT, HOST));
-                Job job = plan.start()) {
-            job.awaitSuccess();
-            for (RankProcess rank : job.ranks()) {
-                assertThat(rank.told("run").type()).isEqualTo(Told.WENT_WELL);
+        try (PacketSniffer packetSniffer = new PacketSniffer(List.of(WEIGHT, HOST));
+                TestJob testJob = plan.start()) {
+            testJob.awaitSuccess();
+            for (TestRankProcess rank : testJob.ranks()) {
+                assertThat(rank.callResult("run").type()).isEqualTo(CallResult.WENT_WELL);
             }
             Set<String> expected = tls == 0 ? Set.of(WEIGHT, HOST) : Set.of();
-            assertThat(sniffer.seen()).isEqualTo(expected);
-            assertThat(sniffer.bytes()).isGreaterThan((long) REPEATS * WEIGHT.length());
+            assertThat(packetSniffer.seen()).isEqualTo(expected);
+            assertThat(packetSniffer.bytes()).isGreaterThan((long) REPEATS * WEIGHT.length());
         }
     }
 
     @ParameterizedTest(name = "HOROVOD_TLS={0} on rank 1 alone")
     @ValueSource(strings = {"0", "1"})
-    void aRankThatDisagreesIsToldAtOnceAndSoIsTheOtherEnd(String tls) throws IOException {
-        JobPlan plan =
-                JobPlan.of(2, Worker.class)
+    void encryptionMismatchFailsBothEndsImmediately(String tls) throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(2, Worker.class)
                         .servedBy(RendezvousHost.RANK0)
                         .with(Options.START_TIMEOUT, "5")
                         .with(Options.TLS, tls.equals("0") ? "1" : "0")
@@ -84,29 +84,33 @@ class EncryptionIT {
                 tls.equals("0") ? "encrypts, while %s is off" : "does not encrypt, while %s is on";
         String here =
                 tls.equals("0") ? "does not encrypt, while %s is on" : "encrypts, while %s is off";
-        try (Job job = plan.start()) {
-            job.awaitExits(job.ranks(), Job.PATIENCE);
-            Told told = job.rank(1).told("run");
-            assertThat(told.type()).isEqualTo("ConfigurationException");
-            assertThat(told.message()).contains(there.formatted(Options.TLS));
-            assertThat(job.rank(0).output()).containsOnlyOnce(here.formatted(Options.TLS));
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitExits(testJob.ranks(), TestJob.PATIENCE);
+            CallResult callResult = testJob.rank(1).callResult("run");
+            assertThat(callResult.type()).isEqualTo("ConfigurationException");
+            assertThat(callResult.message()).contains(there.formatted(Options.TLS));
+            assertThat(testJob.rank(0).output()).containsOnlyOnce(here.formatted(Options.TLS));
         }
     }
 
     @Test
-    void aKilledRankIsNamedAsWithoutEncryption() throws IOException {
-        JobPlan plan =
-                JobPlan.of(3, LossIT.Waiting.class, "1")
+    void killedRankIsNamedWithEncryption() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(3, RankKilledIT.WaitingWorker.class, "1")
                         .with(Options.TRANSPORT, "tcp")
                         .with(Options.TLS, "1");
-        try (Job job = plan.start()) {
-            job.awaitLine("ready");
-            job.rank(1).kill();
-            List<RankProcess> others = job.othersThan(1);
-            Losses.print("rank 1 of an encrypted job", job.awaitExits(others, Losses.LIMIT));
-            for (RankProcess rank : others) {
-                Losses.assertNames(rank.told("pending"), 1, JobPlan.HOST);
-                Losses.assertNames(rank.told("next"), 1, JobPlan.HOST);
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitLine("ready");
+            testJob.rank(1).kill();
+            List<TestRankProcess> others = testJob.othersThan(1);
+            PeerLossAssertions.print(
+                    "rank 1 of an encrypted job",
+                    testJob.awaitExits(others, PeerLossAssertions.LIMIT));
+            for (TestRankProcess rank : others) {
+                PeerLossAssertions.assertNamesLostRank(
+                        rank.callResult("pending"), 1, TestJobPlan.HOST);
+                PeerLossAssertions.assertNamesLostRank(
+                        rank.callResult("next"), 1, TestJobPlan.HOST);
             }
         }
     }

@@ -48,9 +48,9 @@ class MismatchIT {
             for (String occasion : OCCASIONS.keySet().stream().sorted().toList()) {
                 disagree(occasion);
                 goOn(1);
-                Told.of(occasion, () -> submit(occasion, true).join());
+                CallResult.report(occasion, () -> submit(occasion, true).join());
                 goOn(STEPS);
-                Told.of(occasion + "-again", () -> submit(occasion, true).join());
+                CallResult.report(occasion + "-again", () -> submit(occasion, true).join());
                 submit(occasion, false).join();
             }
             namesWaitForEachOther();
@@ -64,7 +64,7 @@ class MismatchIT {
             Handle<Tensor> after = Hvd.allreduceAsync("after", one(), ReduceOp.SUM);
             assertThat(before.join().toFloatArray()).containsExactly(Hvd.size());
             assertThat(after.join().toFloatArray()).containsExactly(Hvd.size());
-            Told.of(occasion + "-among-others", wrong::join);
+            CallResult.report(occasion + "-among-others", wrong::join);
         }
 
         /// @param wrong whether the last rank, or each, wants something of its own
@@ -133,24 +133,24 @@ class MismatchIT {
     /// Sizes that are no powers of two, where algorithms differ most in who sends to whom at first.
     @ParameterizedTest(name = "{0} ranks, transport {1}")
     @CsvSource({"3, auto", "3, tcp", "5, tcp"})
-    void everyRankHearsTheSameAndTheNameServesAgain(int size, String transport) throws IOException {
-        assertAllHear(size, JobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport));
+    void mismatchFailsAllRanksAndNameIsReusable(int size, String transport) throws IOException {
+        assertAllHear(size, TestJobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport));
     }
 
     @Test
-    void everyRankHearsTheSameBetweenHosts() throws IOException {
-        try (PretendedHost alpha = new PretendedHost();
-                PretendedHost beta = new PretendedHost()) {
-            assertAllHear(3, JobPlan.of(3, Worker.class).on(alpha, beta));
+    void mismatchFailsAllRanksBetweenHosts() throws IOException {
+        try (SimulatedHost alpha = new SimulatedHost();
+                SimulatedHost beta = new SimulatedHost()) {
+            assertAllHear(3, TestJobPlan.of(3, Worker.class).onHosts(alpha, beta));
         }
     }
 
-    private static void assertAllHear(int size, JobPlan plan) throws IOException {
-        try (Job job = plan.start()) {
-            job.awaitSuccess();
+    private static void assertAllHear(int size, TestJobPlan plan) throws IOException {
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitSuccess();
             OCCASIONS.forEach(
                     (occasion, words) -> {
-                        Told first = job.rank(0).told(occasion);
+                        CallResult first = testJob.rank(0).callResult(occasion);
                         assertThat(first.type()).isEqualTo("MismatchException");
                         assertThat(first.message())
                                 .contains("'" + occasion + "'")
@@ -158,18 +158,18 @@ class MismatchIT {
                                         words.stream()
                                                 .map(word -> word.replace("LAST", "" + (size - 1)))
                                                 .toList());
-                        assertThat(job.ranks())
+                        assertThat(testJob.ranks())
                                 .allSatisfy(rank -> assertSame(first, rank, occasion));
                     });
         }
     }
 
-    private static void assertSame(Told first, RankProcess rank, String occasion) {
-        assertThat(rank.told(occasion)).isEqualTo(first);
+    private static void assertSame(CallResult first, TestRankProcess rank, String occasion) {
+        assertThat(rank.callResult(occasion)).isEqualTo(first);
         for (String other : List.of("-again", "-among-others")) {
-            Told told = rank.told(occasion + other);
-            assertThat(told.type()).isEqualTo(first.type());
-            assertThat(told.message()).isEqualTo(first.message());
+            CallResult callResult = rank.callResult(occasion + other);
+            assertThat(callResult.type()).isEqualTo(first.type());
+            assertThat(callResult.message()).isEqualTo(first.message());
         }
     }
 }

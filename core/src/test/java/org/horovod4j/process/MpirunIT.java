@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.horovod4j.testing.Packages;
+import org.horovod4j.testing.SystemPackages;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,25 +25,25 @@ class MpirunIT {
 
     @Test
     void openMpiStartsAWorld() throws Exception {
-        Packages.require(List.of("mpirun.openmpi"), List.of("openmpi-bin"));
+        SystemPackages.require(List.of("mpirun.openmpi"), List.of("openmpi-bin"));
         meets("mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "3");
     }
 
     @Test
     void mpichStartsAWorld() throws Exception {
-        Packages.require(List.of("mpirun.mpich"), List.of("mpich"));
+        SystemPackages.require(List.of("mpirun.mpich"), List.of("mpich"));
         meets("mpirun.mpich", "-n", "3");
     }
 
     /// The script is between the proxy and the JVM, as it often is in practice.
     @Test
-    void aScriptMayStandInBetween() throws Exception {
-        Packages.require(List.of("mpirun.mpich"), List.of("mpich"));
+    void wrapperScriptIsSupported() throws Exception {
+        SystemPackages.require(List.of("mpirun.mpich"), List.of("mpich"));
         meets("mpirun.mpich", "-n", "3", "sh", "-c", "\"$@\"; exit $?", "script");
     }
 
     private void meets(String... prefix) throws IOException {
-        List<String> command = JavaCommand.of(List.of(prefix), Sum.class, List.of());
+        List<String> command = JavaCommand.of(List.of(prefix), SumProgram.class, List.of());
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
         builder.environment().put("HOROVOD_RENDEZVOUS_FOLDER", meetings().toString());

@@ -32,9 +32,10 @@ class RuntimeIT {
             startWithSets();
             JoinAverage joinAverage =
                     new Environment(System.getenv()).get(RuntimeOptions.JOIN_AVERAGE);
-            new RuntimeRows(Hvd.communicator(), joinAverage).run();
+            new RuntimeAcceptanceTests(Hvd.communicator(), joinAverage).run();
             System.out.println("state " + Hvd.describeState().replace('\n', ' '));
-            Cue.await(); // for whoever left now would end the plan that the others are to show
+            TestSignal
+                    .await(); // for whoever left now would end the plan that the others are to show
             Hvd.shutdown();
         }
 
@@ -69,74 +70,75 @@ class RuntimeIT {
 
     @ParameterizedTest(name = "{0} ranks, transport {1}")
     @CsvSource({"2, auto", "4, auto", "3, tcp"})
-    void everyRowOfTheAcceptanceListHolds(int size, String transport) throws IOException {
-        JobPlan plan = JobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport);
-        try (Job job = plan.start()) {
-            finish(job);
+    void acceptanceTestsPass(int size, String transport) throws IOException {
+        TestJobPlan plan = TestJobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport);
+        try (TestJob testJob = plan.start()) {
+            finish(testJob);
         }
     }
 
     @Test
-    void everyRowHoldsBetweenHosts() throws IOException {
-        try (PretendedHost alpha = new PretendedHost();
-                PretendedHost beta = new PretendedHost();
-                Job job = JobPlan.of(4, Worker.class).on(alpha, beta).start()) {
-            finish(job);
+    void acceptanceTestsPassBetweenHosts() throws IOException {
+        try (SimulatedHost alpha = new SimulatedHost();
+                SimulatedHost beta = new SimulatedHost();
+                TestJob testJob = TestJobPlan.of(4, Worker.class).onHosts(alpha, beta).start()) {
+            finish(testJob);
         }
     }
 
     @Test
-    void everyRowHoldsWhenAveragesCountTheLiveRanks() throws IOException {
-        JobPlan plan = JobPlan.of(3, Worker.class).with(RuntimeOptions.JOIN_AVERAGE, "live");
-        try (Job job = plan.start()) {
-            finish(job);
+    void acceptanceTestsPassWithLiveJoinAverage() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(3, Worker.class).with(RuntimeOptions.JOIN_AVERAGE, "live");
+        try (TestJob testJob = plan.start()) {
+            finish(testJob);
         }
     }
 
     @Test
-    void everyRowHoldsWithoutFusion() throws IOException {
-        try (Job job = unfused().start()) {
-            finish(job);
+    void acceptanceTestsPassWithoutFusion() throws IOException {
+        try (TestJob testJob = unfused().start()) {
+            finish(testJob);
         }
     }
 
     /// Every operation is then agreed on and performed for itself, every time.
     @Test
-    void everyRowHoldsWithoutPlansCacheAndFusion() throws IOException {
-        JobPlan plan =
+    void acceptanceTestsPassWithoutPlansCacheAndFusion() throws IOException {
+        TestJobPlan plan =
                 unfused()
                         .with(RuntimeOptions.PLAN_LOCKING, "0")
                         .with(RuntimeOptions.CACHE_CAPACITY, "0");
-        try (Job job = plan.start()) {
-            assertThat(states(job))
-                    .as(job::output)
+        try (TestJob testJob = plan.start()) {
+            assertThat(states(testJob))
+                    .as(testJob::output)
                     .allSatisfy(state -> assertThat(state).doesNotContain(PLAN));
-            leave(job);
+            leave(testJob);
         }
     }
 
-    private static JobPlan unfused() {
-        return JobPlan.of(3, Worker.class)
+    private static TestJobPlan unfused() {
+        return TestJobPlan.of(3, Worker.class)
                 .with(RuntimeOptions.FUSION_THRESHOLD, "0")
                 .with(RuntimeOptions.DISABLE_GROUP_FUSION, "1");
     }
 
-    private static void finish(Job job) throws IOException {
-        assertThat(states(job))
-                .as(job::output)
+    private static void finish(TestJob testJob) throws IOException {
+        assertThat(states(testJob))
+                .as(testJob::output)
                 .allSatisfy(state -> assertThat(state).contains(PLAN));
-        leave(job);
+        leave(testJob);
     }
 
     /// What each rank says of itself after all rows.
-    private static List<String> states(Job job) {
-        return job.ranks().stream().map(rank -> rank.awaitLine("state ")).toList();
+    private static List<String> states(TestJob testJob) {
+        return testJob.ranks().stream().map(rank -> rank.awaitLine("state ")).toList();
     }
 
-    private static void leave(Job job) throws IOException {
-        for (RankProcess rank : job.ranks()) {
-            rank.cue();
+    private static void leave(TestJob testJob) throws IOException {
+        for (TestRankProcess rank : testJob.ranks()) {
+            rank.sendSignal();
         }
-        job.awaitSuccess();
+        testJob.awaitSuccess();
     }
 }

@@ -29,7 +29,7 @@ final class ServerLog extends Handler implements AutoCloseable {
 
     void awaitWords(String words) {
         await("the server logs '" + words + "'")
-                .atMost(Job.PATIENCE)
+                .atMost(TestJob.PATIENCE)
                 .until(() -> lines.stream().anyMatch(line -> line.contains(words)));
     }
 

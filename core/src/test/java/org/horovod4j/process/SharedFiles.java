@@ -21,7 +21,7 @@ record SharedFiles(Set<Path> before) {
         before = Set.copyOf(before);
     }
 
-    static SharedFiles present() {
+    static SharedFiles snapshot() {
         return new SharedFiles(Set.copyOf(list()));
     }
 

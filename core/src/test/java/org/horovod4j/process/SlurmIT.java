@@ -3,8 +3,8 @@ package org.horovod4j.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import org.horovod4j.testing.Packages;
-import org.horovod4j.trust.Secret;
+import org.horovod4j.security.Secret;
+import org.horovod4j.testing.SystemPackages;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -32,8 +32,8 @@ class SlurmIT {
 
     @BeforeAll
     static void startCluster() throws IOException, InterruptedException {
-        assumeTrue(Packages.isRoot(), "daemons of Slurm want root");
-        Packages.require(
+        assumeTrue(SystemPackages.isRoot(), "daemons of Slurm want root");
+        SystemPackages.require(
                 List.of("srun", "sbatch", "sinfo", "slurmctld", "slurmd", "munged"),
                 List.of("slurmctld", "slurmd", "slurm-client", "munge"));
         slurm = new SlurmCluster(folder);
@@ -72,7 +72,7 @@ class SlurmIT {
     }
 
     @Test
-    void twoStepsAtOnceDoNotMeetEachOther() throws IOException {
+    void concurrentStepsAreSeparateWorlds() throws IOException {
         Path script = folder.resolve("two.sh");
         String srun = "srun -n2 --exact " + String.join(" ", program()) + " &\n";
         Files.writeString(script, "#!/bin/sh\n" + srun + srun + "wait\n");
@@ -118,7 +118,7 @@ class SlurmIT {
     }
 
     @Test
-    void theFirstHostOfTheStepIsAPlaceToMeetToo() throws IOException {
+    void rendezvousAtFirstHostOfStepWorks() throws IOException {
         Map<String, String> variables =
                 Map.of(
                         "HOROVOD_RENDEZVOUS_ADDR",
@@ -170,6 +170,6 @@ class SlurmIT {
     }
 
     private static List<String> program() {
-        return JavaCommand.of(List.of(), Sum.class, List.of());
+        return JavaCommand.of(List.of(), SumProgram.class, List.of());
     }
 }

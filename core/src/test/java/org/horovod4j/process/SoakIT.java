@@ -69,7 +69,8 @@ class SoakIT {
         public static void main(String[] args) {
             Hvd.init();
             Duration fifth = Duration.ofSeconds(Long.parseLong(args[0])).dividedBy(5);
-            RandomRounds rounds = new RandomRounds(Hvd.communicator(), Long.parseLong(args[1]));
+            RandomOperations rounds =
+                    new RandomOperations(Hvd.communicator(), Long.parseLong(args[1]));
             long begin = System.nanoTime();
             int count = 0;
             for (int part = 1; part <= 5; part++) {
@@ -95,8 +96,8 @@ class SoakIT {
     void memoryStaysFlat() throws IOException {
         long seed = new Random().nextLong(1_000_000);
         System.out.println("seed " + seed);
-        JobPlan plan =
-                JobPlan.of(
+        TestJobPlan plan =
+                TestJobPlan.of(
                         RANKS,
                         Worker.class,
                         Long.toString(LENGTH.toSeconds()),
@@ -105,11 +106,12 @@ class SoakIT {
             // All of the heap at once, or it would grow as the JVM likes.
             plan.withJvmOption(rank, "-Xms256m -XX:+AlwaysPreTouch");
         }
-        try (Job job = plan.start()) {
-            job.awaitExits(job.ranks(), LENGTH.plus(Job.PATIENCE).plus(Job.PATIENCE));
-            job.awaitSuccess();
-            System.out.println(job.output());
-            for (RankProcess rank : job.ranks()) {
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitExits(
+                    testJob.ranks(), LENGTH.plus(TestJob.PATIENCE).plus(TestJob.PATIENCE));
+            testJob.awaitSuccess();
+            System.out.println(testJob.output());
+            for (TestRankProcess rank : testJob.ranks()) {
                 List<Usage> usages =
                         rank.lines().stream()
                                 .filter(line -> line.startsWith("usage "))

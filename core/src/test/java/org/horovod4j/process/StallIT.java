@@ -30,52 +30,52 @@ class StallIT {
             }
             System.out.println("ready");
             if (Hvd.rank() == 2) {
-                Cue.await();
+                TestSignal.await();
                 System.out.println("state " + Hvd.describeState().replace("\n", " | "));
-                Cue.await();
+                TestSignal.await();
             }
             String name = List.of("weights", "bias", "values").get(Hvd.rank());
-            Told.of("stalled", () -> Hvd.allreduce(name, values, ReduceOp.SUM));
+            CallResult.report("stalled", () -> Hvd.allreduce(name, values, ReduceOp.SUM));
         }
     }
 
     /// T-47.
     @ParameterizedTest(name = "transport {0}")
     @ValueSource(strings = {"auto", "tcp"})
-    void aWarningNamesWhoLacksWhatAndThenTheJobEnds(String transport) throws IOException {
-        warnAndEnd(JobPlan.of(3, Worker.class).with(Options.TRANSPORT, transport));
+    void stallWarningNamesMissingRanksThenJobShutsDown(String transport) throws IOException {
+        warnAndEnd(TestJobPlan.of(3, Worker.class).with(Options.TRANSPORT, transport));
     }
 
     @Test
-    void aWarningTellsOfTheOtherHost() throws IOException {
-        try (PretendedHost alpha = new PretendedHost();
-                PretendedHost beta = new PretendedHost()) {
-            warnAndEnd(JobPlan.of(3, Worker.class).on(alpha, beta));
+    void stallWarningCoversOtherHost() throws IOException {
+        try (SimulatedHost alpha = new SimulatedHost();
+                SimulatedHost beta = new SimulatedHost()) {
+            warnAndEnd(TestJobPlan.of(3, Worker.class).onHosts(alpha, beta));
         }
     }
 
-    private static void warnAndEnd(JobPlan plan) throws IOException {
-        try (Job job = impatient(plan).start()) {
-            job.awaitLine("ready");
-            job.rank(2).cue();
-            assertThat(job.rank(2).awaitLine("state "))
+    private static void warnAndEnd(TestJobPlan plan) throws IOException {
+        try (TestJob testJob = withShortTimeouts(plan).start()) {
+            testJob.awaitLine("ready");
+            testJob.rank(2).sendSignal();
+            assertThat(testJob.rank(2).awaitLine("state "))
                     .contains("rank 0", "allreduce of 'weights'", "missing on ranks 1, 2")
                     .contains("allreduce of 'bias'", "missing on ranks 0, 2")
                     .contains("has nothing in flight: its program is doing something else");
-            job.awaitExits(job.othersThan(2), Duration.ofSeconds(45));
-            assertThat(job.rank(0).output())
+            testJob.awaitExits(testJob.othersThan(2), Duration.ofSeconds(45));
+            assertThat(testJob.rank(0).output())
                     .containsPattern(
                             "allreduce of 'weights'.* has waited for 2 s: submitted on rank 0, missing on ranks 1, 2")
                     .containsPattern("rank 1 has in flight allreduce of 'bias'")
                     .contains("rank 2 has nothing in flight: its program is doing something else")
                     .contains("Let every rank make the same calls");
-            assertThat(job.rank(1).output())
+            assertThat(testJob.rank(1).output())
                     .containsPattern(
                             "allreduce of 'bias'.* has waited for 2 s: submitted on rank 1, missing on ranks 0, 2");
-            job.rank(2).cue(); // who hears of it when it comes back
-            job.awaitExits(job.ranks(), Job.PATIENCE);
-            for (RankProcess rank : job.ranks()) {
-                assertThat(rank.told("stalled").message())
+            testJob.rank(2).sendSignal(); // who hears of it when it comes back
+            testJob.awaitExits(testJob.ranks(), TestJob.PATIENCE);
+            for (TestRankProcess rank : testJob.ranks()) {
+                assertThat(rank.callResult("stalled").message())
                         .contains("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=6", "has waited for 6 s")
                         .contains("rank 2 has nothing in flight");
             }
@@ -84,8 +84,8 @@ class StallIT {
 
     /// Ranks 0 and 1 make a call that all ranks make together; rank 2 does something else until it
     /// is told.
-    static final class Caller {
-        private Caller() {}
+    static final class MismatchedCaller {
+        private MismatchedCaller() {}
 
         public static void main(String[] args) {
             Hvd.init();
@@ -95,11 +95,11 @@ class StallIT {
             }
             System.out.println("ready");
             if (Hvd.rank() == 2) {
-                Cue.await();
+                TestSignal.await();
             }
             switch (args[0]) {
-                case "join" -> Told.of("stalled", Hvd::join);
-                case "make" -> Told.of("stalled", () -> Hvd.addProcessSet(0, 2));
+                case "join" -> CallResult.report("stalled", Hvd::join);
+                case "make" -> CallResult.report("stalled", () -> Hvd.addProcessSet(0, 2));
                 default -> throw new IllegalArgumentException(args[0]);
             }
         }
@@ -115,9 +115,11 @@ class StallIT {
                     make | auto | making process sets [[0, 2]] has waited for %d s
                     make | tcp  | making process sets [[0, 2]] has waited for %d s
                     """)
-    void callsOfAllRanksAreWatchedLikeOperations(String call, String transport, String story)
+    void stalledCollectiveCallsAreReported(String call, String transport, String story)
             throws IOException {
-        watchCall(JobPlan.of(3, Caller.class, call).with(Options.TRANSPORT, transport), story);
+        watchCall(
+                TestJobPlan.of(3, MismatchedCaller.class, call).with(Options.TRANSPORT, transport),
+                story);
     }
 
     @ParameterizedTest(name = "{0}")
@@ -128,45 +130,46 @@ class StallIT {
                     join | join has waited for %d s, in which no rank did anything
                     make | making process sets [[0, 2]] has waited for %d s
                     """)
-    void callsOfAllRanksAreWatchedBetweenHosts(String call, String story) throws IOException {
-        try (PretendedHost alpha = new PretendedHost();
-                PretendedHost beta = new PretendedHost()) {
-            watchCall(JobPlan.of(3, Caller.class, call).on(alpha, beta), story);
+    void stalledCollectiveCallsAreReportedBetweenHosts(String call, String story)
+            throws IOException {
+        try (SimulatedHost alpha = new SimulatedHost();
+                SimulatedHost beta = new SimulatedHost()) {
+            watchCall(TestJobPlan.of(3, MismatchedCaller.class, call).onHosts(alpha, beta), story);
         }
     }
 
-    private static void watchCall(JobPlan plan, String story) throws IOException {
-        try (Job job = impatient(plan).start()) {
-            job.awaitLine("ready");
-            job.awaitExits(job.othersThan(2), Duration.ofSeconds(45));
-            assertThat(job.rank(0).output())
+    private static void watchCall(TestJobPlan plan, String story) throws IOException {
+        try (TestJob testJob = withShortTimeouts(plan).start()) {
+            testJob.awaitLine("ready");
+            testJob.awaitExits(testJob.othersThan(2), Duration.ofSeconds(45));
+            assertThat(testJob.rank(0).output())
                     .contains(story.formatted(2), "called on ranks 0, 1, missing on rank 2")
                     .contains("rank 2 has nothing in flight: its program is doing something else")
                     .contains("Let every rank make the same calls");
-            job.rank(2).cue();
-            job.awaitExits(job.ranks(), Job.PATIENCE);
-            for (RankProcess rank : job.ranks()) {
-                assertThat(rank.told("stalled").message())
+            testJob.rank(2).sendSignal();
+            testJob.awaitExits(testJob.ranks(), TestJob.PATIENCE);
+            for (TestRankProcess rank : testJob.ranks()) {
+                assertThat(rank.callResult("stalled").message())
                         .contains("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=6", story.formatted(6));
             }
         }
     }
 
-    private static JobPlan impatient(JobPlan plan) {
+    private static TestJobPlan withShortTimeouts(TestJobPlan plan) {
         return plan.with(RuntimeOptions.STALL_CHECK_TIME, "2")
                 .with(RuntimeOptions.STALL_SHUTDOWN_TIME, "6");
     }
 
     /// Rank 0 joins at once; the others train on for several times the warning time.
-    static final class LongTail {
-        private LongTail() {}
+    static final class EarlyJoin {
+        private EarlyJoin() {}
 
         public static void main(String[] args) {
             Hvd.init();
             float[] values = new float[1_009];
             if (Hvd.rank() > 0) {
                 System.out.println("training");
-                while (!Cue.hasCome()) {
+                while (!TestSignal.isReceived()) {
                     Hvd.allreduce("values", values, ReduceOp.SUM);
                 }
             }
@@ -176,20 +179,20 @@ class StallIT {
     }
 
     @Test
-    void aJoinWaitsInPeaceWhileOthersTrain() throws IOException {
-        JobPlan plan =
-                JobPlan.of(3, LongTail.class)
+    void joinedRankCausesNoStallWarning() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(3, EarlyJoin.class)
                         .with(RuntimeOptions.STALL_CHECK_TIME, "1")
                         .with(RuntimeOptions.STALL_SHUTDOWN_TIME, "2");
-        try (Job job = plan.start()) {
-            job.rank(1).awaitLine("training");
+        try (TestJob testJob = plan.start()) {
+            testJob.rank(1).awaitLine("training");
             long begin = System.nanoTime();
             await().pollInterval(Duration.ofMillis(100))
                     .until(() -> System.nanoTime() - begin > Duration.ofSeconds(5).toNanos());
-            job.rank(1).cue();
-            job.rank(2).cue();
-            job.awaitSuccess();
-            assertThat(job.rank(0).output()).contains("done").doesNotContain("has waited");
+            testJob.rank(1).sendSignal();
+            testJob.rank(2).sendSignal();
+            testJob.awaitSuccess();
+            assertThat(testJob.rank(0).output()).contains("done").doesNotContain("has waited");
         }
     }
 }

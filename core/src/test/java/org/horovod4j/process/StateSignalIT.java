@@ -24,7 +24,7 @@ class StateSignalIT {
             Hvd.init();
             System.out.println("ready");
             if (Hvd.rank() == 1) {
-                Cue.await();
+                TestSignal.await();
             }
             Hvd.allreduce("weights", new float[5], ReduceOp.SUM);
             Hvd.shutdown();
@@ -36,56 +36,56 @@ class StateSignalIT {
         }
     }
 
-    private static void ask(Job job, int rank) throws IOException {
-        Processes.signal("URG", job.rank(rank).pid());
+    private static void ask(TestJob testJob, int rank) throws IOException {
+        OsProcesses.signal("URG", testJob.rank(rank).pid());
     }
 
     @Test
-    void theLogOfTheRankThatIsAskedShowsAllRanks() throws IOException {
-        try (Job job = JobPlan.of(2, Worker.class).start()) {
-            job.awaitLine("ready");
-            ask(job, 1);
-            job.rank(1).awaitWords("SIGURG asks what all ranks are doing");
-            job.rank(1).awaitWords("allreduce of 'weights' is missing on rank 1");
-            assertThat(job.rank(1).output())
+    void signalledRankLogsStateOfAllRanks() throws IOException {
+        try (TestJob testJob = TestJobPlan.of(2, Worker.class).start()) {
+            testJob.awaitLine("ready");
+            ask(testJob, 1);
+            testJob.rank(1).awaitWords("SIGURG asks what all ranks are doing");
+            testJob.rank(1).awaitWords("allreduce of 'weights' is missing on rank 1");
+            assertThat(testJob.rank(1).output())
                     .containsPattern("process set 0, .*has in flight allreduce of 'weights'")
                     .contains("has nothing in flight: its program is doing something else");
-            assertThat(job.rank(0).output()).doesNotContain("SIGURG");
-            job.rank(1).cue();
-            job.awaitSuccess();
+            assertThat(testJob.rank(0).output()).doesNotContain("SIGURG");
+            testJob.rank(1).sendSignal();
+            testJob.awaitSuccess();
         }
     }
 
     @Test
-    void aHandlerThatWasThereBeforeHearsTheSignalToo() throws IOException {
-        try (Job job = JobPlan.of(2, Worker.class, "own handler").start()) {
-            job.awaitLine("ready");
-            ask(job, 0);
-            job.rank(0).awaitWords("allreduce of 'weights' is missing on rank 1");
-            job.rank(0).awaitLine("mine too");
-            job.rank(1).cue();
-            job.awaitSuccess();
+    void previousSignalHandlerIsStillCalled() throws IOException {
+        try (TestJob testJob = TestJobPlan.of(2, Worker.class, "own handler").start()) {
+            testJob.awaitLine("ready");
+            ask(testJob, 0);
+            testJob.rank(0).awaitWords("allreduce of 'weights' is missing on rank 1");
+            testJob.rank(0).awaitLine("mine too");
+            testJob.rank(1).sendSignal();
+            testJob.awaitSuccess();
         }
     }
 
     @Test
-    void aSignalIsLeftAloneIfAskedFor() throws IOException {
-        JobPlan plan =
-                JobPlan.of(2, Worker.class, "own handler")
+    void signalNoneInstallsNoHandler() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(2, Worker.class, "own handler")
                         .with(RuntimeOptions.STATE_SIGNAL, "none");
-        try (Job job = plan.start()) {
-            job.awaitLine("ready");
-            ask(job, 0);
-            job.rank(0).awaitLine("mine too");
-            job.rank(1).cue();
-            job.awaitSuccess();
-            assertThat(job.rank(0).output()).doesNotContain("SIGURG");
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitLine("ready");
+            ask(testJob, 0);
+            testJob.rank(0).awaitLine("mine too");
+            testJob.rank(1).sendSignal();
+            testJob.awaitSuccess();
+            assertThat(testJob.rank(0).output()).doesNotContain("SIGURG");
         }
     }
 
     /// Joins a world of its own.
-    static final class Alone {
-        private Alone() {}
+    static final class SingleProcess {
+        private SingleProcess() {}
 
         public static void main(String[] args) {
             Hvd.init();
@@ -95,11 +95,11 @@ class StateSignalIT {
     }
 
     @Test
-    void aJavaWithoutSignalsGoesWithout() throws Exception {
+    void runtimeWithoutSignalSupportStillWorks() throws Exception {
         assertThat(
-                        OtherJava.run(
+                        ForkedJava.run(
                                 "",
-                                Alone.class,
+                                SingleProcess.class,
                                 "--limit-modules",
                                 "java.base",
                                 "--enable-native-access=ALL-UNNAMED"))

@@ -2,8 +2,8 @@ package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
-import static org.horovod4j.runtime.timeline.ReadTrace.arguments;
-import static org.horovod4j.runtime.timeline.ReadTrace.number;
+import static org.horovod4j.runtime.timeline.ParsedTrace.arguments;
+import static org.horovod4j.runtime.timeline.ParsedTrace.number;
 
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
@@ -16,7 +16,7 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
-import org.horovod4j.runtime.timeline.ReadTrace;
+import org.horovod4j.runtime.timeline.ParsedTrace;
 import org.horovod4j.runtime.timeline.Timeline;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -68,19 +68,19 @@ class TimelineIT {
     /// T-46.
     @ParameterizedTest(name = "transport {0}")
     @ValueSource(strings = {"auto", "tcp"})
-    void rankZeroRecordsAsOftenAsItIsAskedTo(String transport) throws IOException {
+    void rankZeroWritesEachRequestedTimeline(String transport) throws IOException {
         Path flight = folder.resolve("rank1.jfr");
-        JobPlan plan =
-                JobPlan.of(2, Worker.class, file("second").toString(), file("third").toString())
+        TestJobPlan plan =
+                TestJobPlan.of(2, Worker.class, file("second").toString(), file("third").toString())
                         .with(Options.TRANSPORT, transport)
                         .with(RuntimeOptions.TIMELINE, file("first").toString())
                         .with(RuntimeOptions.TIMELINE_MARK_CYCLES, "yes")
                         .withJvmOption(1, "-XX:StartFlightRecording:filename=" + flight);
         Instant begin = Instant.now();
-        try (Job job = plan.start()) {
-            job.awaitSuccess();
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitSuccess();
         }
-        ReadTrace first = ReadTrace.of(file("first"));
+        ParsedTrace first = ParsedTrace.of(file("first"));
         first.assertNested();
         assertThat(first.on("gradient", "XB")).contains("NEGOTIATE_ALLREDUCE", "ALLREDUCE");
         assertThat(first.on("unseen", "XB")).isEmpty();
@@ -90,7 +90,7 @@ class TimelineIT {
         assertThat(epoch.longValue() / 1_000)
                 .isBetween(begin.toEpochMilli(), Instant.now().toEpochMilli());
         for (String name : List.of("second", "third")) {
-            ReadTrace trace = ReadTrace.of(file(name));
+            ParsedTrace trace = ParsedTrace.of(file(name));
             trace.assertNested();
             assertThat(trace.on("of " + name + ".json", "XB")).contains("ALLREDUCE");
             assertThat(trace.on("gradient", "XB")).isEmpty();
@@ -121,14 +121,14 @@ class TimelineIT {
             Hvd.init();
             train("gradient");
             System.out.println("first");
-            Cue.await();
+            TestSignal.await();
             Hvd.stopTimeline();
             System.out.println("stopped");
             Hvd.barrier();
             Hvd.startTimeline(Path.of(args[0]), false);
             train("weights");
             System.out.println("second");
-            Told.of("pending", () -> trainOn());
+            CallResult.report("pending", () -> trainOn());
         }
 
         private static void trainOn() {
@@ -139,44 +139,44 @@ class TimelineIT {
     }
 
     @Test
-    void allRanksAreInOneFileWhoeverEndsLastAndHowever() throws IOException {
-        JobPlan plan =
-                JobPlan.of(3, AllRanks.class, file("second").toString())
+    void allRanksTimelineIsCompleteInAnyExitOrder() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(3, AllRanks.class, file("second").toString())
                         .with(RuntimeOptions.TIMELINE, file("first").toString())
                         .with(RuntimeOptions.TIMELINE_ALL_RANKS, "1");
-        try (Job job = plan.start()) {
-            job.awaitLine("first");
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitLine("first");
             for (int rank : new int[] {0, 2, 1}) {
                 assertThat(file("first")).doesNotExist();
-                job.rank(rank).cue();
-                job.rank(rank).awaitLine("stopped");
+                testJob.rank(rank).sendSignal();
+                testJob.rank(rank).awaitLine("stopped");
             }
-            assertHasAll(3, ReadTrace.of(file("first")), "gradient");
+            assertHasAll(3, ParsedTrace.of(file("first")), "gradient");
 
-            job.awaitLine("second");
-            job.rank(1).kill();
-            job.awaitExits(job.ranks(), Job.PATIENCE);
-            assertHasAll(3, ReadTrace.of(file("second")), "weights");
+            testJob.awaitLine("second");
+            testJob.rank(1).kill();
+            testJob.awaitExits(testJob.ranks(), TestJob.PATIENCE);
+            assertHasAll(3, ParsedTrace.of(file("second")), "weights");
         }
     }
 
     @Test
     void clocksOfHostsAreAligned() throws IOException {
         Duration ahead = Duration.ofHours(1);
-        try (PretendedHost alpha = new PretendedHost();
-                PretendedHost beta = new PretendedHost(ahead);
-                Job job =
-                        JobPlan.of(2, Worker.class)
-                                .on(alpha, beta)
+        try (SimulatedHost alpha = new SimulatedHost();
+                SimulatedHost beta = new SimulatedHost(ahead);
+                TestJob testJob =
+                        TestJobPlan.of(2, Worker.class)
+                                .onHosts(alpha, beta)
                                 .with(RuntimeOptions.TIMELINE, file("hosts").toString())
                                 .with(RuntimeOptions.TIMELINE_ALL_RANKS, "1")
                                 .start()) {
-            job.awaitSuccess();
+            testJob.awaitSuccess();
         }
-        ReadTrace other = ReadTrace.of(Timeline.fileOfRank(file("hosts"), 1));
+        ParsedTrace other = ParsedTrace.of(Timeline.fileOfRank(file("hosts"), 1));
         BigDecimal offset = number(arguments(other.events().getFirst()), "clock_offset_nanos");
         assertThat(offset.longValue()).isCloseTo(-ahead.toNanos(), within(1_000_000_000L));
-        ReadTrace merged = ReadTrace.of(file("hosts"));
+        ParsedTrace merged = ParsedTrace.of(file("hosts"));
         assertHasAll(2, merged, "gradient");
         List<Double> begins =
                 IntStream.range(0, 2).mapToObj(rank -> firstMicros(merged, rank)).toList();
@@ -184,7 +184,7 @@ class TimelineIT {
     }
 
     /// When the first allreduce of that rank began.
-    private static double firstMicros(ReadTrace merged, int rank) {
+    private static double firstMicros(ParsedTrace merged, int rank) {
         return merged.eventsOn("gradient", "XB")
                 .filter(event -> "ALLREDUCE".equals(event.get("name")))
                 .filter(event -> number(event, "pid").intValue() == rank + 1)
@@ -215,20 +215,19 @@ class TimelineIT {
     /// Inside a host tensors are packed, awaited, reduced and unpacked; over links, exchanged.
     @ParameterizedTest(name = "transport {0}: {1}")
     @CsvSource({"auto, SHM_ALLREDUCE", "tcp, TCP_ALLREDUCE"})
-    void operationsShowWhatTheySpendTheirTimeOn(String transport, String reducing)
-            throws IOException {
-        JobPlan plan =
-                JobPlan.of(3, Activities.class)
+    void operationsShowTheirActivities(String transport, String reducing) throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(3, Activities.class)
                         .with(Options.TRANSPORT, transport)
                         .with(RuntimeOptions.TIMELINE, file("activities").toString())
                         .with(RuntimeOptions.TIMELINE_ALL_RANKS, "1");
-        try (Job job = plan.start()) {
-            job.awaitSuccess();
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitSuccess();
         }
-        ReadTrace merged = ReadTrace.of(file("activities"));
+        ParsedTrace merged = ParsedTrace.of(file("activities"));
         assertHasAll(3, merged, "gradient");
         for (int rank = 0; rank < 3; rank++) {
-            ReadTrace own = ReadTrace.of(Timeline.fileOfRank(file("activities"), rank));
+            ParsedTrace own = ParsedTrace.of(Timeline.fileOfRank(file("activities"), rank));
             own.assertNested();
             assertThat(own.on("process set 0", "X"))
                     .contains(
@@ -243,7 +242,7 @@ class TimelineIT {
         }
     }
 
-    private static void assertHasAll(int ranks, ReadTrace merged, String tensor) {
+    private static void assertHasAll(int ranks, ParsedTrace merged, String tensor) {
         merged.assertNested();
         for (int rank = 0; rank < ranks; rank++) {
             int process = rank + 1;

@@ -12,7 +12,7 @@ final class ExitReportsTest {
     private final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
 
     @Test
-    void aReportThatComesInTimeWins() throws Exception {
+    void timelyReportReplacesGuess() throws Exception {
         ExitReports reports = new ExitReports(Duration.ofHours(1));
         reports.await(3, "who knows", heard::add);
         reports.report(2, "exit code 2");
@@ -24,11 +24,11 @@ final class ExitReportsTest {
     }
 
     @Test
-    void withoutAReportTheGuessHasToDo() throws Exception {
+    void guessIsUsedWithoutReport() throws Exception {
         ExitReports reports = new ExitReports(Duration.ofMillis(1));
         reports.await(3, "who knows", heard::add);
 
         assertThat(heard.take()).isEqualTo("who knows");
-        assertThat(reports.known(3)).as("a guess is no report").isNull();
+        assertThat(reports.exitOf(3)).as("a guess is no report").isNull();
     }
 }

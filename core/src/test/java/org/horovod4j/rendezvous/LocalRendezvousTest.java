@@ -9,7 +9,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.spi.Loss;
+import org.horovod4j.spi.RankDeparture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -29,17 +29,19 @@ final class LocalRendezvousTest {
 
     private final LocalRendezvous rendezvous = new LocalRendezvous(SIZE);
     private final List<ControlPlane> seats = new ArrayList<>();
-    private final List<News> news = new ArrayList<>();
+    private final List<RecordingListener> news = new ArrayList<>();
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     LocalRendezvousTest() throws Exception {
         List<Future<?>> joining = new ArrayList<>();
         for (int rank = 0; rank < SIZE; rank++) {
             ControlPlane seat = rendezvous.controlPlane(rank);
-            News listener = new News(rank);
+            RecordingListener listener = new RecordingListener(rank);
             seats.add(seat);
             news.add(listener);
-            joining.add(threads.submit(() -> seat.join(Ranks.card(listener.rank), listener)));
+            joining.add(
+                    threads.submit(
+                            () -> seat.join(RendezvousTestRanks.member(listener.rank), listener)));
         }
         for (Future<?> each : joining) {
             each.get();
@@ -47,17 +49,17 @@ final class LocalRendezvousTest {
     }
 
     /// What a rank has heard.
-    private static final class News implements ControlPlane.Listener {
+    private static final class RecordingListener implements ControlPlane.Listener {
         private final int rank;
-        private final BlockingQueue<Loss> losses = new LinkedBlockingQueue<>();
+        private final BlockingQueue<RankDeparture> losses = new LinkedBlockingQueue<>();
 
-        News(int rank) {
+        RecordingListener(int rank) {
             this.rank = rank;
         }
 
         @Override
-        public void lost(Loss loss) {
-            losses.add(loss);
+        public void rankDeparted(RankDeparture rankDeparture) {
+            losses.add(rankDeparture);
         }
 
         @Override
@@ -72,7 +74,7 @@ final class LocalRendezvousTest {
     }
 
     @Test
-    void aTopicServesAgainAndAgainAndLeavesNothing() throws Exception {
+    void gatherTopicCanBeReusedWithoutLeak() throws Exception {
         List<Future<?>> gathering = new ArrayList<>();
         for (ControlPlane seat : seats) {
             int rank = seats.indexOf(seat);
@@ -80,7 +82,7 @@ final class LocalRendezvousTest {
                     threads.submit(
                             () -> {
                                 for (int round = 0; round < 1000; round++) {
-                                    assertThat(seat.gather("set", share(rank, round)))
+                                    assertThat(seat.allgather("set", share(rank, round)))
                                             .usingRecursiveComparison()
                                             .isEqualTo(
                                                     List.of(
@@ -96,7 +98,7 @@ final class LocalRendezvousTest {
     }
 
     @Test
-    void aLossEndsAGatherAndLeavesNothing() {
+    void lossFailsGatherWithoutLeak() {
         Future<?> waiting = gatherAndWait();
         seats.getLast().leave(Map.of(), false, "fell over");
 
@@ -104,18 +106,18 @@ final class LocalRendezvousTest {
                 .cause()
                 .isInstanceOf(PeerLostException.class)
                 .hasMessageContaining("gather of 'set': rank 2 (host2) is gone: fell over");
-        assertThatThrownBy(() -> seats.getFirst().gather("next", new byte[1]))
+        assertThatThrownBy(() -> seats.getFirst().allgather("next", new byte[1]))
                 .isInstanceOf(PeerLostException.class);
     }
 
     @Test
-    void anOrderlyLeaveEndsAGatherAndIsToldWithItsOperations() throws Exception {
+    void orderlyLeaveFailsGatherAndReportsCompletedOperations() throws Exception {
         seats.getLast().leave(Map.of(0, 7L), true, "called shutdown");
 
-        assertThatThrownBy(() -> seats.getFirst().gather("set", new byte[1]))
+        assertThatThrownBy(() -> seats.getFirst().allgather("set", new byte[1]))
                 .isInstanceOf(ShutDownException.class)
                 .hasMessageContaining("rank 2 on host2 called shutdown");
-        Loss heard = news.getFirst().losses.take();
+        RankDeparture heard = news.getFirst().losses.take();
         assertThat(heard.completed(0)).isEqualTo(7);
         assertThat(heard.completed(1)).isZero();
         assertThat(news.getLast().losses).as("the leaver hears nothing").isEmpty();
@@ -123,14 +125,15 @@ final class LocalRendezvousTest {
 
     /// A gather of the first rank that waits for the others.
     private Future<?> gatherAndWait() {
-        FutureTask<?> gather = new FutureTask<>(() -> seats.getFirst().gather("set", new byte[1]));
+        FutureTask<?> gather =
+                new FutureTask<>(() -> seats.getFirst().allgather("set", new byte[1]));
         Thread thread = Thread.ofPlatform().daemon().start(gather);
         await().until(() -> thread.getState().name().endsWith("WAITING"));
         return gather;
     }
 
     @Test
-    void stoppingEndsTheOwnGather() {
+    void stopFailsOwnGather() {
         Future<?> waiting = gatherAndWait();
         seats.getFirst().stop();
 
@@ -138,7 +141,7 @@ final class LocalRendezvousTest {
     }
 
     @Test
-    void aSurveyHearsAllButThoseThatLeft() {
+    void surveyReturnsAllRanksThatHaveNotLeft() {
         assertThat(SurveyTest.texts(seats.get(1).survey()))
                 .containsExactly("rank 0", "rank 1", "rank 2");
         seats.getFirst().leave(Map.of(), true, "called shutdown");

@@ -9,12 +9,12 @@ import java.util.TreeSet;
 
 final class RankListTest {
     @Test
-    void joinsNeighbours() {
+    void consecutiveRanksAreFormattedAsRanges() {
         assertThat(text(3)).isEqualTo("rank 3");
         assertThat(text(0, 1, 2, 5, 7, 8)).isEqualTo("ranks 0-2, 5, 7-8");
     }
 
     private static String text(Integer... ranks) {
-        return RankList.of(new TreeSet<>(List.of(ranks)));
+        return RankList.format(new TreeSet<>(List.of(ranks)));
     }
 }

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.frame.MalformedMessageException;
-import org.horovod4j.trust.Secret;
+import org.horovod4j.security.Secret;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,29 +31,29 @@ class RendezvousFolderTest {
     @TempDir Path home;
 
     @Test
-    void whatIsPostedIsFoundUntilItIsRemoved() throws Exception {
+    void publishedInfoIsFoundUntilRemoved() throws Exception {
         RendezvousFolder folder = folder();
-        assertThat(folder.look(JOB)).isEmpty();
-        Invitation posted = invitation("first");
-        folder.post(JOB, posted);
+        assertThat(folder.find(JOB)).isEmpty();
+        RendezvousServerInfo posted = invitation("first");
+        folder.publish(JOB, posted);
 
-        Optional<Invitation> found = folder.look(JOB);
-        assertThat(found).map(Invitation::writer).contains("first");
+        Optional<RendezvousServerInfo> found = folder.find(JOB);
+        assertThat(found).map(RendezvousServerInfo::writer).contains("first");
         assertThat(found.orElseThrow().servers())
                 .containsExactly(
                         InetSocketAddress.createUnresolved("127.0.0.1", 4242),
                         InetSocketAddress.createUnresolved("0:0:0:0:0:0:0:1", 4242));
         assertThat(found.orElseThrow().secret().encode()).isEqualTo(posted.secret().encode());
-        assertThat(folder.look("slurm-7.1.0")).isEmpty();
+        assertThat(folder.find("slurm-7.1.0")).isEmpty();
 
         folder.remove(JOB);
         folder.remove(JOB);
-        assertThat(folder.look(JOB)).isEmpty();
+        assertThat(folder.find(JOB)).isEmpty();
     }
 
     @Test
-    void theOwnerAloneMayReadIt() throws Exception {
-        folder().post(JOB, invitation("us"));
+    void onlyOwnerCanRead() throws Exception {
+        folder().publish(JOB, invitation("us"));
         assertThat(mode(home.resolve("a/b"))).isEqualTo("rwx------");
         assertThat(mode(folder().file(JOB))).isEqualTo("rw-------");
         try (var left = Files.list(home.resolve("a/b"))) {
@@ -62,13 +62,13 @@ class RendezvousFolderTest {
     }
 
     @Test
-    void manyRanksMayMakeItAtOnce() throws Exception {
+    void concurrentCreationSucceeds() throws Exception {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            List<Future<Optional<Invitation>>> looks = new ArrayList<>();
+            List<Future<Optional<RendezvousServerInfo>>> looks = new ArrayList<>();
             for (int rank = 0; rank < 32; rank++) {
-                looks.add(threads.submit(() -> folder().look(JOB)));
+                looks.add(threads.submit(() -> folder().find(JOB)));
             }
-            for (Future<Optional<Invitation>> look : looks) {
+            for (Future<Optional<RendezvousServerInfo>> look : looks) {
                 assertThat(look.get()).isEmpty();
             }
         }
@@ -77,30 +77,30 @@ class RendezvousFolderTest {
 
     /// Where not even root may make a folder.
     @Test
-    void aFolderThatCannotBeMadeIsToldWithARemedy() {
+    void uncreatableFolderFailsWithRemedy() {
         assumeTrue(Files.isDirectory(Path.of("/proc/self")), "needs /proc");
         RendezvousFolder folder = new RendezvousFolder(Path.of("/proc/self/meetings"));
-        assertThatThrownBy(() -> folder.post(JOB, invitation("us")))
+        assertThatThrownBy(() -> folder.publish(JOB, invitation("us")))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("/proc/self/meetings cannot be made, or not be written to")
                 .hasMessageContaining("Set HOROVOD_RENDEZVOUS_FOLDER to a folder");
-        assertThatThrownBy(() -> folder.look(JOB))
+        assertThatThrownBy(() -> folder.find(JOB))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("/proc/self/meetings cannot be made");
     }
 
     @Test
     void theSecretIsNotPrinted() {
-        Invitation invitation = invitation("us");
-        assertThat(invitation.toString())
+        RendezvousServerInfo rendezvousServerInfo = invitation("us");
+        assertThat(rendezvousServerInfo.toString())
                 .contains("127.0.0.1 port 4242")
-                .doesNotContain(invitation.secret().encode());
+                .doesNotContain(rendezvousServerInfo.secret().encode());
     }
 
     @Test
-    void readersNeverSeeHalfAFile() throws Exception {
+    void publishIsAtomic() throws Exception {
         AtomicBoolean over = new AtomicBoolean();
-        folder().post(JOB, invitation("writer 0"));
+        folder().publish(JOB, invitation("writer 0"));
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<Integer>> readers = new ArrayList<>();
             for (int reader = 0; reader < 4; reader++) {
@@ -109,7 +109,7 @@ class RendezvousFolderTest {
                                 () -> {
                                     int seen = 0;
                                     while (!over.get() || seen == 0) {
-                                        assertThat(folder().look(JOB)).isPresent();
+                                        assertThat(folder().find(JOB)).isPresent();
                                         seen++;
                                     }
                                     return seen;
@@ -117,7 +117,7 @@ class RendezvousFolderTest {
             }
             try {
                 for (int writer = 1; writer <= 200; writer++) {
-                    folder().post(JOB, invitation("writer " + writer));
+                    folder().publish(JOB, invitation("writer " + writer));
                 }
             } finally {
                 over.set(true);
@@ -126,26 +126,26 @@ class RendezvousFolderTest {
                 assertThat(reader.get()).isPositive();
             }
         }
-        assertThat(folder().look(JOB)).map(Invitation::writer).contains("writer 200");
+        assertThat(folder().find(JOB)).map(RendezvousServerInfo::writer).contains("writer 200");
     }
 
     @Test
     void aFolderThatOthersMayEnterIsRefused() throws Exception {
-        folder().post(JOB, invitation("us"));
+        folder().publish(JOB, invitation("us"));
         allow(home.resolve("a/b"), "rwxr-x---");
-        assertThatThrownBy(() -> folder().look(JOB))
+        assertThatThrownBy(() -> folder().find(JOB))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("a/b is rwxr-x---")
                 .hasMessageContaining("chmod 700");
-        assertThatThrownBy(() -> folder().post(JOB, invitation("us")))
+        assertThatThrownBy(() -> folder().publish(JOB, invitation("us")))
                 .hasMessageContaining("chmod 700");
     }
 
     @Test
     void aFileThatOthersMayReadIsRefused() throws Exception {
-        folder().post(JOB, invitation("us"));
+        folder().publish(JOB, invitation("us"));
         allow(folder().file(JOB), "rw-r--r--");
-        assertThatThrownBy(() -> folder().look(JOB))
+        assertThatThrownBy(() -> folder().find(JOB))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining(JOB + " is rw-r--r--")
                 .hasMessageContaining("chmod 600");
@@ -153,25 +153,25 @@ class RendezvousFolderTest {
 
     @Test
     void aLinkIsRefused() throws Exception {
-        folder().post("other", invitation("us"));
+        folder().publish("other", invitation("us"));
         Files.createSymbolicLink(folder().file(JOB), folder().file("other"));
-        assertThatThrownBy(() -> folder().look(JOB))
+        assertThatThrownBy(() -> folder().find(JOB))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("a link");
     }
 
     @Test
     void aFileOfSomebodyElseIsRefused() throws Exception {
-        folder().post(JOB, invitation("us"));
+        folder().publish(JOB, invitation("us"));
         giveAway(folder().file(JOB));
-        assertThatThrownBy(() -> folder().look(JOB))
+        assertThatThrownBy(() -> folder().find(JOB))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("belongs to nobody");
     }
 
     @Test
-    void otherTextIsNoInvitation() throws Exception {
-        folder().post(JOB, invitation("us"));
+    void malformedInfoIsRefused() throws Exception {
+        folder().publish(JOB, invitation("us"));
         for (String text :
                 List.of(
                         "",
@@ -182,16 +182,16 @@ class RendezvousFolderTest {
                         "horovod4j-rendezvous 1\naddress ::1 99\nsecret x\n",
                         "horovod4j-rendezvous 1\nmore\n")) {
             Files.writeString(folder().file(JOB), text);
-            assertThatThrownBy(() -> folder().look(JOB))
+            assertThatThrownBy(() -> folder().find(JOB))
                     .as(text)
                     .isInstanceOf(MalformedMessageException.class);
         }
     }
 
     @Test
-    void aPlaceThatIsNoFolderIsToldOf() throws Exception {
+    void pathThatIsNotAFolderFails() throws Exception {
         Files.writeString(home.resolve("a"), "a file");
-        assertThatThrownBy(() -> folder().post(JOB, invitation("us")))
+        assertThatThrownBy(() -> folder().publish(JOB, invitation("us")))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining(folder().file(JOB).toString())
                 .hasMessageContaining("HOROVOD_RENDEZVOUS_FOLDER");
@@ -201,8 +201,8 @@ class RendezvousFolderTest {
         return new RendezvousFolder(home.resolve("a/b"));
     }
 
-    private static Invitation invitation(String writer) {
-        return new Invitation(
+    private static RendezvousServerInfo invitation(String writer) {
+        return new RendezvousServerInfo(
                 writer,
                 List.of(
                         new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 4242),

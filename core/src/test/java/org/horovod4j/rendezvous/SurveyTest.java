@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.ShutDownException;
-import org.horovod4j.rendezvous.Ranks.Rank;
+import org.horovod4j.rendezvous.RendezvousTestRanks.Rank;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,13 +23,13 @@ import java.util.stream.IntStream;
 final class SurveyTest {
     @ParameterizedTest(name = "size {0}")
     @ValueSource(ints = {1, 2, 16})
-    void everyRankMayAskAtOnceAndHearsAll(int size) throws Exception {
-        try (Ranks ranks = new Ranks(size)) {
-            List<Rank> all = ranks.joined(0);
+    void concurrentSurveysOfAllRanksReturnAllAnswers(int size) throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(size)) {
+            List<Rank> all = rendezvousTestRanks.joined(0);
             all.forEach(SurveyTest::tellRank);
             List<String> expected = IntStream.range(0, size).mapToObj(i -> "rank " + i).toList();
 
-            ranks.onEach(
+            rendezvousTestRanks.onEach(
                     all,
                     rank -> {
                         for (int round = 0; round < 5; round++) {
@@ -40,14 +40,14 @@ final class SurveyTest {
     }
 
     @Test
-    void severalThreadsOfARankMayAsk() throws Exception {
-        try (Ranks ranks = new Ranks(2)) {
-            List<Rank> all = ranks.joined(0);
+    void severalThreadsOfOneRankCanSurvey() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
+            List<Rank> all = rendezvousTestRanks.joined(0);
             all.forEach(SurveyTest::tellRank);
             List<Future<?>> asking = new ArrayList<>();
             for (int i = 0; i < 8; i++) {
                 asking.add(
-                        ranks.async(
+                        rendezvousTestRanks.async(
                                 () ->
                                         assertThat(texts(all.getLast().client.survey()))
                                                 .containsExactly("rank 0", "rank 1")));
@@ -59,54 +59,56 @@ final class SurveyTest {
     }
 
     @Test
-    void aProgramThatHangsIsDescribedAllTheSame() throws Exception {
-        try (Ranks ranks = new Ranks(2)) {
-            List<Rank> all = ranks.joined(0);
+    void rankWithBlockedProgramStillAnswers() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
+            List<Rank> all = rendezvousTestRanks.joined(0);
             all.forEach(SurveyTest::tellRank);
             Rank stuck = all.getLast();
-            Future<?> hanging = ranks.async(() -> stuck.client.gather("alone", new byte[0]));
+            Future<?> hanging =
+                    rendezvousTestRanks.async(() -> stuck.client.allgather("alone", new byte[0]));
 
             assertThat(texts(all.getFirst().client.survey())).containsExactly("rank 0", "rank 1");
             assertThat(hanging.isDone()).isFalse();
-            all.getFirst().client.gather("alone", new byte[0]);
+            all.getFirst().client.allgather("alone", new byte[0]);
             hanging.get();
         }
     }
 
     @Test
-    void aSilentRankIsPassedOver() throws Exception {
-        try (Ranks ranks = new Ranks(2)) {
-            Rank asking = ranks.rank(0);
+    void silentRankIsNullInSurvey() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
+            Rank asking = rendezvousTestRanks.rank(0);
             tellRank(asking);
-            try (SilentClient silent = new SilentClient(ranks)) {
-                silent.say(new Message.Join(0, 2, Ranks.card(1)));
+            try (ScriptedClient silent = new ScriptedClient(rendezvousTestRanks)) {
+                silent.send(new RendezvousMessage.Join(0, 2, RendezvousTestRanks.member(1)));
                 asking.join();
 
                 assertThat(texts(asking.client.survey())).containsExactly("rank 0", null);
 
-                assertThat(silent.hear()).isInstanceOf(Message.Joined.class);
-                assertThat(silent.hear()).isEqualTo(new Message.Describe(0, 1));
-                silent.say(new Message.Described(0, 1, "too late".getBytes(UTF_8)));
+                assertThat(silent.receive()).isInstanceOf(RendezvousMessage.Joined.class);
+                assertThat(silent.receive()).isEqualTo(new RendezvousMessage.DescribeRequest(0, 1));
+                silent.send(new RendezvousMessage.DescribeReply(0, 1, "too late".getBytes(UTF_8)));
                 Future<?> next =
-                        ranks.async(
+                        rendezvousTestRanks.async(
                                 () ->
                                         assertThat(texts(asking.client.survey()))
                                                 .containsExactly("rank 0", "in time"));
-                assertThat(silent.hear()).isEqualTo(new Message.Describe(0, 2));
-                silent.say(new Message.Described(0, 2, "in time".getBytes(UTF_8)));
-                silent.say(new Message.Described(0, 2, "said twice".getBytes(UTF_8)));
+                assertThat(silent.receive()).isEqualTo(new RendezvousMessage.DescribeRequest(0, 2));
+                silent.send(new RendezvousMessage.DescribeReply(0, 2, "in time".getBytes(UTF_8)));
+                silent.send(
+                        new RendezvousMessage.DescribeReply(0, 2, "said twice".getBytes(UTF_8)));
                 next.get();
             }
         }
     }
 
     @Test
-    void aRankThatDiesMeanwhileEndsTheWaitingForIt() throws Exception {
+    void rankLossDuringSurveyEndsWait() throws Exception {
         CountDownLatch described = new CountDownLatch(1);
-        try (Ranks ranks = new Ranks(2)) {
-            Rank asking = ranks.rank(0);
-            SilentClient dying = new SilentClient(ranks);
-            dying.say(new Message.Join(0, 2, Ranks.card(1)));
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
+            Rank asking = rendezvousTestRanks.rank(0);
+            ScriptedClient dying = new ScriptedClient(rendezvousTestRanks);
+            dying.send(new RendezvousMessage.Join(0, 2, RendezvousTestRanks.member(1)));
             asking.join();
             asking.state =
                     () -> {
@@ -114,7 +116,7 @@ final class SurveyTest {
                         return new byte[0];
                     };
             Future<?> survey =
-                    ranks.async(
+                    rendezvousTestRanks.async(
                             () ->
                                     assertThat(texts(asking.client.survey()))
                                             .containsExactly("", null));
@@ -130,17 +132,17 @@ final class SurveyTest {
     }
 
     @Test
-    void whatCannotBeDescribedIsSaidAndWhatIsTooLongIsCut() throws Exception {
-        try (Ranks ranks = new Ranks(2)) {
-            List<Rank> all = ranks.joined(0);
-            all.getFirst().state = () -> new byte[Description.MAX_BYTES + 1];
+    void failedDescriptionIsReportedAndLongOneIsTruncated() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
+            List<Rank> all = rendezvousTestRanks.joined(0);
+            all.getFirst().state = () -> new byte[StateDescription.MAX_BYTES + 1];
             all.getLast().state =
                     () -> {
                         throw new IllegalStateException("torn to pieces");
                     };
 
             List<byte @Nullable []> answers = all.getLast().client.survey();
-            assertThat(answers.getFirst()).hasSize(Description.MAX_BYTES);
+            assertThat(answers.getFirst()).hasSize(StateDescription.MAX_BYTES);
             assertThat(texts(answers).getLast())
                     .isEqualTo(
                             "could not describe its state: "
@@ -150,21 +152,23 @@ final class SurveyTest {
     }
 
     @Test
-    void theServersEndEndsTheSurvey() throws Exception {
+    void serverCloseEndsSurvey() throws Exception {
         CountDownLatch described = new CountDownLatch(1);
-        try (Ranks ranks = new Ranks(2)) {
-            Rank asking = ranks.rank(0);
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
+            Rank asking = rendezvousTestRanks.rank(0);
             asking.state =
                     () -> {
                         described.countDown();
                         return new byte[0];
                     };
-            try (SilentClient silent = new SilentClient(ranks)) {
-                silent.say(new Message.Join(0, 2, Ranks.card(1)));
+            try (ScriptedClient silent = new ScriptedClient(rendezvousTestRanks)) {
+                silent.send(new RendezvousMessage.Join(0, 2, RendezvousTestRanks.member(1)));
                 asking.join();
-                Future<?> survey = ranks.async(() -> assertThat(asking.client.survey()).hasSize(2));
+                Future<?> survey =
+                        rendezvousTestRanks.async(
+                                () -> assertThat(asking.client.survey()).hasSize(2));
                 described.await();
-                ranks.server.close();
+                rendezvousTestRanks.server.close();
 
                 survey.get();
             }
@@ -172,9 +176,9 @@ final class SurveyTest {
     }
 
     @Test
-    void whoHasLeftCannotAsk() throws Exception {
-        try (Ranks ranks = new Ranks(1)) {
-            Rank rank = ranks.rank(0);
+    void surveyAfterLeaveFails() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(1)) {
+            Rank rank = rendezvousTestRanks.rank(0);
             assertThatThrownBy(rank.client::survey).isInstanceOf(IllegalStateException.class);
             rank.join();
             rank.client.leave(Map.of(), true, "called shutdown");

@@ -32,7 +32,7 @@ class CompressionInFlightTest {
     }
 
     @FewLayouts
-    void compressedTensorsOfManyKindsEndEachWithItsOwnResult(Layout layout) {
+    void concurrentCompressedTensorsGetTheirOwnResults(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -63,7 +63,7 @@ class CompressionInFlightTest {
     }
 
     @FewLayouts
-    void sparseTensorsMayOvertakeEachOther(Layout layout) {
+    void sparseTensorsMayCompleteOutOfOrder(Layout layout) {
         layout.world()
                 .run(
                         comm -> {

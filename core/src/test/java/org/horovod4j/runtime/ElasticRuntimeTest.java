@@ -7,11 +7,11 @@ import org.horovod4j.Communicator;
 import org.horovod4j.DismissedException;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.elastic.desk.Place;
-import org.horovod4j.elastic.desk.WorkerDesk;
-import org.horovod4j.rendezvous.Attendance;
+import org.horovod4j.elastic.registry.WorkerPlacement;
+import org.horovod4j.elastic.registry.WorkerRegistry;
+import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
-import org.horovod4j.trust.Secret;
+import org.horovod4j.security.Secret;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,13 +40,13 @@ class ElasticRuntimeTest {
     private final BlockingQueue<String> readies = new LinkedBlockingQueue<>();
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final RendezvousServer server =
-            RendezvousServer.startElastic(secret, anyPort(), CALM, CALM, Attendance.UNWATCHED);
-    private final WorkerDesk desk =
-            WorkerDesk.open(
+            RendezvousServer.startElastic(secret, anyPort(), CALM, CALM, MembershipListener.NONE);
+    private final WorkerRegistry desk =
+            WorkerRegistry.open(
                     secret,
                     anyPort(),
                     CALM,
-                    new WorkerDesk.Listener() {
+                    new WorkerRegistry.Listener() {
                         @Override
                         public void ready(int worker, int generation, String why) {
                             readies.add("%d from %d".formatted(worker, generation));
@@ -88,7 +88,7 @@ class ElasticRuntimeTest {
     }
 
     @Test
-    void aWorkerHasAnotherPlaceInEachGeneration() throws Exception {
+    void workerGetsANewRankInEachGeneration() throws Exception {
         try (HvdRuntime first = worker(0);
                 HvdRuntime second = worker(1)) {
             List<List<Integer>> sets = List.of(List.of(1), List.of(0));
@@ -96,9 +96,9 @@ class ElasticRuntimeTest {
             Future<Rank> other = start(second, sets);
             assertThat(List.of(readies.take(), readies.take()))
                     .containsExactlyInAnyOrder("0 from -1", "1 from -1");
-            server.expect(0, 2);
-            desk.assign(0, new Place(0, 0, 2, 0, 1, 0, 2, true));
-            desk.assign(1, new Place(0, 1, 2, 0, 1, 1, 2, true));
+            server.beginGeneration(0, 2);
+            desk.assign(0, new WorkerPlacement(0, 0, 2, 0, 1, 0, 2, true));
+            desk.assign(1, new WorkerPlacement(0, 1, 2, 0, 1, 1, 2, true));
             Rank rank = other.get();
             Communicator comm = rank.communicator();
             assertThat(List.of(comm.rank(), comm.size(), comm.localRank(), comm.localSize()))
@@ -107,17 +107,17 @@ class ElasticRuntimeTest {
             assertThat(rank.membership().generation()).isZero();
             assertThat(rank.membership().sync()).isTrue();
 
-            one.get().abandon("the test wants it");
+            one.get().abort("the test wants it");
             assertThatThrownBy(() -> comm.allreduce("sum", new float[1], ReduceOp.SUM))
                     .isInstanceOf(PeerLostException.class);
-            assertThat(rank.isSpent()).isTrue();
-            rank.membership().settled();
+            assertThat(rank.canRejoin()).isTrue();
+            rank.membership().stateSynced();
             rank.close();
 
             Future<Rank> again = start(second, List.of());
             assertThat(readies.take()).isEqualTo("1 from 0");
-            server.expect(3, 1);
-            desk.assign(1, new Place(3, 0, 1, 0, 1, 0, 1, false));
+            server.beginGeneration(3, 1);
+            desk.assign(1, new WorkerPlacement(3, 0, 1, 0, 1, 0, 1, false));
             try (Rank alone = again.get()) {
                 assertThat(alone.communicator().size()).isEqualTo(1);
                 assertThat(alone.membership().generation()).isEqualTo(3);
@@ -138,16 +138,16 @@ class ElasticRuntimeTest {
         try (HvdRuntime worker = worker(0)) {
             Future<Rank> starting = start(worker, List.of());
             readies.take();
-            server.expect(0, 1);
-            desk.assign(0, new Place(0, 0, 1, 0, 1, 0, 1, true));
+            server.beginGeneration(0, 1);
+            desk.assign(0, new WorkerPlacement(0, 0, 1, 0, 1, 0, 1, true));
             Rank first = starting.get();
             assertThat(first.autotuner()).as("alone there is nothing to tune").isNotNull();
             first.close();
 
             starting = start(worker, List.of());
             readies.take();
-            server.expect(1, 1);
-            desk.assign(0, new Place(1, 0, 1, 0, 1, 0, 1, true));
+            server.beginGeneration(1, 1);
+            desk.assign(0, new WorkerPlacement(1, 0, 1, 0, 1, 0, 1, true));
             try (Rank second = starting.get()) {
                 assertThat(second.autotuner()).isSameAs(first.autotuner());
             }
@@ -155,16 +155,16 @@ class ElasticRuntimeTest {
     }
 
     @Test
-    void aMeetingThatFailsIsFollowedByTheNext() throws Exception {
+    void failedRendezvousIsRetriedInTheNextGeneration() throws Exception {
         try (HvdRuntime worker = worker(5)) {
             Future<Rank> starting = start(worker, List.of());
             assertThat(readies.take()).isEqualTo("5 from -1");
-            server.expect(0, 2);
-            desk.assign(5, new Place(0, 1, 2, 1, 2, 0, 1, true));
+            server.beginGeneration(0, 2);
+            desk.assign(5, new WorkerPlacement(0, 1, 2, 1, 2, 0, 1, true));
             server.reportExit(0, 0, "exit code 3");
             assertThat(readies.take()).isEqualTo("5 from -1");
-            server.expect(1, 1);
-            desk.assign(5, new Place(1, 0, 1, 0, 1, 0, 1, true));
+            server.beginGeneration(1, 1);
+            desk.assign(5, new WorkerPlacement(1, 0, 1, 0, 1, 0, 1, true));
             try (Rank rank = starting.get()) {
                 assertThat(rank.membership().generation()).isEqualTo(1);
             }
@@ -173,7 +173,7 @@ class ElasticRuntimeTest {
 
     /// Worker 1 was through with its first start when worker 3 was lost, and worker 0 was not.
     @Test
-    void processSetsAreMadeWhoeverHasBeenThroughItsFirstStart() throws Exception {
+    void processSetsAreCreatedWhicheverRanksAreNew() throws Exception {
         List<List<Integer>> sets = List.of(List.of(2), List.of(0));
         try (HvdRuntime first = worker(0);
                 HvdRuntime second = worker(1);
@@ -181,24 +181,24 @@ class ElasticRuntimeTest {
                 HvdRuntime fourth = worker(3)) {
             List<Future<Rank>> starting =
                     List.of(start(second, sets), start(third, sets), start(fourth, sets));
-            server.expect(0, 3);
+            server.beginGeneration(0, 3);
             for (int i = 0; i < 3; i++) {
                 readies.take();
             }
             for (int i = 0; i < 3; i++) {
-                desk.assign(1 + i, new Place(0, i, 3, i, 3, 0, 1, true));
+                desk.assign(1 + i, new WorkerPlacement(0, i, 3, i, 3, 0, 1, true));
             }
             for (Future<Rank> each : starting) {
-                each.get().abandon("the test wants it");
+                each.get().abort("the test wants it");
             }
 
             Future<Rank> one = start(first, sets);
             Future<Rank> other = start(second, List.of());
             readies.take();
             readies.take();
-            server.expect(1, 2);
-            desk.assign(0, new Place(1, 0, 2, 0, 2, 0, 1, true));
-            desk.assign(1, new Place(1, 1, 2, 1, 2, 0, 1, true));
+            server.beginGeneration(1, 2);
+            desk.assign(0, new WorkerPlacement(1, 0, 2, 0, 2, 0, 1, true));
+            desk.assign(1, new WorkerPlacement(1, 1, 2, 1, 2, 0, 1, true));
             try (Rank newcomer = one.get();
                     Rank survivor = other.get()) {
                 assertThat(List.of(newcomer, survivor))
@@ -211,19 +211,19 @@ class ElasticRuntimeTest {
 
     /// As long as other hooks run, the launcher must not take it for a process that hangs.
     @Test
-    void aProcessThatEndsKeepsItsLineToTheLauncher() throws Exception {
+    void endingProcessKeepsItsLauncherConnection() throws Exception {
         try (HvdRuntime worker = worker(0)) {
             Future<Rank> starting = start(worker, List.of());
             readies.take();
-            server.expect(0, 1);
-            desk.assign(0, new Place(0, 0, 1, 0, 1, 0, 1, true));
-            starting.get().abandon("its process ends");
-            worker.processEnds();
+            server.beginGeneration(0, 1);
+            desk.assign(0, new WorkerPlacement(0, 0, 1, 0, 1, 0, 1, true));
+            starting.get().abort("its process ends");
+            worker.closeRendezvous();
 
             starting = start(worker, List.of());
             assertThat(readies.take()).isEqualTo("0 from -1");
-            server.expect(1, 1);
-            desk.assign(0, new Place(1, 0, 1, 0, 1, 0, 1, true));
+            server.beginGeneration(1, 1);
+            desk.assign(0, new WorkerPlacement(1, 0, 1, 0, 1, 0, 1, true));
             starting.get().close();
         }
     }

@@ -12,8 +12,8 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
@@ -33,12 +33,12 @@ class GroupsTest {
     /// What each rank brings to each tensor of a group: `inputs.get(tensor).get(rank)`.
     private static List<List<Tensor>> inputs(int ranks, DataType type) {
         return IntStream.range(0, SHAPES.size())
-                .mapToObj(i -> Samples.forRanks(ranks, type, SHAPES.get(i), ReduceOp.SUM, i))
+                .mapToObj(i -> SampleTensors.forRanks(ranks, type, SHAPES.get(i), ReduceOp.SUM, i))
                 .toList();
     }
 
     private static List<Tensor> copiesFor(int rank, List<List<Tensor>> inputs) {
-        return inputs.stream().map(ranks -> Samples.copy(ranks.get(rank))).toList();
+        return inputs.stream().map(ranks -> SampleTensors.copy(ranks.get(rank))).toList();
     }
 
     @FewLayouts
@@ -53,8 +53,8 @@ class GroupsTest {
                                         .isEqualTo(tensors);
                                 for (int i = 0; i < tensors.size(); i++) {
                                     assertThat(tensors.get(i))
-                                            .hasTheBitsOf(
-                                                    Reference.allreduce(
+                                            .isBitwiseEqualTo(
+                                                    ReferenceCollectives.allreduce(
                                                             inputs.get(i), op, Scale.NONE));
                                 }
                             }
@@ -62,7 +62,7 @@ class GroupsTest {
     }
 
     @FewLayouts
-    void factorsApplyToEachTensorOfAGroup(Layout layout) {
+    void scaleAppliesToEachTensorOfAGroup(Layout layout) {
         List<List<Tensor>> inputs = inputs(layout.size(), DataType.INT32);
         Scale scale = new Scale(2, 0.5);
         layout.world()
@@ -74,8 +74,8 @@ class GroupsTest {
                                             "group", tensors, ReduceOp.SUM, scale);
                             for (int i = 0; i < tensors.size(); i++) {
                                 assertThat(handle.join().get(i))
-                                        .hasTheBitsOf(
-                                                Reference.allreduce(
+                                        .isBitwiseEqualTo(
+                                                ReferenceCollectives.allreduce(
                                                         inputs.get(i), ReduceOp.SUM, scale));
                             }
                         });
@@ -91,7 +91,8 @@ class GroupsTest {
                                     comm.groupedAllgather("group", copiesFor(comm.rank(), inputs));
                             for (int i = 0; i < joined.size(); i++) {
                                 assertThat(joined.get(i))
-                                        .hasTheBitsOf(Reference.allgather(inputs.get(i)));
+                                        .isBitwiseEqualTo(
+                                                ReferenceCollectives.allgather(inputs.get(i)));
                             }
                         });
     }
@@ -107,11 +108,12 @@ class GroupsTest {
                                             "group", copiesFor(comm.rank(), inputs), ReduceOp.SUM);
                             for (int i = 0; i < shares.size(); i++) {
                                 Tensor reduced =
-                                        Reference.allreduce(
+                                        ReferenceCollectives.allreduce(
                                                 inputs.get(i), ReduceOp.SUM, Scale.NONE);
                                 assertThat(shares.get(i))
-                                        .hasTheBitsOf(
-                                                Reference.share(reduced, comm.rank(), comm.size()));
+                                        .isBitwiseEqualTo(
+                                                ReferenceCollectives.reducescatterPart(
+                                                        reduced, comm.rank(), comm.size()));
                             }
                         });
     }
@@ -154,7 +156,7 @@ class GroupsTest {
     }
 
     @Test
-    void aGroupWithOneWrongTensorIsRefusedWhole() {
+    void oneInvalidTensorRejectsTheWholeGroup() {
         World.run(
                 2,
                 comm -> {

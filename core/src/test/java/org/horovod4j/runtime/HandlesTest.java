@@ -21,7 +21,7 @@ import java.util.stream.IntStream;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class HandlesTest {
     @FewLayouts
-    void manyOperationsUnderWayEndEachWithItsOwnResult(Layout layout) {
+    void concurrentOperationsGetTheirOwnResults(Layout layout) {
         int[] lengths = {0, 1, 7, 1_009, 10_007, 3, 100_003, 2};
         layout.world()
                 .run(
@@ -46,7 +46,7 @@ class HandlesTest {
     }
 
     @Test
-    void aHandleIsDoneWhenAllRanksHaveComeAndNotBefore() {
+    void handleCompletesOnlyWhenAllRanksHaveSubmitted() {
         CountDownLatch looked = new CountDownLatch(1);
         World.run(
                 2,
@@ -93,7 +93,7 @@ class HandlesTest {
     }
 
     @Test
-    void aNameInFlightIsRefusedAtOnceAndFreeAfterwards() {
+    void nameInFlightIsRejectedAndReusableAfterwards() {
         CountDownLatch refused = new CountDownLatch(1);
         World.run(
                 2,
@@ -119,7 +119,7 @@ class HandlesTest {
     }
 
     @Test
-    void anInterruptDoesNotEndAWaitAndIsKept() {
+    void interruptDoesNotEndJoinAndIsPreserved() {
         CountDownLatch interrupted = new CountDownLatch(1);
         World.run(
                 2,

@@ -7,7 +7,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.rendezvous.RendezvousServer;
-import org.horovod4j.trust.Secret;
+import org.horovod4j.security.Secret;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -54,7 +54,7 @@ class HvdRuntimeTest {
     }
 
     @Test
-    void placesThatSomebodyHasSaidCountMoreThanTheHostsNames() throws Exception {
+    void configuredLocalAndCrossRanksOverrideHostNames() throws Exception {
         run(
                 (rank, environment) -> {
                     environment.put("HOROVOD_LOCAL_RANK", Integer.toString(rank));

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.MismatchException;
-import org.horovod4j.Received;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
@@ -18,9 +18,9 @@ import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.compression.TopK;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
-import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.MultiRankLayouts;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -55,8 +55,8 @@ class JoinTest {
         }
     }
 
-    @SeveralRanks
-    void othersGoOnWithoutTheRankThatHasJoined(Layout layout) {
+    @MultiRankLayouts
+    void otherRanksContinueAfterARankJoins(Layout layout) {
         for (boolean cached : new boolean[] {false, true}) {
             for (int first = 0; first < layout.size(); first++) {
                 int joins = first;
@@ -77,7 +77,7 @@ class JoinTest {
         }
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void joinEndsALockedPlanAndAnotherMayBeLockedAfterwards(Layout layout) {
         layout.world()
                 .run(
@@ -94,7 +94,7 @@ class JoinTest {
                         });
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void whatWasSubmittedBeforeJoinCounts(Layout layout) {
         layout.world()
                 .run(
@@ -114,8 +114,8 @@ class JoinTest {
                         });
     }
 
-    @SeveralRanks
-    void everyReductionIgnoresWhoHasJoined(Layout layout) {
+    @MultiRankLayouts
+    void reductionsIgnoreJoinedRanks(Layout layout) {
         int joins = layout.size() - 1;
         layout.world()
                 .run(
@@ -132,21 +132,22 @@ class JoinTest {
     private static void reductions(Communicator comm, DataType type, int joined) {
         Shape shape = Shape.of(7, 3);
         for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT)) {
-            List<Tensor> live = Samples.forRanks(joined, type, shape, op, type.ordinal());
-            Tensor mine = Samples.copy(live.get(comm.rank()));
+            List<Tensor> live = SampleTensors.forRanks(joined, type, shape, op, type.ordinal());
+            Tensor mine = SampleTensors.copy(live.get(comm.rank()));
             comm.allreduce("reduced", mine, op);
             assertThat(mine)
                     .as("%s %s", type, op)
-                    .hasTheBitsOf(Reference.allreduce(live, op, Scale.NONE));
+                    .isBitwiseEqualTo(ReferenceCollectives.allreduce(live, op, Scale.NONE));
         }
-        List<Tensor> live = Samples.forRanks(joined, type, shape, ReduceOp.SUM, 9);
-        Tensor reduced = Reference.allreduce(live, ReduceOp.SUM, Scale.NONE);
+        List<Tensor> live = SampleTensors.forRanks(joined, type, shape, ReduceOp.SUM, 9);
+        Tensor reduced = ReferenceCollectives.allreduce(live, ReduceOp.SUM, Scale.NONE);
         assertThat(comm.reducescatter("scattered", live.get(comm.rank()), ReduceOp.SUM))
-                .hasTheBitsOf(Reference.share(reduced, comm.rank(), comm.size()));
+                .isBitwiseEqualTo(
+                        ReferenceCollectives.reducescatterPart(reduced, comm.rank(), comm.size()));
     }
 
-    @SeveralRanks
-    void movesSkipWhoHasJoined(Layout layout) {
+    @MultiRankLayouts
+    void allgatherAndAlltoallSkipJoinedRanks(Layout layout) {
         int joins = layout.size() - 1;
         layout.world()
                 .run(
@@ -164,8 +165,8 @@ class JoinTest {
         assertThat(comm.allgather("gathered", mine).toIntArray()).isEqualTo(live);
         int[] everybody = new int[comm.size()];
         Arrays.fill(everybody, comm.rank());
-        Received received = comm.alltoall("exchanged", Tensor.of(everybody), null);
-        assertThat(received.tensor().toIntArray()).isEqualTo(live);
+        AlltoallResult alltoallResult = comm.alltoall("exchanged", Tensor.of(everybody), null);
+        assertThat(alltoallResult.tensor().toIntArray()).isEqualTo(live);
         assertThat(comm.broadcast("sent", mine, 0).toIntArray()).containsExactly(0);
         comm.barrier();
         assertThatThrownBy(() -> comm.broadcast("sent", mine, joined))
@@ -247,8 +248,8 @@ class JoinTest {
                         });
     }
 
-    @SeveralRanks
-    void quarrelsWhileRanksHaveJoinedReachTheOthersAlone(Layout layout) {
+    @MultiRankLayouts
+    void mismatchFailsOnlyRanksThatHaveNotJoined(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -267,7 +268,7 @@ class JoinTest {
     }
 
     @Test
-    void aRankThatHasJoinedCanSubmitNothingUntilAllHave() {
+    void joinedRankCannotSubmitUntilAllJoin() {
         CountDownLatch refused = new CountDownLatch(1);
         World.run(
                 2,
@@ -294,7 +295,7 @@ class JoinTest {
                 });
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void joinEndsWhenARankLeaves(Layout layout) {
         layout.world()
                 .run(

@@ -13,8 +13,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Samples;
-import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.MultiRankLayouts;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -28,9 +28,9 @@ import java.util.stream.IntStream;
         value = 120,
         threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting would never end
 class MismatchTest {
-    @SeveralRanks
-    void everyRankHearsWhoAskedForWhatAndNothingHasChanged(Layout layout) {
-        List<Quarrel> quarrels = Quarrel.all();
+    @MultiRankLayouts
+    void everyRankGetsTheMismatchReportAndTensorsAreUnchanged(Layout layout) {
+        List<MismatchCase> quarrels = MismatchCase.all();
         reportsTheSameEverywhere(
                 layout,
                 comm ->
@@ -40,12 +40,12 @@ class MismatchTest {
     }
 
     @Tag("slow")
-    @SeveralRanks
-    void eachRankMayBeTheOddOneInEachQuarrel(Layout layout) {
+    @MultiRankLayouts
+    void anyRankMayCauseAnyMismatch(Layout layout) {
         reportsTheSameEverywhere(
                 layout,
                 comm ->
-                        Quarrel.all().stream()
+                        MismatchCase.all().stream()
                                 .flatMap(
                                         each ->
                                                 IntStream.range(0, comm.size())
@@ -54,27 +54,34 @@ class MismatchTest {
     }
 
     private static void reportsTheSameEverywhere(
-            Layout layout, World.Function<List<String>> quarrels) {
+            Layout layout, World.CallableBody<List<String>> quarrels) {
         List<List<String>> reports = layout.world().call(quarrels);
         for (List<String> others : reports) {
             assertThat(others).isEqualTo(reports.getFirst());
         }
     }
 
-    private static String quarrel(Communicator communicator, Quarrel quarrel, int odd) {
-        Quarrel.Asked mine = communicator.rank() == odd ? quarrel.odd() : quarrel.usual();
-        Tensor original = Samples.of(mine.type(), mine.shape(), ReduceOp.SUM, communicator.rank());
-        Tensor tensor = Samples.copy(original);
+    private static String quarrel(Communicator communicator, MismatchCase mismatchCase, int odd) {
+        MismatchCase.RankRequest mine =
+                communicator.rank() == odd ? mismatchCase.odd() : mismatchCase.usual();
+        Tensor original =
+                SampleTensors.of(mine.type(), mine.shape(), ReduceOp.SUM, communicator.rank());
+        Tensor tensor = SampleTensors.copy(original);
         MismatchException report =
                 catchThrowableOfType(
-                        MismatchException.class, () -> mine.call().on(communicator, tensor));
-        assertThat(report).as("%s, rank %d being odd", quarrel, odd).isNotNull();
+                        MismatchException.class,
+                        () -> mine.collectiveCall().on(communicator, tensor));
+        assertThat(report).as("%s, rank %d being odd", mismatchCase, odd).isNotNull();
         assertThat(report.getMessage())
-                .contains(quarrel.about())
-                .contains("  " + quarrel.usual().words())
+                .contains(mismatchCase.about())
+                .contains("  " + mismatchCase.usual().words())
                 .containsPattern(
-                        "\\Q  " + quarrel.odd().words() + "\\E\\d* on rank \\Q" + odd + "\\E\n");
-        assertThat(tensor).as("%s", quarrel).hasTheBitsOf(original);
+                        "\\Q  "
+                                + mismatchCase.odd().words()
+                                + "\\E\\d* on rank \\Q"
+                                + odd
+                                + "\\E\n");
+        assertThat(tensor).as("%s", mismatchCase).isBitwiseEqualTo(original);
         goesOn(communicator);
         return String.valueOf(report.getMessage());
     }
@@ -86,7 +93,7 @@ class MismatchTest {
         assertThat(ranks).containsExactly(size * (size - 1) / 2, size);
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void reportsGroupTheRanksThatAgree(Layout layout) {
         layout.world()
                 .run(
@@ -121,8 +128,8 @@ class MismatchTest {
         {"ranks 0, 2, 4", "ranks 1, 3"}
     };
 
-    @SeveralRanks
-    void operationsOfOtherNamesWaitForEachOtherRatherThanQuarrel(Layout layout) {
+    @MultiRankLayouts
+    void differentNamesWaitInsteadOfFailing(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -143,7 +150,7 @@ class MismatchTest {
                         });
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void whatWasSubmittedBehindAMismatchStillRuns(Layout layout) {
         layout.world()
                 .run(

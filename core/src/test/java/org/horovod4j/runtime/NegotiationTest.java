@@ -14,10 +14,10 @@ import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.Tensor;
-import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.MultiRankLayouts;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -69,7 +69,7 @@ class NegotiationTest {
     }
 
     @Test
-    void stepsThatRepeatAreLockedAndOthersEndThat() {
+    void repeatedStepsLockAPlanAndOtherStepsUnlockIt() {
         World.run(
                 2,
                 comm -> {
@@ -106,7 +106,7 @@ class NegotiationTest {
     }
 
     @FewLayouts
-    void everyCollectiveMayComeBetween(Layout layout) {
+    void anyCollectiveMayInterruptALockedPlan(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -134,8 +134,8 @@ class NegotiationTest {
                         });
     }
 
-    @SeveralRanks
-    void handlesThatAreOnlyLookedAtEndInALockedPlanToo(Layout layout) {
+    @MultiRankLayouts
+    void polledHandlesCompleteInALockedPlan(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -150,17 +150,17 @@ class NegotiationTest {
     }
 
     /// It was kept back for a moment; that it has run since is told to nobody but the handle.
-    @SeveralRanks
-    void aHandleThatWasLookedAtTooEarlyDoesNotEndThePlanInALaterStep(Layout layout) {
+    @MultiRankLayouts
+    void earlyPollDoesNotUnlockThePlanInALaterStep(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
                             lock(comm, "a", "b");
                             for (int i = 0; i < STEPS; i++) {
-                                Entry<?> a = submit(comm, "a");
+                                TensorEntry<?> a = submit(comm, "a");
                                 long looked = System.nanoTime();
                                 assertThat(a.isDone()).isFalse();
-                                Entry<?> b = submit(comm, "b");
+                                TensorEntry<?> b = submit(comm, "b");
                                 await().pollInterval(Duration.ofMillis(1))
                                         .until(() -> a.hasEnded() && b.hasEnded());
                                 await().pollInterval(Duration.ofMillis(1))
@@ -170,11 +170,11 @@ class NegotiationTest {
                         });
     }
 
-    private static Entry<?> submit(Communicator comm, String name) {
-        return (Entry<?>) comm.allreduceAsync(name, ones(), ReduceOp.SUM);
+    private static TensorEntry<?> submit(Communicator comm, String name) {
+        return (TensorEntry<?>) comm.allreduceAsync(name, ones(), ReduceOp.SUM);
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void shapesAndTypesMayChangeBetweenSteps(Layout layout) {
         layout.world()
                 .run(
@@ -191,7 +191,7 @@ class NegotiationTest {
                         });
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void aMissingTensorOnlyDelaysTheOthersOfItsStep(Layout layout) {
         layout.world()
                 .run(
@@ -204,7 +204,7 @@ class NegotiationTest {
                         });
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void aRankMayWaitForOneResultBeforeItSubmitsTheRest(Layout layout) {
         layout.world()
                 .run(
@@ -225,8 +225,8 @@ class NegotiationTest {
 
     /// What a rank has submitted may be all that the others need, while its own program waits for
     /// something else.
-    @SeveralRanks
-    void aProgramThatWaitsElsewhereDoesNotHoldUpOthersThatLeaveThePlan(Layout layout) {
+    @MultiRankLayouts
+    void busyProgramDoesNotBlockRanksThatLeaveThePlan(Layout layout) {
         for (int busy = 0; busy < layout.size(); busy++) {
             int elsewhere = busy;
             CountDownLatch others = new CountDownLatch(layout.size() - 1);
@@ -247,7 +247,7 @@ class NegotiationTest {
     }
 
     /// One rank leaves the plan while all others wait for it inside an operation, which they abandon.
-    @SeveralRanks
+    @MultiRankLayouts
     void aPlanIsLockedAgainAfterOneOfItsOperationsWasAbandoned(Layout layout) {
         List<String> names = List.of("a", "b", "c");
         CyclicBarrier stepsAreOver = new CyclicBarrier(layout.size());
@@ -294,8 +294,8 @@ class NegotiationTest {
                 .until(() -> !comm.describeState().contains(LOCKED));
     }
 
-    @SeveralRanks
-    void aQuarrelInTheMiddleOfALockedPlanEndsOnEveryRank(Layout layout) {
+    @MultiRankLayouts
+    void mismatchInALockedPlanFailsOnEveryRank(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -324,7 +324,7 @@ class NegotiationTest {
         return Arrays.toString(tensor.toIntArray());
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void aRankMayLeaveInTheMiddleOfALockedPlan(Layout layout) {
         int leaver = layout.size() - 1;
         layout.world()
@@ -344,7 +344,7 @@ class NegotiationTest {
                         });
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void aRankMayLeaveWithOperationsOfALockedPlanInFlight(Layout layout) {
         CountDownLatch left = new CountDownLatch(1);
         layout.world()
@@ -367,8 +367,8 @@ class NegotiationTest {
                         });
     }
 
-    @SeveralRanks
-    void aNameInFlightIsRefusedInALockedPlanAndTheRestOfItsGroupWithIt(Layout layout) {
+    @MultiRankLayouts
+    void nameInFlightRejectsItsGroupInALockedPlan(Layout layout) {
         CountDownLatch refused = new CountDownLatch(layout.size());
         layout.world()
                 .run(
@@ -392,7 +392,7 @@ class NegotiationTest {
                         });
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void processSetsLockPlansOfTheirOwn(Layout layout) {
         layout.world()
                 .run(

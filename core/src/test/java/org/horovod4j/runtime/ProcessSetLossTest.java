@@ -10,12 +10,12 @@ import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.spi.Member;
+import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.SharedMemory;
-import org.horovod4j.transport.local.Exchange;
-import org.horovod4j.transport.local.LocalChannels;
-import org.horovod4j.transport.local.LocalDomain;
+import org.horovod4j.transport.local.LocalMemoryDomain;
+import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalTransport;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -33,12 +33,12 @@ final class ProcessSetLossTest {
     private final SortedMap<Integer, List<Integer>> former =
             new TreeMap<>(Map.of(1, List.of(0, 1)));
     private final LocalRendezvous rendezvous = new LocalRendezvous(2);
-    private final Exchange exchange = new Exchange();
-    private final LocalDomain domain = new LocalDomain(List.of(0, 1));
+    private final LocalPipes localPipes = new LocalPipes();
+    private final LocalMemoryDomain domain = new LocalMemoryDomain(List.of(0, 1));
     private final CompletableFuture<Boolean> end = new CompletableFuture<>();
 
     @Test
-    void memoryThatIsGoneIsToldAsTheLossOfItsRank() throws Exception {
+    void unmappableMemoryIsReportedAsLossOfItsRank() throws Exception {
         try (ExecutorService threads = Executors.newCachedThreadPool()) {
             Future<?> survivor =
                     threads.submit(
@@ -54,7 +54,7 @@ final class ProcessSetLossTest {
                                 try {
                                     rank.rebuildProcessSets(former);
                                 } finally {
-                                    rank.abandon("the test wants it");
+                                    rank.abort("the test wants it");
                                     end.complete(true);
                                 }
                             });
@@ -74,17 +74,17 @@ final class ProcessSetLossTest {
     private Rank rank(int number, Supplier<RuntimeException> failure) {
         WorldState state = new WorldState();
         ControlPlane control = rendezvous.controlPlane(number);
-        List<Member> members =
-                control.join(new Member(number, "alpha", "alpha", 0, "", List.of()), state);
+        List<RankInfo> members =
+                control.join(new RankInfo(number, "alpha", "alpha", 0, "", List.of()), state);
         return Rank.of(
-                new Parts(
+                new RankComponents(
                         number,
                         members,
                         control,
                         state,
                         domain.memory(number),
-                        _ -> new Unmapped(failure),
-                        new LocalChannels(exchange, number),
+                        _ -> new UnmappableRegion(failure),
+                        new LocalTransport(localPipes, number),
                         Clock.SYSTEM,
                         Kernels.scalar(),
                         AllreduceChoice.AUTO,
@@ -94,19 +94,20 @@ final class ProcessSetLossTest {
     }
 
     /// Memory that nobody else can have.
-    private record Unmapped(Supplier<RuntimeException> failure) implements Sharing.Space {
+    private record UnmappableRegion(Supplier<RuntimeException> failure)
+            implements SharedMemoryFactory.Region {
         @Override
         public String address() {
             return "";
         }
 
         @Override
-        public SharedMemory meet(List<Member> members, int rank) {
+        public SharedMemory map(List<RankInfo> members, int rank) {
             throw failure.get();
         }
 
         @Override
-        public void met() {}
+        public void unlink() {}
 
         @Override
         public void close() {}

@@ -11,7 +11,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.MultiRankLayouts;
 import org.horovod4j.testing.World;
 import org.horovod4j.testing.World.Transport;
 import org.junit.jupiter.api.Test;
@@ -46,8 +46,8 @@ class ProcessSetsTest {
         }
     }
 
-    @SeveralRanks
-    void evenAndOddRanksActAtTheSameTime(Layout layout) {
+    @MultiRankLayouts
+    void disjointSetsRunConcurrently(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -71,7 +71,7 @@ class ProcessSetsTest {
 
     @ParameterizedTest
     @EnumSource(Transport.class)
-    void setsThatOverlapActAtTheSameTime(Transport transport) {
+    void overlappingSetsRunConcurrently(Transport transport) {
         World.of(4)
                 .via(transport)
                 .run(
@@ -123,7 +123,7 @@ class ProcessSetsTest {
     }
 
     @Test
-    void setsComeAndGo() {
+    void setsAreAddedAndRemoved() {
         World.run(
                 3,
                 comm -> {
@@ -154,7 +154,7 @@ class ProcessSetsTest {
     }
 
     @Test
-    void impossibleSetsAreRefusedOnEveryRankAndTheNextOneWorks() {
+    void invalidSetsAreRejectedOnEveryRankAndTheNextOneWorks() {
         World.run(
                 3,
                 comm -> {
@@ -177,8 +177,8 @@ class ProcessSetsTest {
                 .hasMessageContaining(reason);
     }
 
-    @SeveralRanks
-    void ranksThatWantDifferentSetsHearWhoWantsWhat(Layout layout) {
+    @MultiRankLayouts
+    void differentSetsFailAndNameEachRanksRequest(Layout layout) {
         List<String> said =
                 layout.world()
                         .call(
@@ -197,7 +197,7 @@ class ProcessSetsTest {
         assertThat(said.getFirst()).contains("rank 1: ", "[[1]]", "[[0]]");
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void operationsInFlightInARemovedSetFail(Layout layout) {
         layout.world()
                 .run(
@@ -222,8 +222,8 @@ class ProcessSetsTest {
                         });
     }
 
-    @SeveralRanks
-    void aRootIsARankOfTheJobAndOfTheSet(Layout layout) {
+    @MultiRankLayouts
+    void rootRankIsAGlobalRankInTheSet(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -244,7 +244,7 @@ class ProcessSetsTest {
 
     /// Reports name ranks of the job, not of the set.
     @Test
-    void quarrelsInASetNameRanksOfTheJob() {
+    void mismatchInASetNamesGlobalRanks() {
         World.run(
                 4,
                 comm -> {
@@ -263,8 +263,8 @@ class ProcessSetsTest {
                 });
     }
 
-    @SeveralRanks
-    void joinInASetNamesARankOfTheJob(Layout layout) {
+    @MultiRankLayouts
+    void joinInASetReturnsAGlobalRank(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -277,7 +277,7 @@ class ProcessSetsTest {
     }
 
     @Test
-    void aRankThatLeavesIsMissedInItsSets() {
+    void departedRankFailsOperationsOfItsSets() {
         CountDownLatch missed = new CountDownLatch(1);
         World.run(
                 3,

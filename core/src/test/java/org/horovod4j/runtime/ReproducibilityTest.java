@@ -9,7 +9,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.AllreduceChoice;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.horovod4j.testing.World.Transport;
 import org.junit.jupiter.api.Timeout;
@@ -46,7 +46,7 @@ class ReproducibilityTest {
                     new ArrayList<>(Collections.nCopies(LENGTHS.length, null));
             for (int i : order) {
                 Tensor tensor =
-                        Samples.of(
+                        SampleTensors.of(
                                 DataType.FLOAT32,
                                 Shape.of(LENGTHS[i]),
                                 ReduceOp.SUM,

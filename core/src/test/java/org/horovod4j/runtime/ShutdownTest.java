@@ -12,7 +12,7 @@ import org.horovod4j.Shape;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.MultiRankLayouts;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -45,8 +45,8 @@ class ShutdownTest {
         }
     }
 
-    @SeveralRanks
-    void whatTheLeavingRankCompletedEndsWellEverywhere(Layout layout) {
+    @MultiRankLayouts
+    void operationsCompletedByTheLeavingRankSucceedEverywhere(Layout layout) {
         for (int last = 0; last <= layout.size(); last++) {
             int kind = last;
             // Every rank leaves as soon as it is done, whoever is still at it.
@@ -54,8 +54,8 @@ class ShutdownTest {
         }
     }
 
-    @SeveralRanks
-    void whatTheLeavingRankCompletedOfALockedPlanEndsWellEverywhere(Layout layout) {
+    @MultiRankLayouts
+    void lockedPlanOperationsCompletedByTheLeavingRankSucceedEverywhere(Layout layout) {
         for (int world = 0; world < 5; world++) {
             layout.world()
                     .run(
@@ -73,8 +73,8 @@ class ShutdownTest {
         }
     }
 
-    @SeveralRanks
-    void aRankThatLeavesUponAQuarrelDoesNotKeepItFromOthers(Layout layout) {
+    @MultiRankLayouts
+    void mismatchReachesAllRanksWhenOneLeavesAfterIt(Layout layout) {
         for (int world = 0; world < 5; world++) {
             layout.world()
                     .run(
@@ -86,7 +86,7 @@ class ShutdownTest {
         }
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void theNextCollectiveOfTheOthersFailsAndNamesWhoLeft(Layout layout) {
         int leaver = layout.size() - 1;
         List<String> messages =
@@ -122,7 +122,7 @@ class ShutdownTest {
         throw new AssertionError("the collective went well, although a rank had left");
     }
 
-    @SeveralRanks
+    @MultiRankLayouts
     void pendingOperationsOfTheOthersFailWhenARankLeaves(Layout layout) {
         CountDownLatch submitted = new CountDownLatch(layout.size() - 1);
         layout.world()

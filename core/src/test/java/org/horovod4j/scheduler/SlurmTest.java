@@ -35,29 +35,33 @@ class SlurmTest {
         "/usr/bin/containerd-shim, 2, true", // no daemon is seen: the counts must do
         "/usr/bin/containerd-shim, 4, false"
     })
-    void theDaemonAboveTellsAStepFromWhatInheritsItsVariables(
+    void stepDaemonDistinguishesStepFromInheritedVariables(
             String title, String tasks, boolean isOwn) {
         Map<String, String> variables = new HashMap<>(ONE_TASK_PER_NODE);
         variables.put("SLURM_NTASKS", tasks);
-        assertThat(Slurm.isOwn(new Variables(variables), StepDaemon.titled(title)))
+        assertThat(
+                        Slurm.isOwn(
+                                new SchedulerVariables(variables),
+                                SlurmStepDaemon.parseTitle(title)))
                 .isEqualTo(isOwn);
     }
 
     @Test
-    void aDaemonIsKnownByItsTitle() {
-        assertThat(StepDaemon.titled("slurmstepd: [7.0]   ")).contains(new StepDaemon("7", "0"));
-        assertThat(StepDaemon.titled("slurmstepd: [7.batch]"))
-                .hasValueSatisfying(daemon -> assertThat(daemon.isOfNoStep()).isTrue());
+    void stepDaemonTitleIsParsed() {
+        assertThat(SlurmStepDaemon.parseTitle("slurmstepd: [7.0]   "))
+                .contains(new SlurmStepDaemon("7", "0"));
+        assertThat(SlurmStepDaemon.parseTitle("slurmstepd: [7.batch]"))
+                .hasValueSatisfying(daemon -> assertThat(daemon.isNotStep()).isTrue());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "slurmstepd", "sh -c slurmstepd: [7.0]", "slurmstepd: [7.0] more"})
-    void othersAreNoDaemons(String title) {
-        assertThat(StepDaemon.titled(title)).isEmpty();
+    void otherTitlesAreNotStepDaemons(String title) {
+        assertThat(SlurmStepDaemon.parseTitle(title)).isEmpty();
     }
 
     @Test
-    void aProcessOutsideOfSlurmHasNoneAbove() {
-        assertThat(StepDaemon.above(ProcessHandle.current())).isEqualTo(Optional.empty());
+    void processOutsideSlurmHasNoStepDaemon() {
+        assertThat(SlurmStepDaemon.ancestorOf(ProcessHandle.current())).isEqualTo(Optional.empty());
     }
 }

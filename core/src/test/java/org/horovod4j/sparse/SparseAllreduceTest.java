@@ -15,9 +15,9 @@ import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
-import org.horovod4j.testing.SeveralRanks;
+import org.horovod4j.testing.MultiRankLayouts;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,7 +45,8 @@ class SparseAllreduceTest {
         for (int rank = 0; rank < ranks; rank++) {
             int count = rank % 3 == 1 ? 0 : random.nextInt(1, 40);
             long[] indices = random.longs(count, 0, dense.dimension(0)).toArray();
-            Tensor values = Samples.of(type, dense.withRows(count), ReduceOp.SUM, SEED + rank);
+            Tensor values =
+                    SampleTensors.of(type, dense.withRows(count), ReduceOp.SUM, SEED + rank);
             inputs.add(new SparseTensor(Tensor.of(indices), values, dense));
         }
         return inputs;
@@ -60,13 +61,13 @@ class SparseAllreduceTest {
             for (int i = 0; i < input.rowCount(); i++) {
                 Tensor place = row(whole, input.index(i));
                 Tensor sum =
-                        Reference.allreduce(
+                        ReferenceCollectives.allreduce(
                                 List.of(place, row(input.values(), i)), ReduceOp.SUM, Scale.NONE);
                 place.segment().copyFrom(sum.segment());
             }
             wholes.add(whole);
         }
-        return Reference.allreduce(wholes, op, Scale.NONE);
+        return ReferenceCollectives.allreduce(wholes, op, Scale.NONE);
     }
 
     private static Tensor row(Tensor tensor, long index) {
@@ -76,7 +77,7 @@ class SparseAllreduceTest {
     }
 
     @FewLayouts
-    void rowsAndWholeEqualTheDenseResult(Layout layout) {
+    void sparseAndDensePathsEqualDenseAllreduce(Layout layout) {
         List<List<SparseTensor>> cases = new ArrayList<>();
         for (DataType type :
                 List.of(DataType.FLOAT32, DataType.FLOAT64, DataType.BFLOAT16, DataType.INT32)) {
@@ -91,10 +92,12 @@ class SparseAllreduceTest {
                             comm -> {
                                 for (int i = 0; i < cases.size(); i++) {
                                     SparseTensor mine = cases.get(i).get(comm.rank());
-                                    assertThat(rows(comm, mine, op)).hasTheBitsOf(expected.get(i));
-                                    assertThat(whole(comm, mine, op)).hasTheBitsOf(expected.get(i));
+                                    assertThat(rows(comm, mine, op))
+                                            .isBitwiseEqualTo(expected.get(i));
+                                    assertThat(whole(comm, mine, op))
+                                            .isBitwiseEqualTo(expected.get(i));
                                     assertThat(comm.sparseAllreduce("t", mine, op).toDense())
-                                            .hasTheBitsOf(expected.get(i));
+                                            .isBitwiseEqualTo(expected.get(i));
                                 }
                             });
         }
@@ -128,7 +131,7 @@ class SparseAllreduceTest {
     }
 
     @FewLayouts
-    void equalIndicesBecomeOneRowInAscendingOrder(Layout layout) {
+    void duplicateIndicesAreCoalescedInAscendingOrder(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -159,7 +162,7 @@ class SparseAllreduceTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4})
-    void moreRowsThanTheWholeHasMakeItDense(int size) {
+    void moreRowsThanDenseShapeSwitchesToDense(int size) {
         int most = 12 / size; // what each rank may bring of 12 rows
         World.run(
                 size,
@@ -185,7 +188,7 @@ class SparseAllreduceTest {
     }
 
     @Test
-    void rowsGivenTwiceDoNotMakeItDense() {
+    void duplicateRowsDoNotCountTowardsDenseThreshold() {
         World.run(
                 2,
                 comm -> {
@@ -196,7 +199,7 @@ class SparseAllreduceTest {
     }
 
     @FewLayouts
-    void ranksWithoutRowsTakePart(Layout layout) {
+    void ranksWithoutRowsParticipate(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -216,7 +219,7 @@ class SparseAllreduceTest {
     }
 
     @Test
-    void eachRankKeepsItsOwnTypeOfIndices() {
+    void eachRankKeepsItsIndexType() {
         World.run(
                 2,
                 comm -> {
@@ -232,7 +235,7 @@ class SparseAllreduceTest {
     }
 
     @Test
-    void indicesBeyondTheRangeOfIntTravel() {
+    void indicesBeyondIntRangeAreReduced() {
         World.run(
                 2,
                 comm -> {
@@ -244,8 +247,8 @@ class SparseAllreduceTest {
                 });
     }
 
-    @SeveralRanks
-    void ranksThatDisagreeAllFailAndTheNextOperationWorks(Layout layout) {
+    @MultiRankLayouts
+    void mismatchFailsOnAllRanksAndTheNextOperationSucceeds(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -272,7 +275,7 @@ class SparseAllreduceTest {
 
     @ParameterizedTest
     @EnumSource(names = {"MIN", "MAX", "PRODUCT"})
-    void otherOpsAreRefusedWithARemedy(ReduceOp op) {
+    void unsupportedReduceOpsAreRejected(ReduceOp op) {
         World.run(
                 1,
                 comm ->
@@ -285,7 +288,7 @@ class SparseAllreduceTest {
     }
 
     @Test
-    void boolHasNoAverageAndConfinedMemoryIsRefused() {
+    void boolAverageAndConfinedMemoryAreRejected() {
         World.run(
                 1,
                 comm -> {
@@ -307,7 +310,7 @@ class SparseAllreduceTest {
 
     @ParameterizedTest
     @ValueSource(doubles = {-1, Double.NaN})
-    void aThresholdIsNotNegative(double denseAbove) {
+    void negativeThresholdIsRejected(double denseAbove) {
         assertThatThrownBy(() -> new SparseAllreduce(denseAbove))
                 .isInstanceOf(IllegalArgumentException.class);
     }

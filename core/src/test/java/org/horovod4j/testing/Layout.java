@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 /// these are encrypted on the way.
 public record Layout(int size, int hosts, Transport transport, boolean tls) {
     private static final int[] SIZES = {1, 2, 3, 4, 5, 8, 16};
-    private static final int MOST_HOSTS = 3;
+    private static final int MAX_HOSTS = 3;
 
     public Layout(int size, int hosts, Transport transport) {
         this(size, hosts, transport, false);
@@ -31,7 +31,7 @@ public record Layout(int size, int hosts, Transport transport, boolean tls) {
     }
 
     private static Stream<Layout> spread(int size, Transport transport) {
-        int most = transport == Transport.TCP ? 1 : Math.min(size, MOST_HOSTS);
+        int most = transport == Transport.TCP ? 1 : Math.min(size, MAX_HOSTS);
         return IntStream.rangeClosed(1, most).mapToObj(hosts -> new Layout(size, hosts, transport));
     }
 

@@ -1,9 +1,9 @@
 package org.horovod4j.testing;
 
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
-import org.horovod4j.Received;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
@@ -33,7 +33,7 @@ final class RandomSteps {
         this.mostElements = mostElements;
     }
 
-    Step next() {
+    WorkloadStep next() {
         return switch (random.nextInt(7)) {
             case 0 -> barrier();
             case 1 -> allgather();
@@ -44,14 +44,14 @@ final class RandomSteps {
         };
     }
 
-    private Step allreduce() {
+    private WorkloadStep allreduce() {
         DataType type = oneOf(DataType.values());
         ReduceOp op = reduceOp(type);
         Scale scale = scale(type, op);
-        List<Tensor> inputs = Samples.forRanks(ranks, type, shape(), op, random.nextLong());
+        List<Tensor> inputs = SampleTensors.forRanks(ranks, type, shape(), op, random.nextLong());
         Memory memory = oneOf(Memory.values());
         boolean async = random.nextBoolean();
-        return new Step(
+        return new WorkloadStep(
                 describe(
                         "allreduce, " + op + ", " + scale + ", " + memory,
                         async,
@@ -64,18 +64,19 @@ final class RandomSteps {
                     comm.allreduce(name, tensor, op, scale);
                     return () -> tensor;
                 },
-                sameForAll(() -> Reference.allreduce(inputs, op, scale)));
+                sameForAll(() -> ReferenceCollectives.allreduce(inputs, op, scale)));
     }
 
-    private Step reducescatter() {
+    private WorkloadStep reducescatter() {
         DataType type = oneOf(DataType.values());
         ReduceOp op =
                 type == DataType.BOOL || random.nextBoolean() ? ReduceOp.SUM : ReduceOp.AVERAGE;
         Scale scale = scale(type, op);
-        List<Tensor> inputs = Samples.forRanks(ranks, type, shape(), op, random.nextLong());
+        List<Tensor> inputs = SampleTensors.forRanks(ranks, type, shape(), op, random.nextLong());
         boolean async = random.nextBoolean();
-        IntFunction<Tensor> reduced = sameForAll(() -> Reference.allreduce(inputs, op, scale));
-        return new Step(
+        IntFunction<Tensor> reduced =
+                sameForAll(() -> ReferenceCollectives.allreduce(inputs, op, scale));
+        return new WorkloadStep(
                 describe("reducescatter, " + op + ", " + scale, async, inputs.getFirst()),
                 (comm, name) -> {
                     Tensor tensor = inputs.get(comm.rank());
@@ -83,10 +84,10 @@ final class RandomSteps {
                             ? comm.reducescatterAsync(name, tensor, op, scale)::join
                             : done(comm.reducescatter(name, tensor, op, scale));
                 },
-                rank -> Reference.share(reduced.apply(rank), rank, ranks));
+                rank -> ReferenceCollectives.reducescatterPart(reduced.apply(rank), rank, ranks));
     }
 
-    private Step allgather() {
+    private WorkloadStep allgather() {
         DataType type = oneOf(DataType.values());
         Shape shape = shape();
         List<Tensor> inputs =
@@ -94,7 +95,7 @@ final class RandomSteps {
                         .mapToObj(_ -> sample(type, shape.withRows(rows(shape))))
                         .toList();
         boolean async = random.nextBoolean();
-        return new Step(
+        return new WorkloadStep(
                 describe("allgather", async, inputs.getFirst()),
                 (comm, name) -> {
                     Tensor tensor = inputs.get(comm.rank());
@@ -102,17 +103,17 @@ final class RandomSteps {
                             ? comm.allgatherAsync(name, tensor)::join
                             : done(comm.allgather(name, tensor));
                 },
-                sameForAll(() -> Reference.allgather(inputs)));
+                sameForAll(() -> ReferenceCollectives.allgather(inputs)));
     }
 
-    private Step broadcast() {
+    private WorkloadStep broadcast() {
         DataType type = oneOf(DataType.values());
         List<Tensor> inputs =
-                Samples.forRanks(ranks, type, shape(), ReduceOp.SUM, random.nextLong());
+                SampleTensors.forRanks(ranks, type, shape(), ReduceOp.SUM, random.nextLong());
         int root = random.nextInt(ranks);
         Memory memory = oneOf(Memory.values());
         boolean async = random.nextBoolean();
-        return new Step(
+        return new WorkloadStep(
                 describe("broadcast from " + root + ", " + memory, async, inputs.getFirst()),
                 (comm, name) -> {
                     Tensor tensor = memory.copy(comm, inputs.get(comm.rank()));
@@ -123,7 +124,7 @@ final class RandomSteps {
                 _ -> inputs.get(root));
     }
 
-    private Step alltoall() {
+    private WorkloadStep alltoall() {
         DataType type = oneOf(DataType.values());
         Shape shape = shape();
         int most = Math.toIntExact(shape.dimension(0) / ranks) + 1;
@@ -134,23 +135,23 @@ final class RandomSteps {
                         .map(each -> sample(type, shape.withRows(Arrays.stream(each).sum())))
                         .toList();
         boolean async = random.nextBoolean();
-        return new Step(
+        return new WorkloadStep(
                 describe("alltoall", async, inputs.getFirst()),
                 (comm, name) -> {
                     Tensor tensor = inputs.get(comm.rank());
                     int[] mine = splits[comm.rank()];
                     if (async) {
-                        Handle<Received> handle = comm.alltoallAsync(name, tensor, mine);
+                        Handle<AlltoallResult> handle = comm.alltoallAsync(name, tensor, mine);
                         return () -> handle.join().tensor();
                     }
                     return done(comm.alltoall(name, tensor, mine).tensor());
                 },
-                rank -> Reference.alltoall(inputs, splits, rank));
+                rank -> ReferenceCollectives.alltoall(inputs, splits, rank));
     }
 
-    private static Step barrier() {
+    private static WorkloadStep barrier() {
         Tensor nothing = Tensor.zeros(DataType.UINT8, Shape.of(0));
-        return new Step(
+        return new WorkloadStep(
                 "barrier",
                 (comm, _) -> {
                     comm.barrier();
@@ -159,7 +160,7 @@ final class RandomSteps {
                 _ -> nothing);
     }
 
-    private static Step.Running done(Tensor tensor) {
+    private static WorkloadStep.Running done(Tensor tensor) {
         return () -> tensor;
     }
 
@@ -171,9 +172,9 @@ final class RandomSteps {
 
         Tensor copy(Communicator communicator, Tensor tensor) {
             return switch (this) {
-                case NATIVE -> Samples.copy(tensor);
-                case HEAP -> Samples.onHeap(tensor);
-                case SHARED -> Samples.shared(communicator, tensor);
+                case NATIVE -> SampleTensors.copy(tensor);
+                case HEAP -> SampleTensors.onHeap(tensor);
+                case SHARED -> SampleTensors.shared(communicator, tensor);
             };
         }
     }
@@ -193,11 +194,12 @@ final class RandomSteps {
     }
 
     private Tensor sample(DataType type, Shape shape) {
-        return Samples.of(type, shape, ReduceOp.SUM, random.nextLong());
+        return SampleTensors.of(type, shape, ReduceOp.SUM, random.nextLong());
     }
 
     private ReduceOp reduceOp(DataType type) {
-        ReduceOp op = Samples.ELEMENTWISE.get(random.nextInt(Samples.ELEMENTWISE.size()));
+        ReduceOp op =
+                SampleTensors.ELEMENTWISE.get(random.nextInt(SampleTensors.ELEMENTWISE.size()));
         return type == DataType.BOOL && op == ReduceOp.AVERAGE ? ReduceOp.SUM : op;
     }
 

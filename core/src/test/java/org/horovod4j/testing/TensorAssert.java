@@ -14,7 +14,7 @@ public final class TensorAssert extends AbstractAssert<TensorAssert, Tensor> {
     }
 
     /// Type, shape and every bit are those of `expected`.
-    public TensorAssert hasTheBitsOf(Tensor expected) {
+    public TensorAssert isBitwiseEqualTo(Tensor expected) {
         isLike(expected);
         long difference = actual.segment().mismatch(expected.segment());
         if (difference >= 0) {

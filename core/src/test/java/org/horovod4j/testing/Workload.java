@@ -3,7 +3,7 @@ package org.horovod4j.testing;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.testing.Step.Running;
+import org.horovod4j.testing.WorkloadStep.Running;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -11,11 +11,11 @@ import java.util.List;
 /// A random mix of all collectives, the same on every rank, checked against the definition.
 public final class Workload {
     /// How many asynchronous operations may be under way before the first is waited for.
-    private static final int UNDER_WAY = 7;
+    private static final int MAX_IN_FLIGHT = 7;
 
-    private final List<Step> steps;
+    private final List<WorkloadStep> steps;
 
-    private Workload(List<Step> steps) {
+    private Workload(List<WorkloadStep> steps) {
         this.steps = steps;
     }
 
@@ -24,7 +24,7 @@ public final class Workload {
     /// @param mostElements of any rank's tensor
     public static Workload random(long seed, int ranks, int operations, int mostElements) {
         RandomSteps random = new RandomSteps(seed, ranks, mostElements);
-        List<Step> steps = new ArrayList<>();
+        List<WorkloadStep> steps = new ArrayList<>();
         for (int i = 0; i < operations; i++) {
             steps.add(random.next());
         }
@@ -35,8 +35,8 @@ public final class Workload {
         List<Running> running = new ArrayList<>();
         for (int i = 0; i < steps.size(); i++) {
             running.add(start(i, communicator));
-            if (running.size() > UNDER_WAY) {
-                check(i - UNDER_WAY, running.removeFirst(), communicator.rank());
+            if (running.size() > MAX_IN_FLIGHT) {
+                check(i - MAX_IN_FLIGHT, running.removeFirst(), communicator.rank());
             }
         }
         int first = steps.size() - running.size();
@@ -56,7 +56,7 @@ public final class Workload {
     private void check(int index, Running running, int rank) {
         assertThat(running.join())
                 .as(describe(index))
-                .hasTheBitsOf(steps.get(index).expected(rank));
+                .isBitwiseEqualTo(steps.get(index).expected(rank));
     }
 
     private String describe(int index) {

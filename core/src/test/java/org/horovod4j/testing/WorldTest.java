@@ -18,7 +18,7 @@ import java.util.stream.IntStream;
         threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting would never end
 class WorldTest {
     @EveryLayout
-    void resultsComeByRank(Layout layout) {
+    void resultsAreOrderedByRank(Layout layout) {
         assertThat(layout.world().call(Communicator::rank))
                 .containsExactlyElementsOf(IntStream.range(0, layout.size()).boxed().toList());
     }
@@ -47,8 +47,8 @@ class WorldTest {
                         });
     }
 
-    @SeveralRanks
-    void aRankThatThrowsEndsTheOthersAndIsWhatTheCallerSees(Layout layout) {
+    @MultiRankLayouts
+    void failingRankStopsOthersAndItsExceptionIsThrown(Layout layout) {
         int thrower = layout.size() / 2;
         Throwable seen =
                 catchThrowable(
@@ -77,7 +77,7 @@ class WorldTest {
     }
 
     @Test
-    void errorsAndCheckedExceptionsReachTheCallerToo() {
+    void errorsAndCheckedExceptionsArePropagated() {
         assertThatThrownBy(
                         () ->
                                 World.run(
@@ -98,7 +98,7 @@ class WorldTest {
     }
 
     @Test
-    void worldsSideBySideDoNotDisturbEachOther() {
+    void concurrentWorldsAreIndependent() {
         World.run(
                 2,
                 outer ->

@@ -13,13 +13,15 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/// [Outgoing] and [Incoming], over a link that cuts messages anywhere, from and to any memory.
+/// [OutgoingMessage] and [IncomingMessage], over a link that cuts messages anywhere, from and to any memory.
 class MessagesTest {
     private static final long STAMP = 0x1234_5678_9abc_def0L;
-    private static final int WINDOW = Wire.STAMP_BYTES + Wire.WINDOW_BYTES;
+    private static final int WINDOW = PointToPoint.STAMP_BYTES + PointToPoint.WINDOW_BYTES;
 
-    private final Outgoing outgoing = new Outgoing(Arena.ofAuto().allocate(WINDOW, 64));
-    private final Incoming incoming = new Incoming(Arena.ofAuto().allocate(WINDOW, 64));
+    private final OutgoingMessage outgoingMessage =
+            new OutgoingMessage(Arena.ofAuto().allocate(WINDOW, 64));
+    private final IncomingMessage incomingMessage =
+            new IncomingMessage(Arena.ofAuto().allocate(WINDOW, 64));
 
     /// Memory that the system can read and memory that it cannot.
     private static List<MemorySegment> memories(int length) {
@@ -32,16 +34,16 @@ class MessagesTest {
         return MemorySegment.ofArray(bytes);
     }
 
-    private void transfer(Link link, MemorySegment payload, Sink sink) {
-        outgoing.begin(link, STAMP, payload, 0, payload.byteSize());
-        incoming.begin(link, STAMP, sink);
-        while (!incoming.isDone()) {
-            boolean sent = !outgoing.isDone() && outgoing.step();
-            boolean received = incoming.step();
+    private void transfer(Link link, MemorySegment payload, MessageSink messageSink) {
+        outgoingMessage.begin(link, STAMP, payload, 0, payload.byteSize());
+        incomingMessage.begin(link, STAMP, messageSink);
+        while (!incomingMessage.isDone()) {
+            boolean sent = !outgoingMessage.isDone() && outgoingMessage.step();
+            boolean received = incomingMessage.step();
             assertThat(sent || received).as("something moves").isTrue();
         }
-        assertThat(outgoing.isDone()).isTrue();
-        assertThat(outgoing.taken()).isEqualTo(payload.byteSize());
+        assertThat(outgoingMessage.isDone()).isTrue();
+        assertThat(outgoingMessage.reusableBytes()).isEqualTo(payload.byteSize());
     }
 
     @ParameterizedTest(name = "{0} bytes, {1} at a time")
@@ -56,11 +58,14 @@ class MessagesTest {
         "131073, 70001",
         "400009, 100003"
     })
-    void anyLengthArrivesWhereverTheLinkCuts(int length, int atATime) {
+    void messagesOfAnyLengthSurvivePartialTransfers(int length, int atATime) {
         for (MemorySegment payload : memories(length)) {
             payload.copyFrom(random(length));
             for (MemorySegment received : memories(length)) {
-                transfer(new DrippingLink(atATime), payload, Sink.into(received, 0, length));
+                transfer(
+                        new PartialTransferLink(atATime),
+                        payload,
+                        MessageSink.into(received, 0, length));
                 assertThat(received.mismatch(payload)).isEqualTo(-1);
             }
         }
@@ -68,22 +73,22 @@ class MessagesTest {
 
     @ParameterizedTest(name = "{0} bytes at a time")
     @ValueSource(ints = {1, 3, 8, 11, 100_003})
-    void piecesAreWholeElements(int atATime) {
+    void sinkReceivesWholeElements(int atATime) {
         MemorySegment payload = random(400_008);
         MemorySegment received = MemorySegment.ofArray(new byte[400_008]);
-        transfer(new DrippingLink(atATime), payload, new WholeElements(received, 8));
+        transfer(new PartialTransferLink(atATime), payload, new WholeElements(received, 8));
         assertThat(received.mismatch(payload)).isEqualTo(-1);
     }
 
     /// A sink that can take nothing straight away and no part of an element.
-    private record WholeElements(MemorySegment target, int granularity) implements Sink {
+    private record WholeElements(MemorySegment target, int granularity) implements MessageSink {
         @Override
         public long length() {
             return target.byteSize();
         }
 
         @Override
-        public void take(MemorySegment piece, long offset, long position, long count) {
+        public void accept(MemorySegment piece, long offset, long position, long count) {
             assertThat(count % granularity).isZero();
             assertThat(position % granularity).isZero();
             MemorySegment.copy(piece, offset, target, position, count);
@@ -92,11 +97,14 @@ class MessagesTest {
 
     @ParameterizedTest(name = "{0} bytes at a time")
     @ValueSource(ints = {1, 5, 65_536})
-    void aSinkMayOverwriteWhatTheMessageNoLongerNeeds(int atATime) {
+    void sinkMayOverwriteSentBytes(int atATime) {
         int length = 200_003;
         for (MemorySegment inPlace : memories(length)) {
             inPlace.copyFrom(random(length));
-            transfer(new DrippingLink(atATime), inPlace, new Negation(inPlace, outgoing));
+            transfer(
+                    new PartialTransferLink(atATime),
+                    inPlace,
+                    new Negation(inPlace, outgoingMessage));
             MemorySegment expected = random(length);
             negate(expected, 0, expected, 0, length);
             assertThat(inPlace.mismatch(expected)).isEqualTo(-1);
@@ -104,7 +112,8 @@ class MessagesTest {
     }
 
     /// Overwrites what is being sent with the opposite of what comes, as far as it may.
-    private record Negation(MemorySegment target, Outgoing outgoing) implements Sink {
+    private record Negation(MemorySegment target, OutgoingMessage outgoingMessage)
+            implements MessageSink {
         @Override
         public long length() {
             return target.byteSize();
@@ -112,12 +121,12 @@ class MessagesTest {
 
         @Override
         public long limit() {
-            return outgoing.taken();
+            return outgoingMessage.reusableBytes();
         }
 
         @Override
-        public void take(MemorySegment piece, long offset, long position, long count) {
-            assertThat(position + count).isLessThanOrEqualTo(outgoing.taken());
+        public void accept(MemorySegment piece, long offset, long position, long count) {
+            assertThat(position + count).isLessThanOrEqualTo(outgoingMessage.reusableBytes());
             negate(piece, offset, target, position, count);
         }
     }
@@ -132,18 +141,18 @@ class MessagesTest {
 
     @ParameterizedTest(name = "{0} bytes")
     @ValueSource(ints = {0, 1, 70_000})
-    void aForeignStampIsSeenBeforeAnythingIsWritten(int length) {
+    void stampMismatchIsDetectedBeforeAnyWrite(int length) {
         for (MemorySegment received : memories(length)) {
-            DrippingLink link = new DrippingLink(5);
-            outgoing.begin(link, STAMP + 1, random(length), 0, length);
-            while (!outgoing.isDone()) {
-                outgoing.step();
+            PartialTransferLink link = new PartialTransferLink(5);
+            outgoingMessage.begin(link, STAMP + 1, random(length), 0, length);
+            while (!outgoingMessage.isDone()) {
+                outgoingMessage.step();
             }
-            incoming.begin(link, STAMP, Sink.into(received, 0, length));
+            incomingMessage.begin(link, STAMP, MessageSink.into(received, 0, length));
             assertThatThrownBy(
                             () -> {
-                                while (!incoming.isDone()) {
-                                    incoming.step();
+                                while (!incomingMessage.isDone()) {
+                                    incomingMessage.step();
                                 }
                             })
                     .isInstanceOf(StampMismatchException.class)

@@ -2,7 +2,7 @@ package org.horovod4j.transport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.horovod4j.spi.Member;
+import org.horovod4j.spi.RankInfo;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -11,14 +11,14 @@ import java.util.stream.IntStream;
 class TopologyTest {
     /// One topology per rank; rank r runs on `hosts[r]` and shares memory in `domains[r]`.
     private static List<Topology> topologies(String[] hosts, String[] domains) {
-        List<Member> members =
+        List<RankInfo> members =
                 IntStream.range(0, hosts.length)
                         .mapToObj(
                                 rank ->
-                                        new Member(
+                                        new RankInfo(
                                                 rank, hosts[rank], domains[rank], 1, "", List.of()))
                         .toList();
-        return members.stream().map(member -> Topology.of(member.rank(), members)).toList();
+        return members.stream().map(rankInfo -> Topology.of(rankInfo.rank(), members)).toList();
     }
 
     private static List<Topology> topologies(String... hosts) {
@@ -53,11 +53,11 @@ class TopologyTest {
         assertThat(ranks).extracting(Topology::crossSize).containsExactly(2, 2, 2, 2, 1);
         assertThat(ranks.get(3).domain()).containsExactly(1, 3);
         assertThat(ranks.get(3).domainIndex()).isEqualTo(1);
-        assertThat(ranks.get(3).smallestDomain()).isEqualTo(2);
+        assertThat(ranks.get(3).smallestDomainSize()).isEqualTo(2);
     }
 
     @Test
-    void ranksThatShareNothingAreDomainsOfTheirOwn() {
+    void ranksWithoutSharedMemoryAreSeparateDomains() {
         String[] hosts = {"w0", "w0", "w0"};
         List<Topology> ranks = topologies(hosts, new String[] {"", "a", ""});
         assertThat(ranks).extracting(Topology::localRank).containsExactly(0, 1, 2);
@@ -65,7 +65,7 @@ class TopologyTest {
     }
 
     @Test
-    void aRankAlone() {
+    void singleRank() {
         Topology alone = topologies("w0").getFirst();
         assertThat(alone.size()).isEqualTo(1);
         assertThat(alone.crossSize()).isEqualTo(1);

@@ -72,7 +72,7 @@ public final class AccumulateAndClip {
     private static void train(Model model, Options options) throws IOException, TranslateException {
         model.setBlock(network());
         ArrayDataset training =
-                DigitsDataset.read(options.data(), "train", model, HvdDjl.sampler(BATCH));
+                MnistDataset.read(options.data(), "train", model, HvdDjl.sampler(BATCH));
         // Passes count like processes: each makes the batch of a step larger.
         float rate = LEARNING_RATE * options.passes() * Hvd.size();
         Optimizer sgd = Optimizer.sgd().setLearningRateTracker(Tracker.fixed(rate)).build();
@@ -137,7 +137,7 @@ public final class AccumulateAndClip {
         if (clip(options.limit())) {
             clipped++;
         }
-        try (DistributedOptimizer.Skip _ = optimizer.skipSynchronize()) {
+        try (DistributedOptimizer.SkipScope _ = optimizer.skipSynchronize()) {
             trainer.step();
         }
     }
@@ -174,14 +174,14 @@ public final class AccumulateAndClip {
 
     private record Options(int epochs, int passes, double limit, Path data) {
         private static Options parse(String[] words) {
-            Arguments given = new Arguments(words);
+            ExampleArguments given = new ExampleArguments(words);
             Options options =
                     new Options(
                             given.number("--epochs", 2, 1),
                             given.number("--passes", 4, 1),
                             given.positive("--limit", 1),
-                            given.folder("--data", Digits.FOLDER));
-            given.exitUnlessUnderstood(AccumulateAndClip.class);
+                            given.folder("--data", MnistData.FOLDER));
+            given.exitIfInvalid(AccumulateAndClip.class);
             return options;
         }
     }

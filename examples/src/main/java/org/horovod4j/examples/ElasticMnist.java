@@ -47,14 +47,14 @@ public final class ElasticMnist {
     private static final float LEARNING_RATE = 0.001f;
 
     private final Trainer trainer;
-    private final Digits training;
-    private final Digits test;
+    private final MnistData training;
+    private final MnistData test;
     private final int epochs;
     private final ElasticSampler sampler;
     private final ObjectState state;
 
     private ElasticMnist(
-            Trainer trainer, Optimizer optimizer, Digits training, Digits test, int epochs) {
+            Trainer trainer, Optimizer optimizer, MnistData training, MnistData test, int epochs) {
         this.trainer = trainer;
         this.training = training;
         this.test = test;
@@ -74,8 +74,8 @@ public final class ElasticMnist {
         Options options = Options.parse(arguments);
         // Whatever takes long comes before init: from then on the others wait for this worker.
         String engine = Engine.getInstance().getEngineName();
-        Digits training = Digits.read(options.data(), "train");
-        Digits test = Digits.read(options.data(), "t10k");
+        MnistData training = MnistData.read(options.data(), "train");
+        MnistData test = MnistData.read(options.data(), "t10k");
         Hvd.init();
         try (Model model = Model.newInstance("mnist", HvdDjl.device(), engine)) {
             model.setBlock(network());
@@ -109,7 +109,7 @@ public final class ElasticMnist {
     }
 
     private void train() {
-        say("goes on");
+        print("goes on");
         while (sampler.epoch() < epochs) {
             while (sampler.hasNext()) {
                 // The batch of all stays the same, and with it the learning rate.
@@ -122,11 +122,11 @@ public final class ElasticMnist {
                 }
             }
             sampler.nextEpoch();
-            say("has read all images %d time(s)".formatted(sampler.epoch()));
+            print("has read all images %d time(s)".formatted(sampler.epoch()));
         }
     }
 
-    private void say(String what) {
+    private void print(String what) {
         if (Hvd.rank() == 0) {
             System.out.printf(
                     "step %d, %d process(es): %s%n", state.getInt("step"), Hvd.size(), what);
@@ -161,18 +161,18 @@ public final class ElasticMnist {
         return (double) right / test.count();
     }
 
-    private static NDArray pixels(NDManager manager, Digits digits, int[] images) {
-        float[] pixels = new float[images.length * Digits.PIXELS];
+    private static NDArray pixels(NDManager manager, MnistData mnistData, int[] images) {
+        float[] pixels = new float[images.length * MnistData.PIXELS];
         for (int row = 0; row < images.length; row++) {
-            digits.copyTo(pixels, row, images[row]);
+            mnistData.copyTo(pixels, row, images[row]);
         }
         return manager.create(pixels, new Shape(images.length, 1, 28, 28));
     }
 
-    private static NDArray labels(NDManager manager, Digits digits, int[] images) {
+    private static NDArray labels(NDManager manager, MnistData mnistData, int[] images) {
         float[] labels = new float[images.length];
         for (int row = 0; row < images.length; row++) {
-            labels[row] = digits.label(images[row]);
+            labels[row] = mnistData.label(images[row]);
         }
         return manager.create(labels);
     }
@@ -187,11 +187,12 @@ public final class ElasticMnist {
 
     private record Options(int epochs, Path data) {
         private static Options parse(String[] words) {
-            Arguments given = new Arguments(words);
+            ExampleArguments given = new ExampleArguments(words);
             Options options =
                     new Options(
-                            given.number("--epochs", 20, 1), given.folder("--data", Digits.FOLDER));
-            given.exitUnlessUnderstood(ElasticMnist.class);
+                            given.number("--epochs", 20, 1),
+                            given.folder("--data", MnistData.FOLDER));
+            given.exitIfInvalid(ElasticMnist.class);
             return options;
         }
     }

@@ -32,7 +32,7 @@ import org.horovod4j.djl.training.LearningRateSchedule;
 import org.horovod4j.djl.training.LearningRateWarmup;
 import org.horovod4j.djl.training.MetricAverage;
 import org.horovod4j.djl.training.MomentumCorrection;
-import org.horovod4j.djl.training.Progress;
+import org.horovod4j.djl.training.TrainingProgress;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -70,9 +70,9 @@ public final class FashionMnist {
 
     private static void train(Model model, Options options) throws IOException, TranslateException {
         ShardedSampler sampler = HvdDjl.sampler(BATCH);
-        ArrayDataset training = DigitsDataset.read(options.data(), "train", model, sampler);
+        ArrayDataset training = MnistDataset.read(options.data(), "train", model, sampler);
         ArrayDataset test =
-                DigitsDataset.read(options.data(), "t10k", model, HvdDjl.sampler(TEST_BATCH));
+                MnistDataset.read(options.data(), "t10k", model, HvdDjl.sampler(TEST_BATCH));
         Epochs epochs = new Epochs(sampler.stepsPerEpoch(training.size()));
         Tracker rate = rate(options, epochs);
         Optimizer sgd = Optimizer.sgd().setLearningRateTracker(rate).optMomentum(MOMENTUM).build();
@@ -87,8 +87,8 @@ public final class FashionMnist {
                         .epochs(epochs)
                         .best("validate_Accuracy")
                         .build();
-        Progress progress =
-                Progress.ofEpochs(options.epochs())
+        TrainingProgress trainingProgress =
+                TrainingProgress.ofEpochs(options.epochs())
                         .stepsPerEpoch(epochs.stepsPerEpoch())
                         .learningRate(optimizer, rate)
                         .build();
@@ -100,18 +100,18 @@ public final class FashionMnist {
                         .addTrainingListeners(
                                 new MetricAverage(), new MomentumCorrection(optimizer, model, rate))
                         .addTrainingListeners(TrainingListener.Defaults.basic())
-                        .addTrainingListeners(checkpoints, progress);
+                        .addTrainingListeners(checkpoints, trainingProgress);
 
         try (Trainer trainer = model.newTrainer(config)) {
             trainer.initialize(new Shape(BATCH, 1, 28, 28));
             int done = checkpoints.resume(trainer); // and all start from what rank 0 has read
-            progress.resumeAt(done);
-            say(
+            trainingProgress.resumeAt(done);
+            print(
                     "%d of %d epochs are done"
                             .formatted(Math.min(done, options.epochs()), options.epochs()));
             if (done < options.epochs()) {
                 EasyTrain.fit(trainer, options.epochs() - done, training, test);
-                say(
+                print(
                         String.format(
                                 Locale.ROOT,
                                 "test accuracy %.2f %% with %d process(es); the best network is in %s",
@@ -148,7 +148,7 @@ public final class FashionMnist {
                 .add(Linear.builder().setUnits(10).build());
     }
 
-    private static void say(String line) {
+    private static void print(String line) {
         if (Hvd.rank() == 0) {
             System.out.println(line);
         }
@@ -156,13 +156,13 @@ public final class FashionMnist {
 
     private record Options(int epochs, Path data, Path checkpoints) {
         private static Options parse(String[] words) {
-            Arguments given = new Arguments(words);
+            ExampleArguments given = new ExampleArguments(words);
             Options options =
                     new Options(
                             given.number("--epochs", 6, 1),
-                            given.folder("--data", Digits.FOLDER),
+                            given.folder("--data", MnistData.FOLDER),
                             given.path("--checkpoints", Path.of("target", "fashion-mnist")));
-            given.exitUnlessUnderstood(FashionMnist.class);
+            given.exitIfInvalid(FashionMnist.class);
             return options;
         }
     }

@@ -25,7 +25,7 @@ import org.horovod4j.Hvd;
 import org.horovod4j.djl.HvdDjl;
 import org.horovod4j.djl.ShardedSampler;
 import org.horovod4j.djl.training.MetricAverage;
-import org.horovod4j.djl.training.Progress;
+import org.horovod4j.djl.training.TrainingProgress;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -66,9 +66,9 @@ public final class Mnist {
             throws IOException, TranslateException {
         // Each process gets its share of the images, shuffled anew for each epoch.
         ShardedSampler sampler = HvdDjl.sampler(BATCH);
-        ArrayDataset training = DigitsDataset.read(options.data(), "train", model, sampler);
+        ArrayDataset training = MnistDataset.read(options.data(), "train", model, sampler);
         ArrayDataset test =
-                DigitsDataset.read(options.data(), "t10k", model, HvdDjl.sampler(TEST_BATCH));
+                MnistDataset.read(options.data(), "t10k", model, HvdDjl.sampler(TEST_BATCH));
         int steps = sampler.stepsPerEpoch(training.size());
 
         // Horovod 3: n processes average over n times as many images, which makes the gradient
@@ -91,7 +91,9 @@ public final class Mnist {
                         .addTrainingListeners(new MetricAverage())
                         .addTrainingListeners(TrainingListener.Defaults.basic())
                         .addTrainingListeners(
-                                Progress.ofEpochs(options.epochs()).stepsPerEpoch(steps).build());
+                                TrainingProgress.ofEpochs(options.epochs())
+                                        .stepsPerEpoch(steps)
+                                        .build());
 
         try (Trainer trainer = model.newTrainer(config)) {
             trainer.initialize(new Shape(BATCH, 1, 28, 28));
@@ -142,13 +144,13 @@ public final class Mnist {
 
     private record Options(int epochs, Path data, Path model) {
         private static Options parse(String[] words) {
-            Arguments given = new Arguments(words);
+            ExampleArguments given = new ExampleArguments(words);
             Options options =
                     new Options(
                             given.number("--epochs", 3, 1),
-                            given.folder("--data", Digits.FOLDER),
+                            given.folder("--data", MnistData.FOLDER),
                             given.path("--model", Path.of("target", "mnist")));
-            given.exitUnlessUnderstood(Mnist.class);
+            given.exitIfInvalid(Mnist.class);
             return options;
         }
     }

@@ -42,7 +42,7 @@ public final class MnistByHand {
     MnistByHand(Communicator comm, long seed) {
         Random random = new Random(seed);
         this.comm = comm;
-        this.hidden = new Layer("hidden", Digits.PIXELS, HIDDEN, random);
+        this.hidden = new Layer("hidden", MnistData.PIXELS, HIDDEN, random);
         this.output = new Layer("output", HIDDEN, DIGITS, random);
     }
 
@@ -80,8 +80,8 @@ public final class MnistByHand {
     }
 
     private void train(Options options) throws IOException {
-        Digits training = Digits.read(options.data(), "train");
-        Digits test = Digits.read(options.data(), "t10k");
+        MnistData training = MnistData.read(options.data(), "train");
+        MnistData test = MnistData.read(options.data(), "t10k");
         // The same number for all: a rank with one step more would wait for the others in vain.
         int steps = training.count() / (BATCH * comm.size());
 
@@ -145,7 +145,7 @@ public final class MnistByHand {
     }
 
     /// Each rank tries its share of the test images; the sums of all make the line of rank 0.
-    private void report(int epoch, double loss, Digits test, double imagesPerSecond) {
+    private void report(int epoch, double loss, MnistData test, double imagesPerSecond) {
         double[] sums = {loss, correct(test)};
         comm.allreduce("report", sums, ReduceOp.SUM);
         if (comm.rank() == 0) {
@@ -160,7 +160,7 @@ public final class MnistByHand {
         }
     }
 
-    private int correct(Digits test) {
+    private int correct(MnistData test) {
         int correct = 0;
         for (int image = comm.rank(); image < test.count(); image += comm.size()) {
             Batch batch = new Batch(test, image);
@@ -330,12 +330,12 @@ public final class MnistByHand {
         final float[] pixels;
         final int[] labels;
 
-        Batch(Digits digits, int... images) {
-            pixels = new float[images.length * Digits.PIXELS];
+        Batch(MnistData mnistData, int... images) {
+            pixels = new float[images.length * MnistData.PIXELS];
             labels = new int[images.length];
             for (int i = 0; i < images.length; i++) {
-                digits.copyTo(pixels, i, images[i]);
-                labels[i] = digits.label(images[i]);
+                mnistData.copyTo(pixels, i, images[i]);
+                labels[i] = mnistData.label(images[i]);
             }
         }
 
@@ -346,13 +346,13 @@ public final class MnistByHand {
 
     private record Options(int epochs, Path data, Path model) {
         private static Options parse(String[] words) {
-            Arguments given = new Arguments(words);
+            ExampleArguments given = new ExampleArguments(words);
             Options options =
                     new Options(
                             given.number("--epochs", 5, 1),
-                            given.folder("--data", Digits.FOLDER),
+                            given.folder("--data", MnistData.FOLDER),
                             given.path("--model", Path.of("target", "mnist-by-hand.model")));
-            given.exitUnlessUnderstood(MnistByHand.class);
+            given.exitIfInvalid(MnistByHand.class);
             return options;
         }
     }

@@ -91,10 +91,10 @@ public final class ResNet50Benchmark {
                         .toType(DataType.INT32, false)
                         .toType(DataType.FLOAT32, false);
 
-        say(
+        print(
                 "ResNet-50, %d image(s) a batch, %d process(es)"
                         .formatted(options.batchSize(), Hvd.size()));
-        say("warming up: %d batch(es)".formatted(options.warmupBatches()));
+        print("warming up: %d batch(es)".formatted(options.warmupBatches()));
         for (int batch = 0; batch < options.warmupBatches(); batch++) {
             step(trainer, images, labels);
         }
@@ -107,7 +107,7 @@ public final class ResNet50Benchmark {
             }
             double seconds = (System.nanoTime() - start) * 1e-9;
             rates[iteration] = options.batchSize() * options.batchesPerIteration() / seconds;
-            say(
+            print(
                     "iteration %d: %s images/s on each process"
                             .formatted(iteration + 1, rounded(rates[iteration])));
         }
@@ -115,8 +115,8 @@ public final class ResNet50Benchmark {
         // Steps end together, so what rank 0 sees is what every rank sees.
         double mean = DoubleStream.of(rates).average().orElseThrow();
         double spread = 1.96 * deviation(rates, mean); // 95 % of iterations, if they spread evenly
-        say("images/s on each process: %s ± %s".formatted(rounded(mean), rounded(spread)));
-        say(
+        print("images/s on each process: %s ± %s".formatted(rounded(mean), rounded(spread)));
+        print(
                 "images/s on all %d process(es): %s ± %s"
                         .formatted(
                                 Hvd.size(),
@@ -147,7 +147,7 @@ public final class ResNet50Benchmark {
         return String.format(Locale.ROOT, "%.2f", number);
     }
 
-    private static void say(String line) {
+    private static void print(String line) {
         if (Hvd.rank() == 0) {
             System.out.println(line);
         }
@@ -161,7 +161,7 @@ public final class ResNet50Benchmark {
             boolean fp16,
             boolean adasum) {
         private static Options parse(String[] words) {
-            Arguments given = new Arguments(words);
+            ExampleArguments given = new ExampleArguments(words);
             Options options =
                     new Options(
                             given.number("--batch-size", 32, 1),
@@ -170,7 +170,7 @@ public final class ResNet50Benchmark {
                             given.number("--num-iters", 10, 1),
                             given.flag("--fp16-allreduce"),
                             given.flag("--use-adasum"));
-            given.exitUnlessUnderstood(ResNet50Benchmark.class);
+            given.exitIfInvalid(ResNet50Benchmark.class);
             return options;
         }
     }

@@ -10,7 +10,7 @@
 /// - [MnistByHand]: no framework at all;
 /// - [Pi]: a program that starts its processes by itself.
 ///
-/// [Digits], [DigitsDataset] and [Arguments] are what they share.
+/// [MnistData], [MnistDataset] and [ExampleArguments] are what they share.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.elastic`,
 ///   `org.horovod4j.djl`, `org.horovod4j.djl.elastic`, `org.horovod4j.djl.training`,

@@ -26,8 +26,8 @@ class DjlExamplesIT {
     @TempDir private Path folder;
 
     @BeforeAll
-    static void writeDigits() throws IOException {
-        SomeDigits.write(digits, 3000, 1000);
+    static void writeMnistSubset() throws IOException {
+        MnistSubset.write(digits, 3000, 1000);
     }
 
     @Test
@@ -47,23 +47,23 @@ class DjlExamplesIT {
     /// What the second start does is what the first one left, although an epoch has other steps
     /// now.
     @Test
-    void fashionMnistGoesOnAfterAKillWithAnotherNumberOfProcesses() throws Exception {
+    void fashionMnistResumesAfterKillWithOtherProcessCount() throws Exception {
         Path checkpoints = folder.resolve("checkpoints");
         String[] options = {"--data", digits.toString(), "--checkpoints", checkpoints.toString()};
 
         try (ExampleJob job =
-                ExampleJob.start(2, FashionMnist.class, with(options, "--epochs", "1000"))) {
+                ExampleJob.start(2, FashionMnist.class, append(options, "--epochs", "1000"))) {
             job.awaitLine("0 of 1000 epochs are done");
             job.awaitLine("epoch 3/1000"); // so two checkpoints are written
         }
         try (ExampleJob job =
-                ExampleJob.start(3, FashionMnist.class, with(options, "--epochs", "8"))) {
+                ExampleJob.start(3, FashionMnist.class, append(options, "--epochs", "8"))) {
             assertThat(job.exitCode()).as(job.output()).isZero();
             assertThat(job.output()).containsPattern("[2-7] of 8 epochs are done");
             assertThat(accuracy(job)).isGreaterThan(85);
         }
         try (ExampleJob job =
-                ExampleJob.start(1, FashionMnist.class, with(options, "--epochs", "8"))) {
+                ExampleJob.start(1, FashionMnist.class, append(options, "--epochs", "8"))) {
             assertThat(job.exitCode()).as(job.output()).isZero();
             assertThat(job.output()).contains("8 of 8 epochs are done");
         }
@@ -76,7 +76,7 @@ class DjlExamplesIT {
                 ExampleJob.start(
                         2,
                         AccumulateAndClip.class,
-                        with(new String[] {"--data", digits.toString()}, "--limit", "0.5"))) {
+                        append(new String[] {"--data", digits.toString()}, "--limit", "0.5"))) {
             assertThat(job.exitCode()).as(job.output()).isZero();
             Matcher losses = LOSS.matcher(job.output());
             assertThat(losses.find()).isTrue();
@@ -90,14 +90,14 @@ class DjlExamplesIT {
 
     /// A rank is killed in one of the first epochs, so that many are left to go on with.
     @Test
-    void elasticMnistLearnsAlthoughARankIsKilled() throws Exception {
+    void elasticMnistLearnsAfterRankIsKilled() throws Exception {
         try (ExampleJob job =
                 ExampleJob.start(
                         List.of("-np", "2", "--min-np", "1"),
                         ElasticMnist.class,
-                        with(new String[] {"--data", digits.toString()}, "--epochs", "40"))) {
+                        append(new String[] {"--data", digits.toString()}, "--epochs", "40"))) {
             job.awaitLine("2 process(es): has read all images 1 time(s)");
-            job.killARank();
+            job.killRank();
 
             assertThat(job.exitCode()).as(job.output()).isZero();
             assertThat(job.output())
@@ -110,7 +110,7 @@ class DjlExamplesIT {
 
     /// A batch of one image on each of two processes, whose gradients travel in half as many bits.
     @Test
-    void resNet50BenchmarkTellsHowFastItWas() throws Exception {
+    void resNet50BenchmarkPrintsThroughput() throws Exception {
         try (ExampleJob job =
                 ExampleJob.start(
                         2,
@@ -144,7 +144,7 @@ class DjlExamplesIT {
                 ResNet50Benchmark.class,
                 MnistByHand.class
             })
-    void aWrongArgumentEndsTheProgramInOneSentence(Class<?> example) throws Exception {
+    void invalidArgumentExitsWithOneLineError(Class<?> example) throws Exception {
         ProcessBuilder alone =
                 new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -162,7 +162,7 @@ class DjlExamplesIT {
                 .startsWith(example.getSimpleName() + ": cannot make sense of '--wrong'; options");
     }
 
-    private static String[] with(String[] options, String... more) {
+    private static String[] append(String[] options, String... more) {
         String[] all = Arrays.copyOf(options, options.length + more.length);
         System.arraycopy(more, 0, all, options.length, more.length);
         return all;

@@ -15,7 +15,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 /// An example on real processes, started by `horovodrun` as a user starts it.
 final class ExampleJob implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofMinutes(3); // on a machine that is busy
+    private static final Duration TIMEOUT = Duration.ofMinutes(3); // on a machine that is busy
 
     private final Process process;
     private final List<String> lines = new CopyOnWriteArrayList<>();
@@ -56,7 +56,7 @@ final class ExampleJob implements AutoCloseable {
 
     /// Waits until some line has this in it.
     void awaitLine(String part) {
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT)
                 .failFast(
                         () -> {
                             if (!process.isAlive() && !reader.isAlive()) {
@@ -67,7 +67,7 @@ final class ExampleJob implements AutoCloseable {
     }
 
     /// Ends one of the ranks as a machine that fails would, without a word.
-    void killARank() {
+    void killRank() {
         ProcessHandle rank =
                 process.children() // a shell is among them, which guards the job
                         .filter(it -> it.info().command().orElse("").endsWith("java"))
@@ -78,7 +78,7 @@ final class ExampleJob implements AutoCloseable {
 
     /// Waits for its end, and gives the exit code.
     int exitCode() throws InterruptedException {
-        await().atMost(PATIENCE).until(() -> !process.isAlive());
+        await().atMost(TIMEOUT).until(() -> !process.isAlive());
         reader.join();
         return process.exitValue();
     }
@@ -101,6 +101,6 @@ final class ExampleJob implements AutoCloseable {
     public void close() {
         List<ProcessHandle> ranks = process.descendants().toList();
         process.destroyForcibly();
-        await().atMost(PATIENCE).until(() -> ranks.stream().noneMatch(ProcessHandle::isAlive));
+        await().atMost(TIMEOUT).until(() -> ranks.stream().noneMatch(ProcessHandle::isAlive));
     }
 }

@@ -20,25 +20,25 @@ class MnistByHandTest {
     private static final float ROUNDING = 1e-5f;
 
     @Test
-    void twoHalfBatchesMakeTheStepOfTheWholeBatch() {
-        Digits digits = randomDigits();
+    void twoRanksOnHalfBatchesEqualOneFullBatch() {
+        MnistData mnistData = randomDigits();
         World.run(
                 1,
                 alone -> {
                     MnistByHand whole = new MnistByHand(alone, SEED);
-                    trainTwoSteps(whole, digits, alone);
+                    trainTwoSteps(whole, mnistData, alone);
                     World.run(
                             2,
                             comm -> {
                                 MnistByHand half = new MnistByHand(comm, SEED);
-                                trainTwoSteps(half, digits, comm);
+                                trainTwoSteps(half, mnistData, comm);
                                 assertClose(half.parameters(), whole.parameters());
                             });
                 });
     }
 
     @Test
-    void allRanksStartFromTheParametersOfRankZero() {
+    void broadcastGivesAllRanksParametersOfRankZero() {
         World.run(
                 3,
                 comm -> {
@@ -49,23 +49,23 @@ class MnistByHandTest {
     }
 
     /// The second step has momentum, too. Each rank takes every `size`-th image.
-    private static void trainTwoSteps(MnistByHand mnist, Digits digits, Communicator comm) {
+    private static void trainTwoSteps(MnistByHand mnist, MnistData mnistData, Communicator comm) {
         int[] images =
                 IntStream.range(0, IMAGES).filter(i -> i % comm.size() == comm.rank()).toArray();
         for (int step = 0; step < 2; step++) {
-            mnist.step(new MnistByHand.Batch(digits, images), LEARNING_RATE);
+            mnist.step(new MnistByHand.Batch(mnistData, images), LEARNING_RATE);
         }
     }
 
-    private static Digits randomDigits() {
+    private static MnistData randomDigits() {
         Random random = new Random(SEED);
-        byte[] pixels = new byte[IMAGES * Digits.PIXELS];
+        byte[] pixels = new byte[IMAGES * MnistData.PIXELS];
         byte[] labels = new byte[IMAGES];
         random.nextBytes(pixels);
         for (int i = 0; i < IMAGES; i++) {
             labels[i] = (byte) random.nextInt(10);
         }
-        return new Digits(pixels, labels);
+        return new MnistData(pixels, labels);
     }
 
     private static void assertClose(List<float[]> actual, List<float[]> expected) {

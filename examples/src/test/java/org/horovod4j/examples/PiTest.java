@@ -15,7 +15,7 @@ class PiTest {
     private static final double ERROR = 0.05;
 
     @Test
-    void allRanksEndWithOneEstimate() {
+    void allRanksReturnSameEstimate() {
         List<Double> estimates = World.of(3).call(comm -> Pi.estimate(comm, POINTS));
         assertThat(estimates).containsOnly(estimates.getFirst());
         assertThat(estimates.getFirst()).isCloseTo(Math.PI, within(ERROR));

@@ -7,7 +7,7 @@ import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 import org.horovod4j.launcher.remote.HostNotReadyException;
 import org.horovod4j.launcher.remote.RemoteHost;
-import org.horovod4j.launcher.remote.RemoteJob;
+import org.horovod4j.launcher.remote.RemoteHostSettings;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -34,9 +34,9 @@ final class ElasticHosts implements AutoCloseable {
     /// @param program how it runs the program
     record Ready(HostAgent agent, Program program, boolean isRemote) {}
 
-    private final RemoteJob job;
+    private final RemoteHostSettings job;
     private final List<String> command;
-    private final Optional<Archives> archives;
+    private final Optional<ClassArchives> archives;
     private final HostAgent local;
     private final Map<String, Ready> ready = new ConcurrentHashMap<>();
 
@@ -48,7 +48,10 @@ final class ElasticHosts implements AutoCloseable {
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
 
     private ElasticHosts(
-            RemoteJob job, List<String> command, Optional<Archives> archives, HostAgent local) {
+            RemoteHostSettings job,
+            List<String> command,
+            Optional<ClassArchives> archives,
+            HostAgent local) {
         this.job = job;
         this.command = command;
         this.archives = archives;
@@ -60,10 +63,11 @@ final class ElasticHosts implements AutoCloseable {
     /// @param archives where archives of classes are kept on this machine, if they are
     /// @throws org.horovod4j.ConfigurationException when a file that hosts are to get cannot be
     ///     read
-    static ElasticHosts open(RemoteJob job, List<String> command, Optional<Archives> archives)
+    static ElasticHosts open(
+            RemoteHostSettings job, List<String> command, Optional<ClassArchives> archives)
             throws IOException {
         CopySources.requireReadable(job.copies());
-        return new ElasticHosts(job, command, archives, LocalHost.open(job.mark()));
+        return new ElasticHosts(job, command, archives, LocalHost.open(job.jobVariable()));
     }
 
     /// Checks that this machine has the program, if any of these names mean it.
@@ -151,7 +155,9 @@ final class ElasticHosts implements AutoCloseable {
     ///
     /// @return number and command line of each process
     List<String> sweep() throws IOException, InterruptedException {
-        return AtOnce.map(agents(), HostAgent::sweep).stream().flatMap(List::stream).toList();
+        return ParallelTasks.map(agents(), HostAgent::sweep).stream()
+                .flatMap(List::stream)
+                .toList();
     }
 
     /// Tells how the job ended. Only programs of this machine have an archive that wants to know.
@@ -175,7 +181,7 @@ final class ElasticHosts implements AutoCloseable {
             boolean _ = closed.complete(null);
         }
         try {
-            AtOnce.map(
+            ParallelTasks.map(
                     agents(),
                     agent -> {
                         agent.close();

@@ -1,16 +1,16 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.elastic.desk.Place;
-import org.horovod4j.elastic.desk.WorkerDesk;
-import org.horovod4j.launcher.elastic.Action;
+import org.horovod4j.elastic.registry.WorkerPlacement;
+import org.horovod4j.elastic.registry.WorkerRegistry;
 import org.horovod4j.launcher.elastic.Driver;
-import org.horovod4j.launcher.elastic.Event;
+import org.horovod4j.launcher.elastic.DriverAction;
+import org.horovod4j.launcher.elastic.DriverEvent;
 import org.horovod4j.launcher.elastic.Worker;
-import org.horovod4j.launcher.output.Console;
-import org.horovod4j.launcher.output.Forwarding;
+import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Slot;
-import org.horovod4j.launcher.process.Ending;
+import org.horovod4j.launcher.process.ExitStatus;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Signal;
 import org.horovod4j.rendezvous.RendezvousServer;
@@ -29,26 +29,27 @@ import java.util.concurrent.TimeUnit;
 
 /// An elastic job, from the first start to the last end: does what the [Driver] decides.
 ///
-/// Whatever happens arrives as [ElasticNews] in one queue, and the thread in [#run] alone acts on
-/// it. What may take long is left to [Errands], which end in news.
-final class ElasticJob implements WorkerDesk.Listener {
+/// Whatever happens arrives as [ElasticJobEvent] in one queue, and the thread in [#run] alone acts on
+/// it. What may take long is left to [HostTasks], which end in news.
+final class ElasticJob implements WorkerRegistry.Listener {
     /// How often time is noticed to pass.
     private static final Duration TICK = Duration.ofMillis(200);
 
     /// Where workers are received: they ask for places at the desk, and meet at the rendezvous.
     ///
     /// @param variables what a worker needs to find both
-    record Reception(RendezvousServer rendezvous, WorkerDesk desk, Errands.Variables variables) {}
+    record Reception(
+            RendezvousServer rendezvous, WorkerRegistry desk, HostTasks.Variables variables) {}
 
     private final Driver driver;
     private final ElasticHosts hosts;
-    private final Errands errands;
-    private final Console console;
+    private final HostTasks hostTasks;
+    private final LauncherConsole launcherConsole;
     private final boolean verbose;
-    private final Stopping stopping;
+    private final TerminationSequence terminationSequence;
     private final long startedNanos = System.nanoTime();
-    private final BlockingQueue<ElasticNews> news = new LinkedBlockingQueue<>();
-    private final Crew crew = new Crew();
+    private final BlockingQueue<ElasticJobEvent> news = new LinkedBlockingQueue<>();
+    private final WorkerProcesses workerProcesses = new WorkerProcesses();
     private final Map<Integer, Integer> ranks = new HashMap<>();
     private int generation = -1;
     private long stamp;
@@ -57,74 +58,75 @@ final class ElasticJob implements WorkerDesk.Listener {
     private @Nullable String verdict;
     private @Nullable Signal interruption;
 
-    ElasticJob(Driver driver, ElasticHosts hosts, Forwarding forwarding, boolean verbose) {
+    ElasticJob(Driver driver, ElasticHosts hosts, OutputTargets outputTargets, boolean verbose) {
         this.driver = driver;
         this.hosts = hosts;
-        this.errands = new Errands(hosts, forwarding, news::add);
-        this.console = forwarding.console();
+        this.hostTasks = new HostTasks(hosts, outputTargets, news::add);
+        this.launcherConsole = outputTargets.launcherConsole();
         this.verbose = verbose;
-        this.stopping = new Stopping(hosts::signal);
+        this.terminationSequence = new TerminationSequence(hosts::signal);
     }
 
     /// Tells of hosts that were found. May be called from any thread.
     void found(List<Host> found) {
-        news.add(new ElasticNews.Happened(new Event.Listed(found)));
+        news.add(new ElasticJobEvent.ForDriver(new DriverEvent.HostsDiscovered(found)));
     }
 
     @Override
     public void ready(int worker, int from, String why) {
-        news.add(new ElasticNews.Happened(new Event.Ready(worker, from, why)));
+        news.add(new ElasticJobEvent.ForDriver(new DriverEvent.WorkerReady(worker, from, why)));
     }
 
     @Override
     public void lost(int worker, String how) {
-        news.add(new ElasticNews.Happened(new Event.Silent(worker, how)));
+        news.add(new ElasticJobEvent.ForDriver(new DriverEvent.WorkerUnresponsive(worker, how)));
     }
 
     /// Passes a signal of the launcher's own on to the job. May be called from any thread.
     void interrupt(Signal signal) {
-        news.add(new ElasticNews.Interrupted(signal));
+        news.add(new ElasticJobEvent.Interrupted(signal));
     }
 
     /// Runs the job until no worker is left.
     void run(Reception reception) throws InterruptedException {
         while (!isOver()) {
-            Duration wait = stopping.timeLeft();
+            Duration wait = terminationSequence.timeLeft();
             boolean isTicking = wait.compareTo(TICK) > 0;
             switch (news.poll((isTicking ? TICK : wait).toNanos(), TimeUnit.NANOSECONDS)) {
-                case ElasticNews.Happened(Event event) -> decide(event, reception);
-                case ElasticNews.HostLost(String host, HostAgent agent, String reason) ->
+                case ElasticJobEvent.ForDriver(DriverEvent driverEvent) ->
+                        decide(driverEvent, reception);
+                case ElasticJobEvent.HostLost(String host, HostAgent agent, String reason) ->
                         hostLost(host, agent, reason, reception);
-                case ElasticNews.Started(WorkerProcess process) -> started(process);
-                case ElasticNews.NotStarted(Worker worker, String reason) ->
+                case ElasticJobEvent.Started(WorkerProcess process) -> started(process);
+                case ElasticJobEvent.NotStarted(Worker worker, String reason) ->
                         notStarted(worker, reason, reception);
-                case ElasticNews.Exited(WorkerProcess process, Ending ending) ->
-                        exited(process, ending, reception);
-                case ElasticNews.Interrupted(Signal signal) -> interrupted(signal);
+                case ElasticJobEvent.Exited(WorkerProcess process, ExitStatus exitStatus) ->
+                        exited(process, exitStatus, reception);
+                case ElasticJobEvent.Interrupted(Signal signal) -> interrupted(signal);
                 case null -> {
                     if (isTicking) {
-                        decide(new Event.Passed(), reception);
+                        decide(new DriverEvent.TimePassed(), reception);
                     } else {
-                        stopping.escalate();
-                        explain("%s: %s".formatted(stopping, crew.running()));
+                        terminationSequence.escalate();
+                        explain("%s: %s".formatted(terminationSequence, workerProcesses.running()));
                     }
                 }
             }
         }
-        took = stopping.elapsed();
+        took = terminationSequence.elapsed();
     }
 
     private boolean isOver() {
-        return stopping.hasBegun()
-                ? crew.isGone() || stopping.hasGivenUp()
-                : driver.isOver() && crew.isGone();
+        return terminationSequence.hasStarted()
+                ? workerProcesses.isEmpty() || terminationSequence.hasGivenUp()
+                : driver.isOver() && workerProcesses.isEmpty();
     }
 
     private void hostLost(String host, HostAgent agent, String reason, Reception reception) {
         if (!hosts.isAgent(agent, host)) {
             return; // the job had let go of it, and may have the host again through another
         }
-        for (Worker worker : crew.lose(host)) {
+        for (Worker worker : workerProcesses.removeHost(host)) {
             rank(worker)
                     .ifPresent(
                             rank ->
@@ -132,37 +134,38 @@ final class ElasticJob implements WorkerDesk.Listener {
                                             generation, rank, "contact with its host was lost"));
         }
         hosts.remove(host, () -> {});
-        decide(new Event.HostLost(host, reason), reception);
+        decide(new DriverEvent.HostLost(host, reason), reception);
     }
 
     private void started(WorkerProcess process) {
-        crew.started(process);
+        workerProcesses.started(process);
         var _ =
                 process.process()
                         .onExit()
                         .thenAccept(
                                 it ->
                                         news.add(
-                                                new ElasticNews.Exited(
-                                                        process, new Ending(it.exitValue()))));
+                                                new ElasticJobEvent.Exited(
+                                                        process, new ExitStatus(it.exitValue()))));
         explain("started " + process);
-        if (stopping.hasSignalled()) {
+        if (terminationSequence.hasSignalled()) {
             process.kill(); // the signal came too early for it
         }
     }
 
     private void notStarted(Worker worker, String reason, Reception reception) {
-        crew.notStarted(worker);
+        workerProcesses.notStarted(worker);
         decide(
-                new Event.Ended(worker.number(), true, "it cannot be started: " + reason),
+                new DriverEvent.WorkerExited(
+                        worker.number(), true, "it cannot be started: " + reason),
                 reception);
     }
 
-    private void exited(WorkerProcess process, Ending ending, Reception reception) {
-        if (!crew.ended(process)) {
+    private void exited(WorkerProcess process, ExitStatus exitStatus, Reception reception) {
+        if (!workerProcesses.ended(process)) {
             return; // its host was lost before
         }
-        if (ending.failed()) {
+        if (exitStatus.failed()) {
             process.kill(); // and with it what it started, which may hold a device
         }
         process.ended();
@@ -171,8 +174,11 @@ final class ElasticJob implements WorkerDesk.Listener {
                 .ifPresent(
                         rank ->
                                 reception.rendezvous.reportExit(
-                                        generation, rank, ending.toString()));
-        decide(new Event.Ended(worker.number(), ending.failed(), ending.toString()), reception);
+                                        generation, rank, exitStatus.toString()));
+        decide(
+                new DriverEvent.WorkerExited(
+                        worker.number(), exitStatus.failed(), exitStatus.toString()),
+                reception);
         if (driver.failure().filter(it -> it.worker().equals(worker)).isPresent()) {
             culprit = process;
         }
@@ -184,42 +190,48 @@ final class ElasticJob implements WorkerDesk.Listener {
 
     private void interrupted(Signal signal) {
         interruption = signal;
-        stopping.ask(signal); // before it is told, as a console may be stopped by its user
-        console.say("got %s, ending %d processes".formatted(signal, crew.running().size()));
+        terminationSequence.signal(
+                signal); // before it is told, as a console may be stopped by its user
+        launcherConsole.printMessage(
+                "got %s, ending %d processes".formatted(signal, workerProcesses.running().size()));
     }
 
-    private void decide(Event event, Reception reception) {
-        if (stopping.hasBegun()) {
+    private void decide(DriverEvent driverEvent, Reception reception) {
+        if (terminationSequence.hasStarted()) {
             return; // there is nothing more to decide
         }
         Duration now = Duration.ofNanos(System.nanoTime() - startedNanos);
-        for (Action action : driver.on(event, now)) {
-            act(action, reception);
+        for (DriverAction driverAction : driver.handle(driverEvent, now)) {
+            act(driverAction, reception);
         }
     }
 
-    private void act(Action action, Reception reception) {
-        switch (action) {
-            case Action.Open(Host host) -> errands.open(host);
-            case Action.Release(String host) -> errands.release(host, crew.talkingOn(host));
-            case Action.Start(Worker worker) -> {
-                crew.starting(worker);
-                errands.start(worker, reception.variables);
+    private void act(DriverAction driverAction, Reception reception) {
+        switch (driverAction) {
+            case DriverAction.OpenHost(Host host) -> hostTasks.open(host);
+            case DriverAction.ReleaseHost(String host) ->
+                    hostTasks.release(host, workerProcesses.withOpenOutputOn(host));
+            case DriverAction.StartWorker(Worker worker) -> {
+                workerProcesses.starting(worker);
+                hostTasks.start(worker, reception.variables);
             }
-            case Action.Form(int number, SequencedMap<Worker, Slot> slots, boolean sync) ->
+            case DriverAction.StartGeneration(
+                            int number,
+                            SequencedMap<Worker, Slot> slots,
+                            boolean sync) ->
                     form(number, slots, sync, reception);
-            case Action.CallBack() -> reception.desk.hostsUpdated(++stamp);
-            case Action.Dismiss(Worker worker, String reason) -> {
-                crew.find(worker).ifPresent(WorkerProcess::leaves);
+            case DriverAction.RequestReset() -> reception.desk.hostsUpdated(++stamp);
+            case DriverAction.DismissWorker(Worker worker, String reason) -> {
+                workerProcesses.find(worker).ifPresent(WorkerProcess::leaves);
                 reception.desk.dismiss(worker.number(), reason);
             }
-            case Action.Kill(Worker worker) -> crew.kill(worker);
-            case Action.GiveUp(String reason) -> {
+            case DriverAction.KillWorker(Worker worker) -> workerProcesses.kill(worker);
+            case DriverAction.AbortJob(String reason) -> {
                 verdict = reason;
-                stopping.ask(Signal.TERM);
+                terminationSequence.signal(Signal.TERM);
             }
-            case Action.Say(String text) -> console.say(text);
-            case Action.Explain(String text) -> explain(text);
+            case DriverAction.Info(String text) -> launcherConsole.printMessage(text);
+            case DriverAction.Verbose(String text) -> explain(text);
         }
     }
 
@@ -227,20 +239,20 @@ final class ElasticJob implements WorkerDesk.Listener {
             int number, SequencedMap<Worker, Slot> slots, boolean sync, Reception reception) {
         generation = number;
         ranks.clear();
-        reception.rendezvous.expect(number, slots.size());
+        reception.rendezvous.beginGeneration(number, slots.size());
         slots.forEach(
                 (worker, slot) -> {
                     ranks.put(worker.number(), slot.rank());
-                    crew.find(worker).ifPresent(process -> process.becomes(slot.rank()));
+                    workerProcesses.find(worker).ifPresent(process -> process.becomes(slot.rank()));
                     reception.desk.assign(worker.number(), place(number, slot, sync));
                 });
         if (verbose) {
-            console.say(GenerationTable.of(number, slots, this::pid));
+            launcherConsole.printMessage(GenerationTable.of(number, slots, this::pid));
         }
     }
 
-    private static Place place(int generation, Slot slot, boolean sync) {
-        return new Place(
+    private static WorkerPlacement place(int generation, Slot slot, boolean sync) {
+        return new WorkerPlacement(
                 generation,
                 slot.rank(),
                 slot.size(),
@@ -252,7 +264,7 @@ final class ElasticJob implements WorkerDesk.Listener {
     }
 
     private Optional<Long> pid(Worker worker) {
-        return crew.find(worker).map(process -> process.process().pid());
+        return workerProcesses.find(worker).map(process -> process.process().pid());
     }
 
     /// Whether the job did what it was started for.
@@ -265,13 +277,14 @@ final class ElasticJob implements WorkerDesk.Listener {
     /// @return the exit code of the launcher
     int conclude() throws IOException, InterruptedException {
         sweep();
-        crew.awaitOutput();
-        for (WorkerProcess process : crew.running()) {
-            console.say("gave up on %s, which does not even end by SIGKILL".formatted(process));
+        workerProcesses.awaitOutput();
+        for (WorkerProcess process : workerProcesses.running()) {
+            launcherConsole.printMessage(
+                    "gave up on %s, which does not even end by SIGKILL".formatted(process));
         }
         ElasticOutcome outcome = outcome();
         if (!outcome.text().isEmpty()) {
-            console.say(outcome.text());
+            launcherConsole.printMessage(outcome.text());
         }
         return outcome.exitCode();
     }
@@ -279,10 +292,10 @@ final class ElasticJob implements WorkerDesk.Listener {
     private void sweep() throws IOException, InterruptedException {
         for (String left : hosts.sweep()) {
             String message = "ended a process that the job had left behind: " + left;
-            if (stopping.hasSignalled()) {
+            if (terminationSequence.hasSignalled()) {
                 explain(message);
             } else {
-                console.say(message);
+                launcherConsole.printMessage(message);
             }
         }
     }
@@ -308,7 +321,7 @@ final class ElasticJob implements WorkerDesk.Listener {
 
     private void explain(String step) {
         if (verbose) {
-            console.say(step);
+            launcherConsole.printMessage(step);
         }
     }
 }

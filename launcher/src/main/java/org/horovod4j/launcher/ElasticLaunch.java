@@ -1,7 +1,7 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.elastic.desk.WorkerDesk;
+import org.horovod4j.elastic.registry.WorkerRegistry;
 import org.horovod4j.launcher.command.Elasticity;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.elastic.Discovery;
@@ -9,14 +9,14 @@ import org.horovod4j.launcher.elastic.DiscoveryException;
 import org.horovod4j.launcher.elastic.DiscoveryScript;
 import org.horovod4j.launcher.elastic.DiscoveryWatch;
 import org.horovod4j.launcher.elastic.Driver;
-import org.horovod4j.launcher.output.Console;
-import org.horovod4j.launcher.output.Forwarding;
+import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.launcher.process.Signal;
-import org.horovod4j.launcher.remote.RemoteJob;
+import org.horovod4j.launcher.remote.RemoteHostSettings;
 import org.horovod4j.option.Options;
-import org.horovod4j.rendezvous.Attendance;
+import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.jspecify.annotations.Nullable;
 
@@ -34,74 +34,79 @@ final class ElasticLaunch {
     /// Between two looks for hosts.
     private static final Duration DISCOVERY_PAUSE = Duration.ofSeconds(1);
 
-    private final Console console;
+    private final LauncherConsole launcherConsole;
     private final Invocation.Launch launch;
     private final Elasticity elasticity;
     private final JobSettings settings;
-    private final RemoteJob remoteJob;
-    private final Optional<Archives> archives;
+    private final RemoteHostSettings remoteHostSettings;
+    private final Optional<ClassArchives> archives;
     private volatile @Nullable ElasticJob current;
 
     ElasticLaunch(
-            Console console,
+            LauncherConsole launcherConsole,
             Invocation.Launch launch,
             Elasticity elasticity,
             JobSettings settings,
-            RemoteJob remoteJob,
-            Optional<Archives> archives) {
-        this.console = console;
+            RemoteHostSettings remoteHostSettings,
+            Optional<ClassArchives> archives) {
+        this.launcherConsole = launcherConsole;
         this.launch = launch;
         this.elasticity = elasticity;
         this.settings = settings;
-        this.remoteJob = remoteJob;
+        this.remoteHostSettings = remoteHostSettings;
         this.archives = archives;
     }
 
     /// Runs the commands of a job, each once the one before has ended well, and gives the exit
     /// code.
-    int run(Callable<Interrupts> interrupts) throws IOException, InterruptedException {
-        Soon<Interrupts> caught = Soon.of(interrupts);
+    int run(Callable<TerminationSignals> interrupts) throws IOException, InterruptedException {
+        AsyncValue<TerminationSignals> caught = AsyncValue.of(interrupts);
         int exitCode = 0;
-        try (Forwarding forwarding =
-                Forwarding.ofWorkers(
-                        console, launch.reporting().folder(), launch.reporting().timestamps())) {
+        try (OutputTargets outputTargets =
+                OutputTargets.ofWorkers(
+                        launcherConsole,
+                        launch.outputSettings().folder(),
+                        launch.outputSettings().timestamps())) {
             for (List<String> command : launch.commands()) {
-                if (exitCode == 0 && !caught.get().hasCome()) {
-                    exitCode = run(command, forwarding, caught.get());
+                if (exitCode == 0 && !caught.get().anyReceived()) {
+                    exitCode = run(command, outputTargets, caught.get());
                 }
             }
         }
         return exitCode;
     }
 
-    private int run(List<String> command, Forwarding forwarding, Interrupts interrupts)
+    private int run(
+            List<String> command,
+            OutputTargets outputTargets,
+            TerminationSignals terminationSignals)
             throws IOException, InterruptedException {
-        try (ElasticHosts hosts = ElasticHosts.open(remoteJob, command, archives)) {
+        try (ElasticHosts hosts = ElasticHosts.open(remoteHostSettings, command, archives)) {
             ElasticJob job =
                     new ElasticJob(
                             new Driver(
-                                    elasticity.limits(),
+                                    elasticity.elasticLimits(),
                                     settings.elasticTimeout(),
                                     elasticity.cooldown()),
                             hosts,
-                            forwarding,
-                            launch.reporting().verbose());
+                            outputTargets,
+                            launch.outputSettings().verbose());
             current = job;
-            interrupts.passOn(this::interrupt);
+            terminationSignals.forwardTo(this::interrupt);
             if (elasticity.script() == null) {
                 hosts.requireProgram(launch.hosts());
                 job.found(launch.hosts());
                 serve(job);
             } else {
-                serve(job, elasticity.script(), interrupts);
+                serve(job, elasticity.script(), terminationSignals);
             }
-            hosts.ended(job.wentWell(), interrupts.first());
+            hosts.ended(job.wentWell(), terminationSignals.firstSignal());
             return job.conclude();
         }
     }
 
     /// With hosts that a script finds. A signal ends the wait for the first of them too.
-    private void serve(ElasticJob job, String script, Interrupts interrupts)
+    private void serve(ElasticJob job, String script, TerminationSignals terminationSignals)
             throws InterruptedException {
         Discovery discovery =
                 new DiscoveryScript(
@@ -111,8 +116,9 @@ final class ElasticLaunch {
                         Map.of(Options.JOB_ID.variable(), settings.id()),
                         DiscoveryScript.TIMEOUT);
         try (DiscoveryWatch watch =
-                new DiscoveryWatch(discovery, DISCOVERY_PAUSE, job::found, console::say)) {
-            watch.start(interrupts.first());
+                new DiscoveryWatch(
+                        discovery, DISCOVERY_PAUSE, job::found, launcherConsole::printMessage)) {
+            watch.start(terminationSignals.firstSignal());
             serve(job);
         } catch (DiscoveryException e) {
             throw new ConfigurationException(
@@ -130,9 +136,9 @@ final class ElasticLaunch {
                                 anyPort,
                                 settings.heartbeatTimeout(),
                                 settings.startTimeout(),
-                                Attendance.UNWATCHED);
-                WorkerDesk desk =
-                        WorkerDesk.open(
+                                MembershipListener.NONE);
+                WorkerRegistry desk =
+                        WorkerRegistry.open(
                                 settings.secret(), anyPort, settings.heartbeatTimeout(), job)) {
             JobVariables variables = variables(rendezvous.address().getPort());
             job.run(
@@ -168,7 +174,7 @@ final class ElasticLaunch {
     private JobVariables variables(int port) {
         return new JobVariables(
                 settings,
-                MeetingPoint.of(port, mayBeRemote(), settings.networkInterfaces()),
+                LauncherAddress.of(port, mayBeRemote(), settings.networkInterfaces()),
                 launch.options());
     }
 }

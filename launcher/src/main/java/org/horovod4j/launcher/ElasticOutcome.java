@@ -72,7 +72,8 @@ sealed interface ElasticOutcome {
             first.ifPresent(
                     it ->
                             text.append(
-                                    " First to fail was %s: %s.".formatted(it.worker(), it.how())));
+                                    " First to fail was %s: %s."
+                                            .formatted(it.worker(), it.reason())));
             if (!lastErrors.isEmpty()) {
                 text.append("\n  Its last lines on standard error:");
                 lastErrors.forEach(line -> text.append("\n    ").append(line));

@@ -3,8 +3,8 @@ package org.horovod4j.launcher;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.launcher.command.Invocation;
-import org.horovod4j.launcher.function.LastReport;
-import org.horovod4j.launcher.function.Ledger;
+import org.horovod4j.launcher.function.LastMessageStream;
+import org.horovod4j.launcher.function.RankOutcomes;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.process.Signal;
 import org.jspecify.annotations.Nullable;
@@ -15,39 +15,40 @@ import java.util.List;
 
 /// One launch of a function, from the start of its processes to the list of its results.
 ///
-/// @param ledger where the ranks' outcomes come in
+/// @param outcomes where the ranks' outcomes come in
 /// @param report what the launcher says of the job
 record FunctionJob(
         HorovodRun launcher,
         Invocation.Launch launch,
         JobSettings settings,
         HostPlan plan,
-        Ledger ledger,
-        LastReport report) {
+        RankOutcomes outcomes,
+        LastMessageStream report) {
     /// Runs the job, and returns when none of its processes is left.
     ///
     /// @return what the function returned, by rank
     List<@Nullable Object> run(ObjectCodec codec) {
-        Interrupts interrupts = Interrupts.byHand();
-        int exitCode = await(Soon.of(() -> start(interrupts)), interrupts);
-        if (interrupts.hasCome()) {
+        TerminationSignals terminationSignals = TerminationSignals.manual();
+        int exitCode = await(AsyncValue.of(() -> start(terminationSignals)), terminationSignals);
+        if (terminationSignals.anyReceived()) {
             throw interrupted(null);
         }
-        Ledger.Setback setback = ledger.firstSetback().orElse(null);
-        if (setback != null) {
-            throw exception(setback);
+        RankOutcomes.RankFailure rankFailure = outcomes.firstFailure().orElse(null);
+        if (rankFailure != null) {
+            throw exception(rankFailure);
         }
         if (exitCode != 0) {
-            throw new LaunchException(report.text());
+            throw new LaunchException(report.lastMessage());
         }
         return results(codec);
     }
 
-    private int start(Interrupts interrupts) throws InterruptedException {
+    private int start(TerminationSignals terminationSignals) throws InterruptedException {
         try {
-            return launcher.launch(launch, settings, EarlyEnd.by(interrupts), ledger::exited);
+            return launcher.launch(
+                    launch, settings, JobCancellation.by(terminationSignals), outcomes::exited);
         } catch (IOException e) {
-            if (interrupts.hasCome()) {
+            if (terminationSignals.anyReceived()) {
                 throw interrupted(e);
             }
             throw new LaunchException(
@@ -61,7 +62,7 @@ record FunctionJob(
     }
 
     /// Stays until the job has ended, also when this thread is interrupted: that ends the job.
-    private static int await(Soon<Integer> job, Interrupts interrupts) {
+    private static int await(AsyncValue<Integer> job, TerminationSignals terminationSignals) {
         boolean interrupted = false;
         try {
             while (true) {
@@ -69,7 +70,7 @@ record FunctionJob(
                     return job.get();
                 } catch (InterruptedException e) {
                     interrupted = true;
-                    interrupts.came(Signal.TERM);
+                    terminationSignals.receive(Signal.TERM);
                 }
             }
         } finally {
@@ -79,18 +80,20 @@ record FunctionJob(
         }
     }
 
-    private LaunchException exception(Ledger.Setback setback) {
-        return switch (setback) {
-            case Ledger.Threw(int rank, var failure) ->
-                    LaunchException.threw(rank, host(rank), failure);
-            case Ledger.Died(int rank, String how) ->
+    private LaunchException exception(RankOutcomes.RankFailure rankFailure) {
+        return switch (rankFailure) {
+            case RankOutcomes.Threw(int rank, var functionFailure) ->
+                    LaunchException.threw(rank, host(rank), functionFailure);
+            case RankOutcomes.Died(int rank, String how) ->
                     LaunchException.died(rank, host(rank), how, details());
         };
     }
 
     /// A process that ends with 0 is no failure to the launcher, which then says nothing.
     private String details() {
-        return report.text().isEmpty() ? "Does the function call System.exit?" : report.text();
+        return report.lastMessage().isEmpty()
+                ? "Does the function call System.exit?"
+                : report.lastMessage();
     }
 
     private List<@Nullable Object> results(ObjectCodec codec) {
@@ -98,7 +101,7 @@ record FunctionJob(
         for (int rank = 0; rank < plan.slots().size(); rank++) {
             int number = rank;
             byte[] value =
-                    ledger.value(rank)
+                    outcomes.value(rank)
                             .orElseThrow(
                                     () ->
                                             LaunchException.died(

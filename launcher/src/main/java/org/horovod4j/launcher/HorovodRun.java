@@ -6,14 +6,14 @@ import org.horovod4j.launcher.command.CommandLineReader;
 import org.horovod4j.launcher.command.Controller;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.Version;
-import org.horovod4j.launcher.output.Console;
-import org.horovod4j.launcher.output.Forwarding;
-import org.horovod4j.launcher.output.Progress;
+import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.output.OutputTargets;
+import org.horovod4j.launcher.output.StartupProgress;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
-import org.horovod4j.launcher.remote.RemoteJob;
-import org.horovod4j.rendezvous.Attendance;
+import org.horovod4j.launcher.remote.RemoteHostSettings;
+import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
 
 import java.io.IOException;
@@ -33,49 +33,51 @@ public final class HorovodRun {
 
     static final int USAGE = 2;
 
-    private final Console console;
+    private final LauncherConsole launcherConsole;
     private final Map<String, String> environment;
 
-    HorovodRun(Console console, Map<String, String> environment) {
-        this.console = console;
+    HorovodRun(LauncherConsole launcherConsole, Map<String, String> environment) {
+        this.launcherConsole = launcherConsole;
         this.environment = environment;
     }
 
     public static void main(String[] arguments) throws InterruptedException {
-        Console console = Console.ofThisProcess();
-        System.exit(new HorovodRun(console, System.getenv()).run(arguments));
+        LauncherConsole launcherConsole = LauncherConsole.ofThisProcess();
+        System.exit(new HorovodRun(launcherConsole, System.getenv()).run(arguments));
     }
 
     /// Does what the arguments ask for, and gives the exit code.
     int run(String... arguments) throws InterruptedException {
         // Beside the reading of the command line, the longest part of the whole start.
-        Soon<JobSettings> settings = Soon.of(() -> JobSettings.of(environment));
+        AsyncValue<JobSettings> settings = AsyncValue.of(() -> JobSettings.of(environment));
         try {
-            return switch (new CommandLineReader(environment, console::say).read(arguments)) {
-                case Invocation.Tell(String text) -> tell(text);
+            return switch (new CommandLineReader(environment, launcherConsole::printMessage)
+                    .read(arguments)) {
+                case Invocation.Print(String text) -> print(text);
                 case Invocation.CheckBuild(List<String> command) ->
-                        tell(new BuildReport(environment).text(Version.own(), command));
+                        print(new BuildReport(environment).text(Version.current(), command));
                 case Invocation.Launch launch ->
                         launch(
                                 launch,
                                 settings.get().with(launch.options()),
-                                EarlyEnd.bySignal(),
+                                JobCancellation.bySignal(),
                                 (_, _) -> {});
             };
         } catch (ConfigurationException e) {
-            console.say(String.valueOf(e.getMessage()));
+            launcherConsole.printMessage(String.valueOf(e.getMessage()));
             return USAGE;
         } catch (HostsNotReadyException e) {
-            console.say(String.valueOf(e.getMessage()));
+            launcherConsole.printMessage(String.valueOf(e.getMessage()));
             return FAILURE;
         } catch (IOException e) {
-            console.say("cannot start the job, all that was started is ended: " + e.getMessage());
+            launcherConsole.printMessage(
+                    "cannot start the job, all that was started is ended: " + e.getMessage());
             return FAILURE;
         }
     }
 
-    private int tell(String text) {
-        console.print(text);
+    private int print(String text) {
+        launcherConsole.print(text);
         return 0;
     }
 
@@ -86,97 +88,99 @@ public final class HorovodRun {
     int launch(
             Invocation.Launch launch,
             JobSettings settings,
-            EarlyEnd earlyEnd,
+            JobCancellation jobCancellation,
             Job.ExitListener listener)
             throws IOException, InterruptedException {
-        InheritedOptions.check(launch.over(environment));
+        InheritedOptions.check(launch.mergedWith(environment));
         return switch (launch.controller()) {
-            case Controller.Own() ->
+            case Controller.BuiltIn() ->
                     launch.elasticity().isPresent()
                             ? new ElasticLaunch(
-                                            console,
+                                            launcherConsole,
                                             launch,
                                             launch.elasticity().get(),
                                             settings,
                                             remoteJob(launch, settings),
                                             archives(launch, settings))
-                                    .run(earlyEnd.interrupts())
-                            : launchHere(launch, settings, earlyEnd, listener);
+                                    .run(jobCancellation.signals())
+                            : launchStatic(launch, settings, jobCancellation, listener);
             case Controller.Mpi mpi ->
-                    new MpiLaunch(console, environment)
-                            .run(launch, mpi, settings, earlyEnd.interrupts());
+                    new MpiLaunch(launcherConsole, environment)
+                            .run(launch, mpi, settings, jobCancellation.signals());
         };
     }
 
     /// Runs the commands of a job, each once the one before has ended well everywhere.
-    private int launchHere(
+    private int launchStatic(
             Invocation.Launch launch,
             JobSettings settings,
-            EarlyEnd earlyEnd,
+            JobCancellation jobCancellation,
             Job.ExitListener listener)
             throws IOException, InterruptedException {
         HostPlan plan = HostPlan.of(launch.hosts(), launch.processes());
         try (Hosts hosts =
                         Hosts.open(
-                                used(launch.hosts(), plan),
+                                usedHosts(launch.hosts(), plan),
                                 remoteJob(launch, settings),
                                 launch.commands(),
                                 archives(launch, settings),
-                                earlyEnd.whileStarting(),
-                                console);
-                Forwarding forwarding =
-                        Forwarding.of(
-                                console,
-                                launch.reporting().folder(),
-                                launch.reporting().timestamps(),
+                                jobCancellation.whileStarting(),
+                                launcherConsole);
+                OutputTargets outputTargets =
+                        OutputTargets.of(
+                                launcherConsole,
+                                launch.outputSettings().folder(),
+                                launch.outputSettings().timestamps(),
                                 plan.slots().size())) {
-            Soon<Interrupts> caught = Soon.of(earlyEnd.interrupts());
-            Job job = new Job(plan, hosts, forwarding, launch.reporting().verbose());
+            AsyncValue<TerminationSignals> caught = AsyncValue.of(jobCancellation.signals());
+            Job job = new Job(plan, hosts, outputTargets, launch.outputSettings().verbose());
             boolean well = true;
             for (int command = 0; well && command < launch.commands().size(); command++) {
-                try (Progress progress = Progress.show(console, hostsOf(plan));
+                try (StartupProgress startupProgress =
+                                StartupProgress.show(launcherConsole, hostsOf(plan));
                         RendezvousServer rendezvous =
                                 settings.openRendezvous(
                                         plan.slots().size(),
                                         hosts.anyRemote(),
-                                        watching(progress, job))) {
-                    MeetingPoint meetingPoint =
-                            MeetingPoint.of(
+                                        membershipListener(startupProgress, job))) {
+                    LauncherAddress launcherAddress =
+                            LauncherAddress.of(
                                     rendezvous.address().getPort(),
                                     hosts.anyRemote(),
                                     settings.networkInterfaces());
-                    hosts.prepare(command, ranksHere(plan, hosts), caught.get().first());
-                    job.start(command, new JobVariables(settings, meetingPoint, launch.options()));
-                    caught.get().passOn(job::interrupt);
-                    well = job.await(listener.before(telling(rendezvous)));
-                    hosts.ended(command, well, caught.get().first());
+                    hosts.prepare(command, localRanks(plan, hosts), caught.get().firstSignal());
+                    job.start(
+                            command, new JobVariables(settings, launcherAddress, launch.options()));
+                    caught.get().forwardTo(job::interrupt);
+                    well = job.await(listener.before(rendezvousReporter(rendezvous)));
+                    hosts.ended(command, well, caught.get().firstSignal());
                 }
             }
             return job.conclude();
         }
     }
 
-    private Optional<Archives> archives(Invocation.Launch launch, JobSettings settings) {
-        return Archives.of(launch.over(environment), settings.mark());
+    private Optional<ClassArchives> archives(Invocation.Launch launch, JobSettings settings) {
+        return ClassArchives.of(launch.mergedWith(environment), settings.jobVariable());
     }
 
-    private static int ranksHere(HostPlan plan, Hosts hosts) {
+    private static int localRanks(HostPlan plan, Hosts hosts) {
         return (int) plan.slots().stream().filter(slot -> !hosts.isRemote(slot.host())).count();
     }
 
-    private RemoteJob remoteJob(Invocation.Launch launch, JobSettings settings) {
-        return new RemoteJob(
-                settings.mark(),
+    private RemoteHostSettings remoteJob(Invocation.Launch launch, JobSettings settings) {
+        return new RemoteHostSettings(
+                settings.jobVariable(),
                 settings.heartbeatTimeout(),
                 settings.startTimeout(),
                 Path.of("").toAbsolutePath(),
-                launch.remoteSide().java(),
-                launch.remoteSide().copies(),
+                launch.remoteSetup().java(),
+                launch.remoteSetup().copies(),
                 environment);
     }
 
     /// The hosts that get a rank at all.
-    private static List<Host> used(List<Host> hosts, HostPlan plan) {
+    private static List<Host> usedHosts(List<Host> hosts, HostPlan plan) {
         Set<String> names = Set.copyOf(hostsOf(plan));
         return hosts.stream().filter(host -> names.contains(host.name())).toList();
     }
@@ -186,11 +190,11 @@ public final class HorovodRun {
         return plan.slots().stream().map(Slot::host).collect(Collectors.toList());
     }
 
-    private static Attendance watching(Progress progress, Job job) {
-        return new Attendance() {
+    private static MembershipListener membershipListener(StartupProgress startupProgress, Job job) {
+        return new MembershipListener() {
             @Override
             public void joined(int rank) {
-                progress.joined(rank);
+                startupProgress.joined(rank);
             }
 
             @Override
@@ -200,7 +204,7 @@ public final class HorovodRun {
         };
     }
 
-    private static Job.ExitListener telling(RendezvousServer rendezvous) {
+    private static Job.ExitListener rendezvousReporter(RendezvousServer rendezvous) {
         return new Job.ExitListener() {
             @Override
             public void exited(int rank, String how) {

@@ -1,8 +1,8 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.output.Console;
-import org.horovod4j.launcher.output.Progress;
+import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.output.StartupProgress;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.LocalHost;
@@ -10,7 +10,7 @@ import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 import org.horovod4j.launcher.remote.HostNotReadyException;
 import org.horovod4j.launcher.remote.RemoteHost;
-import org.horovod4j.launcher.remote.RemoteJob;
+import org.horovod4j.launcher.remote.RemoteHostSettings;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -31,40 +31,40 @@ import java.util.stream.Stream;
 /// Names that mean this machine share one agent, which needs no ssh.
 final class Hosts implements AutoCloseable {
     private final CompletionStage<?> givenUp;
-    private final Console console;
+    private final LauncherConsole launcherConsole;
     private final Map<String, HostAgent> agents = new LinkedHashMap<>();
     private final Set<String> remote = new LinkedHashSet<>();
     private final Map<String, List<Program>> programs = new LinkedHashMap<>();
 
-    private Hosts(CompletionStage<?> givenUp, Console console) {
+    private Hosts(CompletionStage<?> givenUp, LauncherConsole launcherConsole) {
         this.givenUp = givenUp;
-        this.console = console;
+        this.launcherConsole = launcherConsole;
     }
 
     /// Makes the hosts ready for these commands.
     ///
     /// @param archives where archives of classes are kept on this machine, if they are
     /// @param givenUp when complete, whoever is not ready yet counts as not ready at once
-    /// @param console where it shows who is waited for
+    /// @param launcherConsole where it shows who is waited for
     /// @throws ConfigurationException when this machine itself is not
     /// @throws HostsNotReadyException when others are not
     static Hosts open(
             List<Host> hosts,
-            RemoteJob job,
+            RemoteHostSettings job,
             List<List<String>> commands,
-            Optional<Archives> archives,
+            Optional<ClassArchives> archives,
             CompletionStage<?> givenUp,
-            Console console)
+            LauncherConsole launcherConsole)
             throws IOException, InterruptedException {
         CopySources.requireReadable(job.copies());
-        Hosts opened = new Hosts(givenUp, console);
+        Hosts opened = new Hosts(givenUp, launcherConsole);
         boolean ready = false;
         try {
-            List<Boolean> local = AtOnce.map(hosts, host -> LocalHost.isNamed(host.name()));
+            List<Boolean> local = ParallelTasks.map(hosts, host -> LocalHost.isNamed(host.name()));
             List<Host> remote = new ArrayList<>();
             for (int at = 0; at < hosts.size(); at++) {
                 if (local.get(at)) {
-                    opened.addLocal(hosts.get(at).name(), job.mark(), commands, archives);
+                    opened.addLocal(hosts.get(at).name(), job.jobVariable(), commands, archives);
                 } else {
                     remote.add(hosts.get(at));
                 }
@@ -80,7 +80,7 @@ final class Hosts implements AutoCloseable {
     }
 
     private void addLocal(
-            String name, String mark, List<List<String>> commands, Optional<Archives> archives)
+            String name, String mark, List<List<String>> commands, Optional<ClassArchives> archives)
             throws IOException {
         if (!agents.isEmpty()) {
             String known = agents.keySet().iterator().next();
@@ -106,7 +106,7 @@ final class Hosts implements AutoCloseable {
         return programs;
     }
 
-    private void addRemote(List<Host> hosts, RemoteJob job, List<List<String>> commands)
+    private void addRemote(List<Host> hosts, RemoteHostSettings job, List<List<String>> commands)
             throws IOException, InterruptedException {
         if (hosts.isEmpty()) {
             return;
@@ -141,21 +141,23 @@ final class Hosts implements AutoCloseable {
     private record Attempt(
             Host host, @Nullable HostAgent agent, List<Program> programs, String complaint) {}
 
-    private List<Attempt> attempts(List<Host> hosts, RemoteJob job, List<List<String>> commands)
+    private List<Attempt> attempts(
+            List<Host> hosts, RemoteHostSettings job, List<List<String>> commands)
             throws IOException, InterruptedException {
-        try (Progress progress =
-                Progress.ofHosts(console, hosts.stream().map(Host::name).toList())) {
-            return AtOnce.map(
+        try (StartupProgress startupProgress =
+                StartupProgress.showHosts(
+                        launcherConsole, hosts.stream().map(Host::name).toList())) {
+            return ParallelTasks.map(
                     hosts,
                     host -> {
                         Attempt attempt = attempt(host, job, commands);
-                        progress.joined(hosts.indexOf(host));
+                        startupProgress.joined(hosts.indexOf(host));
                         return attempt;
                     });
         }
     }
 
-    private Attempt attempt(Host host, RemoteJob job, List<List<String>> commands) {
+    private Attempt attempt(Host host, RemoteHostSettings job, List<List<String>> commands) {
         HostAgent agent = null;
         try {
             agent = RemoteHost.open(host, job, givenUp);
@@ -227,7 +229,7 @@ final class Hosts implements AutoCloseable {
     ///
     /// @return what that was: "20310 sleep 1000", with its host where there are others
     List<String> sweep() throws IOException, InterruptedException {
-        return AtOnce.map(distinct(), this::sweep).stream()
+        return ParallelTasks.map(distinct(), this::sweep).stream()
                 .flatMap(List::stream)
                 .collect(Collectors.toList());
     }
@@ -256,7 +258,7 @@ final class Hosts implements AutoCloseable {
             return;
         }
         try {
-            AtOnce.map(
+            ParallelTasks.map(
                     distinct(),
                     agent -> {
                         agent.close();

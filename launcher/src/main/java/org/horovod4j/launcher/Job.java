@@ -1,11 +1,11 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.launcher.output.Console;
 import org.horovod4j.launcher.output.FailureReport;
-import org.horovod4j.launcher.output.Forwarding;
+import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
-import org.horovod4j.launcher.process.Ending;
+import org.horovod4j.launcher.process.ExitStatus;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
@@ -62,7 +62,7 @@ final class Job {
 
     private sealed interface Event {}
 
-    private record Exited(RankProcess rank, Ending ending) implements Event {}
+    private record Exited(RankProcess rank, ExitStatus exitStatus) implements Event {}
 
     private record HostLost(String host, String reason) implements Event {}
 
@@ -74,26 +74,26 @@ final class Job {
 
     private final HostPlan plan;
     private final Hosts hosts;
-    private final Forwarding forwarding;
-    private final Console console;
+    private final OutputTargets outputTargets;
+    private final LauncherConsole launcherConsole;
     private final boolean verbose;
-    private final Stopping stopping;
+    private final TerminationSequence terminationSequence;
     private final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
     private final Map<Integer, RankProcess> ranks = new TreeMap<>();
     private final Set<RankProcess> running = new LinkedHashSet<>();
     private Duration took = Duration.ZERO;
-    private final Map<RankProcess, Ending> endings = new HashMap<>();
+    private final Map<RankProcess, ExitStatus> endings = new HashMap<>();
     private @Nullable Blamed blamed;
     private @Nullable Failure firstFailure;
     private @Nullable Signal interruption;
 
-    Job(HostPlan plan, Hosts hosts, Forwarding forwarding, boolean verbose) {
+    Job(HostPlan plan, Hosts hosts, OutputTargets outputTargets, boolean verbose) {
         this.plan = plan;
         this.hosts = hosts;
-        this.forwarding = forwarding;
-        this.console = forwarding.console();
+        this.outputTargets = outputTargets;
+        this.launcherConsole = outputTargets.launcherConsole();
         this.verbose = verbose;
-        this.stopping = new Stopping(hosts::signal);
+        this.terminationSequence = new TerminationSequence(hosts::signal);
         hosts.routes().forEach(this::explain);
         for (String name : hosts.names()) {
             hosts.agent(name).onLoss(reason -> events.add(new HostLost(name, reason)));
@@ -113,7 +113,7 @@ final class Job {
         blamed = null;
         try {
             for (List<RankProcess> started :
-                    AtOnce.map(byHost(), slots -> start(slots, command, variables))) {
+                    ParallelTasks.map(byHost(), slots -> start(slots, command, variables))) {
                 started.forEach(rank -> ranks.put(rank.rank(), rank));
             }
         } catch (IOException e) {
@@ -135,12 +135,15 @@ final class Job {
                             program.command(slot.rank()),
                             variables.of(slot, hosts.isRemote(slot.host())));
             RankProcess rank =
-                    new RankProcess(slot, agent, process, forwarding, program.unwantedLine());
+                    new RankProcess(slot, agent, process, outputTargets, program.unwantedLine());
             started.add(rank);
             var _ =
                     process.onExit()
                             .thenAccept(
-                                    it -> events.add(new Exited(rank, new Ending(it.exitValue()))));
+                                    it ->
+                                            events.add(
+                                                    new Exited(
+                                                            rank, new ExitStatus(it.exitValue()))));
             explain("started " + rank);
         }
         return started;
@@ -170,8 +173,8 @@ final class Job {
     ///
     /// @return whether all went well
     boolean await(ExitListener listener) throws InterruptedException {
-        while (!running.isEmpty() && !stopping.hasGivenUp()) {
-            switch (events.poll(stopping.timeLeft().toNanos(), TimeUnit.NANOSECONDS)) {
+        while (!running.isEmpty() && !terminationSequence.hasGivenUp()) {
+            switch (events.poll(terminationSequence.timeLeft().toNanos(), TimeUnit.NANOSECONDS)) {
                 case Exited exited -> exited(exited, listener);
                 case HostLost lost -> lost(lost, listener);
                 case Blamed told -> blamed = firstFailure == null ? told : blamed;
@@ -179,7 +182,7 @@ final class Job {
                 case null -> escalate();
             }
         }
-        took = stopping.elapsed();
+        took = terminationSequence.elapsed();
         return firstFailure == null && interruption == null;
     }
 
@@ -188,16 +191,16 @@ final class Job {
             return; // its host was lost before
         }
         hosts.agent(exited.rank.host()).ended(exited.rank.process());
-        listener.exited(exited.rank.rank(), exited.ending.toString());
-        if (!stopping.hasSignalled()) {
-            endings.put(exited.rank, exited.ending);
+        listener.exited(exited.rank.rank(), exited.exitStatus.toString());
+        if (!terminationSequence.hasSignalled()) {
+            endings.put(exited.rank, exited.exitStatus);
         }
-        if (!exited.ending.failed() || stopping.hasSignalled()) {
-            explain("%s: %s".formatted(exited.rank, exited.ending));
+        if (!exited.exitStatus.failed() || terminationSequence.hasSignalled()) {
+            explain("%s: %s".formatted(exited.rank, exited.exitStatus));
             return;
         }
-        failed(exited.rank, exited.ending.toString());
-        console.say("%s failed: %s".formatted(exited.rank, exited.ending));
+        failed(exited.rank, exited.exitStatus.toString());
+        launcherConsole.printMessage("%s failed: %s".formatted(exited.rank, exited.exitStatus));
     }
 
     private void lost(HostLost lost, ExitListener listener) {
@@ -210,10 +213,10 @@ final class Job {
         gone.forEach(running::remove);
         String how = "contact with its host was lost";
         gone.forEach(rank -> listener.lost(rank.rank(), how));
-        if (!stopping.hasSignalled()) {
+        if (!terminationSequence.hasSignalled()) {
             failed(gone.getFirst(), how);
         }
-        console.say(
+        launcherConsole.printMessage(
                 "lost contact with host %s (%s): %s. Its processes there end by themselves."
                         .formatted(lost.host, numbers(gone), lost.reason));
     }
@@ -221,7 +224,7 @@ final class Job {
     private void failed(RankProcess rank, String how) {
         if (firstFailure == null) {
             firstFailure = new Failure(rank, how);
-            stopping.letLeave();
+            terminationSequence.startGracePeriod();
         }
     }
 
@@ -233,13 +236,15 @@ final class Job {
 
     private void interrupted(Signal signal) {
         interruption = signal;
-        stopping.ask(signal); // before it is told, as a console may be stopped by its user
-        console.say("got %s, ending %d processes".formatted(signal, running.size()));
+        terminationSequence.signal(
+                signal); // before it is told, as a console may be stopped by its user
+        launcherConsole.printMessage(
+                "got %s, ending %d processes".formatted(signal, running.size()));
     }
 
     private void escalate() {
-        stopping.escalate();
-        explain("%s: %s".formatted(stopping, running));
+        terminationSequence.escalate();
+        explain("%s: %s".formatted(terminationSequence, running));
     }
 
     /// Ends what is left of the job, and says how it went.
@@ -249,15 +254,16 @@ final class Job {
         sweep();
         awaitOutput();
         for (RankProcess rank : running) {
-            console.say("gave up on %s, which does not even end by SIGKILL".formatted(rank));
+            launcherConsole.printMessage(
+                    "gave up on %s, which does not even end by SIGKILL".formatted(rank));
         }
         if (interruption != null) {
-            console.say(
+            launcherConsole.printMessage(
                     "ended by %s after %s".formatted(interruption, FailureReport.seconds(took)));
             return 128 + interruption.number();
         }
         if (firstFailure != null) {
-            console.say(report(culprit(firstFailure)));
+            launcherConsole.printMessage(report(culprit(firstFailure)));
             return HorovodRun.FAILURE;
         }
         return 0;
@@ -274,10 +280,10 @@ final class Job {
     private void sweep() throws IOException, InterruptedException {
         for (String left : hosts.sweep()) {
             String message = "ended a process that the job had left behind: " + left;
-            if (stopping.hasSignalled()) {
+            if (terminationSequence.hasSignalled()) {
                 explain(message);
             } else {
-                console.say(message);
+                launcherConsole.printMessage(message);
             }
         }
     }
@@ -289,11 +295,11 @@ final class Job {
         if (blamed == null || rank == null) {
             return seen;
         }
-        Ending ending = endings.get(rank);
-        if (ending == null) {
+        ExitStatus exitStatus = endings.get(rank);
+        if (exitStatus == null) {
             return new Failure(rank, blamed.reason);
         }
-        return ending.failed() ? new Failure(rank, ending.toString()) : seen;
+        return exitStatus.failed() ? new Failure(rank, exitStatus.toString()) : seen;
     }
 
     private String report(Failure first) {
@@ -318,7 +324,7 @@ final class Job {
                                         Collectors.toList()));
         byProgram.forEach(
                 (program, names) ->
-                        console.say(
+                        launcherConsole.printMessage(
                                 byProgram.size() == 1
                                         ? "each rank runs: " + program
                                         : "each rank on %s runs: %s"
@@ -327,7 +333,7 @@ final class Job {
 
     private void explain(String step) {
         if (verbose) {
-            console.say(step);
+            launcherConsole.printMessage(step);
         }
     }
 }

@@ -4,10 +4,10 @@ import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.WorkerSettings;
-import org.horovod4j.rendezvous.Attendance;
+import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
-import org.horovod4j.trust.Protection;
-import org.horovod4j.trust.Secret;
+import org.horovod4j.security.Protection;
+import org.horovod4j.security.Secret;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -37,7 +37,7 @@ record JobSettings(
         Environment options = new Environment(environment);
         return new JobSettings(
                 UUID.randomUUID().toString(),
-                Secret.random().with(Protection.of(options.get(Options.TLS))),
+                Secret.random().withProtection(Protection.of(options.get(Options.TLS))),
                 options.get(Options.HEARTBEAT_TIMEOUT),
                 options.get(Options.START_TIMEOUT),
                 options.get(ElasticOptions.TIMEOUT),
@@ -49,7 +49,10 @@ record JobSettings(
         Environment options = new Environment(flags);
         return new JobSettings(
                 id,
-                options.find(Options.TLS).map(Protection::of).map(secret::with).orElse(secret),
+                options.find(Options.TLS)
+                        .map(Protection::of)
+                        .map(secret::withProtection)
+                        .orElse(secret),
                 options.find(Options.HEARTBEAT_TIMEOUT).orElse(heartbeatTimeout),
                 options.find(Options.START_TIMEOUT).orElse(startTimeout),
                 options.find(ElasticOptions.TIMEOUT).orElse(elasticTimeout),
@@ -59,20 +62,21 @@ record JobSettings(
     }
 
     /// What the environment of each of its processes contains.
-    String mark() {
+    String jobVariable() {
         return Options.JOB_ID.variable() + "=" + id;
     }
 
     /// Opens the place where its ranks meet. Nobody else can reach it if all of them run on this
     /// machine.
     ///
-    /// @param attendance hears of each rank that comes
-    RendezvousServer openRendezvous(int size, boolean anyRemote, Attendance attendance) {
+    /// @param membershipListener hears of each rank that comes
+    RendezvousServer openRendezvous(
+            int size, boolean anyRemote, MembershipListener membershipListener) {
         InetSocketAddress anyPort =
                 anyRemote
                         ? new InetSocketAddress(0)
                         : new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
         return RendezvousServer.start(
-                secret, size, anyPort, heartbeatTimeout, startTimeout, attendance);
+                secret, size, anyPort, heartbeatTimeout, startTimeout, membershipListener);
     }
 }

@@ -14,9 +14,10 @@ import java.util.Map;
 ///
 /// The environment of a process can be read by its own user alone, unlike its command line.
 ///
-/// @param meetingPoint where the ranks meet
+/// @param launcherAddress where the ranks meet
 /// @param options what flags set for all processes
-record JobVariables(JobSettings settings, MeetingPoint meetingPoint, Map<String, String> options) {
+record JobVariables(
+        JobSettings settings, LauncherAddress launcherAddress, Map<String, String> options) {
     /// Lets Python print each line at once, as Java does, should the program be a script that runs both.
     private static final String UNBUFFERED = "PYTHONUNBUFFERED";
 
@@ -56,8 +57,8 @@ record JobVariables(JobSettings settings, MeetingPoint meetingPoint, Map<String,
         put(
                 variables,
                 Options.RENDEZVOUS_ADDR,
-                remote ? meetingPoint.from(host) : meetingPoint.here());
-        put(variables, Options.RENDEZVOUS_PORT, meetingPoint.port());
+                remote ? launcherAddress.forHost(host) : launcherAddress.local());
+        put(variables, Options.RENDEZVOUS_PORT, launcherAddress.port());
         put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
         put(variables, Options.SECRET_KEY, settings.secret().encode());
         put(variables, Options.JOB_ID, settings.id());

@@ -1,7 +1,7 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.HorovodException;
-import org.horovod4j.launcher.function.Failure;
+import org.horovod4j.launcher.function.FunctionFailure;
 import org.jspecify.annotations.Nullable;
 
 import java.util.OptionalInt;
@@ -29,11 +29,11 @@ public final class LaunchException extends HorovodException {
         this(NO_RANK, message, cause);
     }
 
-    static LaunchException threw(int rank, String host, Failure failure) {
+    static LaunchException threw(int rank, String host, FunctionFailure functionFailure) {
         return new LaunchException(
                 rank,
-                "rank %d on %s threw %s".formatted(rank, host, failure.summary()),
-                new ThrownThere(failure.trace()));
+                "rank %d on %s threw %s".formatted(rank, host, functionFailure.summary()),
+                new RemoteThrowable(functionFailure.trace()));
     }
 
     static LaunchException died(int rank, String host, String how, String details) {
@@ -50,10 +50,10 @@ public final class LaunchException extends HorovodException {
     }
 
     /// What a rank threw. It has that rank's stack trace, as text, and none of its own.
-    private static final class ThrownThere extends Exception {
+    private static final class RemoteThrowable extends Exception {
         private static final long serialVersionUID = 1L;
 
-        ThrownThere(String trace) {
+        RemoteThrowable(String trace) {
             super(trace, null, false, false);
         }
 

@@ -1,7 +1,7 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.function.DeskAddresses;
+import org.horovod4j.launcher.function.FunctionServerAddresses;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostFile;
 import org.horovod4j.launcher.plan.Login;
@@ -83,10 +83,10 @@ final class LaunchHosts {
     }
 
     /// Where the processes find this program.
-    String desk(int port) {
+    String functionServerAddresses(int port) {
         return isLocal()
-                ? DeskAddresses.local(port)
-                : DeskAddresses.everywhere(port, networkInterfaces);
+                ? FunctionServerAddresses.local(port)
+                : FunctionServerAddresses.reachable(port, networkInterfaces);
     }
 
     private boolean isLocal() {

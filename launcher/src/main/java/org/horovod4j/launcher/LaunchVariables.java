@@ -37,7 +37,7 @@ final class LaunchVariables {
         }
         for (Option<?> option : Options.all()) {
             if (given.isSet(option)) {
-                checkIsForPeople(option);
+                checkIsUserOption(option);
                 var _ = given.find(option); // throws when the value is not allowed
             }
         }
@@ -67,7 +67,7 @@ final class LaunchVariables {
         return all;
     }
 
-    private static void checkIsForPeople(Option<?> option) {
+    private static void checkIsUserOption(Option<?> option) {
         if (option.flags().isEmpty()) {
             throw new ConfigurationException(
                     "options: %s is set by the launcher itself, for each process. Leave it out."

@@ -3,17 +3,17 @@ package org.horovod4j.launcher;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.command.Controller;
 import org.horovod4j.launcher.command.Invocation;
-import org.horovod4j.launcher.command.RemoteSide;
-import org.horovod4j.launcher.command.Reporting;
-import org.horovod4j.launcher.function.FunctionDesk;
-import org.horovod4j.launcher.function.FunctionReader;
-import org.horovod4j.launcher.function.LastReport;
-import org.horovod4j.launcher.function.Ledger;
-import org.horovod4j.launcher.function.LineStream;
+import org.horovod4j.launcher.command.OutputSettings;
+import org.horovod4j.launcher.command.RemoteSetup;
+import org.horovod4j.launcher.function.FunctionEncoder;
+import org.horovod4j.launcher.function.FunctionServer;
+import org.horovod4j.launcher.function.LastMessageStream;
+import org.horovod4j.launcher.function.LineOutputStream;
 import org.horovod4j.launcher.function.RankAction;
 import org.horovod4j.launcher.function.RankCommand;
 import org.horovod4j.launcher.function.RankFunction;
-import org.horovod4j.launcher.output.Console;
+import org.horovod4j.launcher.function.RankOutcomes;
+import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.option.Options;
 import org.jspecify.annotations.Nullable;
@@ -50,12 +50,12 @@ import java.util.function.Consumer;
 /// A launcher is set up by one thread; what it was set up for may then be run any number of times.
 public final class Launcher {
     /// More than any job has, and few enough to keep sums of ranks inside an `int`.
-    private static final int MOST_PROCESSES = 100_000;
+    private static final int MAX_PROCESSES = 100_000;
 
     private final int processes;
-    private final LaunchHosts where;
+    private final LaunchHosts launchHosts;
     private final LaunchVariables variables = new LaunchVariables();
-    private Controller controller = new Controller.Own();
+    private Controller controller = new Controller.BuiltIn();
     private List<Path> copies = List.of();
     private boolean verbose;
     private @Nullable Path outputFolder;
@@ -68,7 +68,7 @@ public final class Launcher {
 
     private Launcher(int processes) {
         this.processes = processes;
-        this.where = new LaunchHosts(processes);
+        this.launchHosts = new LaunchHosts(processes);
     }
 
     /// Runs `function` on `processes` ranks of this machine.
@@ -88,41 +88,41 @@ public final class Launcher {
 
     /// A launch of so many processes, on this machine until [#hosts] or [#hostFile] says otherwise.
     public static Launcher processes(int count) {
-        if (count < 1 || count > MOST_PROCESSES) {
+        if (count < 1 || count > MAX_PROCESSES) {
             throw new ConfigurationException(
                     "processes(%d): there must be 1 to %d processes."
-                            .formatted(count, MOST_PROCESSES));
+                            .formatted(count, MAX_PROCESSES));
         }
         return new Launcher(count);
     }
 
     /// Where the processes run, and how many each host takes: `gpu1:2,gpu2:2`.
     public Launcher hosts(String hosts) {
-        where.hosts(hosts);
+        launchHosts.hosts(hosts);
         return this;
     }
 
     /// The same from a file, with a host in each line: `gpu1 slots=2`.
     public Launcher hostFile(Path file) {
-        where.hostFile(file);
+        launchHosts.hostFile(file);
         return this;
     }
 
     /// The port of ssh on other hosts, where nothing else is said of a host alone.
     public Launcher sshPort(int port) {
-        where.sshPort(port);
+        launchHosts.sshPort(port);
         return this;
     }
 
     /// The private key for ssh, where nothing else is said of a host alone.
     public Launcher sshIdentity(Path file) {
-        where.sshIdentity(file);
+        launchHosts.sshIdentity(file);
         return this;
     }
 
     /// The network interfaces, by name, over which hosts may reach each other; all without this.
     public Launcher networkInterfaces(String... names) {
-        where.networkInterfaces(List.of(names));
+        launchHosts.networkInterfaces(List.of(names));
         return this;
     }
 
@@ -215,7 +215,7 @@ public final class Launcher {
     /// Who gets each line of the processes' output instead of `System.out` and `System.err`, one at
     /// a time, on threads of the launcher.
     public Launcher output(Consumer<String> lines) {
-        return output(new LineStream(lines), new LineStream(lines));
+        return output(new LineOutputStream(lines), new LineOutputStream(lines));
     }
 
     /// Runs `function` on each rank.
@@ -238,30 +238,34 @@ public final class Launcher {
     }
 
     private List<@Nullable Object> launch(Serializable function) {
-        FunctionReader reader = FunctionReader.of(function);
+        FunctionEncoder reader = FunctionEncoder.of(function);
         if (classPath == null) {
             reader.checkClassPath();
         }
-        HostPlan plan = HostPlan.of(where.hosts(), processes);
-        Map<String, String> set = variables.with(where.variables());
+        HostPlan plan = HostPlan.of(launchHosts.hosts(), processes);
+        Map<String, String> set = variables.with(launchHosts.variables());
         JobSettings settings = JobSettings.of(System.getenv()).with(set);
-        Ledger ledger = new Ledger();
-        LastReport report = new LastReport(err == null ? System.err : err);
-        Console console = new Console(out == null ? System.out : out, report);
-        try (FunctionDesk desk =
-                FunctionDesk.open(settings.secret(), where.bind(), reader, processes, ledger)) {
+        RankOutcomes rankOutcomes = new RankOutcomes();
+        LastMessageStream report = new LastMessageStream(err == null ? System.err : err);
+        LauncherConsole launcherConsole =
+                new LauncherConsole(out == null ? System.out : out, report);
+        try (FunctionServer desk =
+                FunctionServer.open(
+                        settings.secret(), launchHosts.bind(), reader, processes, rankOutcomes)) {
             RankCommand command = new RankCommand(java, classPath, jvmOptions);
             Invocation.Launch launch =
                     new Invocation.Launch(
                             processes,
-                            where.hosts(),
+                            launchHosts.hosts(),
                             controller,
-                            new RemoteSide(null, copies),
-                            new Reporting(verbose, outputFolder, timestamps),
+                            new RemoteSetup(null, copies),
+                            new OutputSettings(verbose, outputFolder, timestamps),
                             set,
-                            List.of(command.words(where.desk(desk.port()))));
-            HorovodRun launcher = new HorovodRun(console, System.getenv());
-            return new FunctionJob(launcher, launch, settings, plan, ledger, report)
+                            List.of(
+                                    command.commandLine(
+                                            launchHosts.functionServerAddresses(desk.port()))));
+            HorovodRun launcher = new HorovodRun(launcherConsole, System.getenv());
+            return new FunctionJob(launcher, launch, settings, plan, rankOutcomes, report)
                     .run(reader.codec());
         }
     }

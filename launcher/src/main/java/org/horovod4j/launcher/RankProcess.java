@@ -1,8 +1,8 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.output.LastLines;
-import org.horovod4j.launcher.output.Pump;
+import org.horovod4j.launcher.output.OutputForwarder;
+import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.OutputReader;
@@ -23,17 +23,18 @@ final class RankProcess {
             Slot slot,
             HostAgent agent,
             Process process,
-            Forwarding forwarding,
+            OutputTargets outputTargets,
             String unwantedLine) {
         this.slot = slot;
         this.agent = agent;
         this.process = process;
-        this.output = Pump.ofOutput(slot.rank(), process.getInputStream(), forwarding);
+        this.output =
+                OutputForwarder.ofOutput(slot.rank(), process.getInputStream(), outputTargets);
         this.errors =
-                Pump.ofErrors(
+                OutputForwarder.ofErrors(
                         slot.rank(),
                         process.getErrorStream(),
-                        forwarding,
+                        outputTargets,
                         lastErrors,
                         unwantedLine);
     }

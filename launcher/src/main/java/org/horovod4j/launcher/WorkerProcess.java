@@ -1,10 +1,10 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.launcher.elastic.Worker;
-import org.horovod4j.launcher.output.Forwarding;
 import org.horovod4j.launcher.output.LastLines;
-import org.horovod4j.launcher.output.Pump;
-import org.horovod4j.launcher.output.Speaker;
+import org.horovod4j.launcher.output.OutputForwarder;
+import org.horovod4j.launcher.output.OutputSource;
+import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.OutputReader;
 
@@ -16,8 +16,8 @@ final class WorkerProcess {
     private final Worker worker;
     private final HostAgent agent;
     private final Process process;
-    private final Forwarding forwarding;
-    private final Speaker speaker;
+    private final OutputTargets outputTargets;
+    private final OutputSource outputSource;
     private final LastLines lastErrors = new LastLines();
     private final OutputReader output;
     private final OutputReader errors;
@@ -26,17 +26,22 @@ final class WorkerProcess {
             Worker worker,
             HostAgent agent,
             Process process,
-            Forwarding forwarding,
+            OutputTargets outputTargets,
             String unwantedLine) {
         this.worker = worker;
         this.agent = agent;
         this.process = process;
-        this.forwarding = forwarding;
-        this.speaker = Speaker.ofWorker(worker.number());
-        this.output = Pump.ofOutput(speaker, process.getInputStream(), forwarding);
+        this.outputTargets = outputTargets;
+        this.outputSource = OutputSource.ofWorker(worker.number());
+        this.output =
+                OutputForwarder.ofOutput(outputSource, process.getInputStream(), outputTargets);
         this.errors =
-                Pump.ofErrors(
-                        speaker, process.getErrorStream(), forwarding, lastErrors, unwantedLine);
+                OutputForwarder.ofErrors(
+                        outputSource,
+                        process.getErrorStream(),
+                        outputTargets,
+                        lastErrors,
+                        unwantedLine);
     }
 
     Worker worker() {
@@ -49,12 +54,12 @@ final class WorkerProcess {
 
     /// Its lines carry this rank from now on.
     void becomes(int rank) {
-        speaker.becomes(rank);
+        outputSource.setRank(rank);
     }
 
     /// It has no rank any more.
     void leaves() {
-        speaker.leaves();
+        outputSource.clearRank();
     }
 
     /// Kills it, and all that is left of its process group. Does nothing when its host is lost.
@@ -81,7 +86,7 @@ final class WorkerProcess {
 
     /// Closes its files. To be called when it has printed all.
     void closeFiles() {
-        forwarding.close(worker.number());
+        outputTargets.close(worker.number());
     }
 
     /// Complete once [#awaitOutput] has returned.

@@ -35,8 +35,8 @@ class ClassArchiveIT {
     }
 
     @Test
-    void theFirstJobMakesAnArchiveAndTheNextUsesIt() throws Exception {
-        run("java", "-cp", jar.toString(), Chatter.class.getName(), "1");
+    void firstJobCreatesArchiveAndNextJobUsesIt() throws Exception {
+        run("java", "-cp", jar.toString(), ManyLinesProgram.class.getName(), "1");
         assertThat(archives()).singleElement().asString().endsWith(".jsa");
         String loaded =
                 run(
@@ -44,10 +44,10 @@ class ClassArchiveIT {
                         "-Xlog:class+load",
                         "-cp",
                         jar.toString(),
-                        Chatter.class.getName(),
+                        ManyLinesProgram.class.getName(),
                         "1");
         // The log is an option of the JVM, so this is another program: it makes its own archive.
-        assertThat(loaded).doesNotContain("Chatter source: shared objects file");
+        assertThat(loaded).doesNotContain("ManyLinesProgram source: shared objects file");
         assertThat(archives()).hasSize(2);
         loaded =
                 run(
@@ -55,48 +55,50 @@ class ClassArchiveIT {
                         "-Xlog:class+load",
                         "-cp",
                         jar.toString(),
-                        Chatter.class.getName(),
+                        ManyLinesProgram.class.getName(),
                         "1");
         assertThat(loaded)
                 .contains("[0]<stdout>:", "[1]<stdout>:")
-                .containsPattern("(?m)^\\[1].*Chatter source: shared objects file");
+                .containsPattern("(?m)^\\[1].*ManyLinesProgram source: shared objects file");
         assertThat(archives()).hasSize(2);
     }
 
     @Test
-    void aProgramThatChangedDoesNotUseTheOldOne() throws Exception {
-        run("java", "-cp", jar.toString(), Chatter.class.getName(), "1");
+    void changedProgramDoesNotUseOldArchive() throws Exception {
+        run("java", "-cp", jar.toString(), ManyLinesProgram.class.getName(), "1");
         Files.setLastModifiedTime(jar, FileTime.fromMillis(0));
-        run("java", "-cp", jar.toString(), Chatter.class.getName(), "1");
+        run("java", "-cp", jar.toString(), ManyLinesProgram.class.getName(), "1");
         assertThat(archives()).hasSize(2);
     }
 
     @Test
-    void aSpoiltArchiveDoesNotDisturbAJob() throws Exception {
-        run("java", "-cp", jar.toString(), Chatter.class.getName(), "1");
+    void corruptArchiveDoesNotAffectJob() throws Exception {
+        run("java", "-cp", jar.toString(), ManyLinesProgram.class.getName(), "1");
         Files.writeString(archives().getFirst(), "spoilt");
-        String output = run("java", "-cp", jar.toString(), Chatter.class.getName(), "1");
-        assertThat(output.lines()).hasSize(2).allMatch(line -> line.endsWith(Chatter.line(0)));
+        String output = run("java", "-cp", jar.toString(), ManyLinesProgram.class.getName(), "1");
+        assertThat(output.lines())
+                .hasSize(2)
+                .allMatch(line -> line.endsWith(ManyLinesProgram.line(0)));
     }
 
     @Test
-    void aJobThatFailedLeavesNone() throws Exception {
+    void failedJobLeavesNoArchive() throws Exception {
         try (LauncherProcess launcher =
-                launcher("java", "-cp", jar.toString(), Chatter.class.getName(), "many")) {
+                launcher("java", "-cp", jar.toString(), ManyLinesProgram.class.getName(), "many")) {
             assertThat(launcher.exitCode()).isOne();
         }
         assertThat(archives()).isEmpty();
     }
 
     @Test
-    void classesOutsideJarsAreLeftAlone() throws Exception {
+    void classesOutsideJarsAreNotArchived() throws Exception {
         Path classes = Files.createDirectories(folder.resolve("classes"));
-        run("java", "-cp", jar + ":" + classes, Chatter.class.getName(), "1");
+        run("java", "-cp", jar + ":" + classes, ManyLinesProgram.class.getName(), "1");
         assertThat(archives).doesNotExist();
     }
 
     @Test
-    void noneAreMadeWhereNoneAreWanted() throws Exception {
+    void noArchiveWhenDisabled() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         Map.of("XDG_CACHE_HOME", folder.toString()),
@@ -107,7 +109,7 @@ class ClassArchiveIT {
                         "java",
                         "-cp",
                         jar.toString(),
-                        Chatter.class.getName(),
+                        ManyLinesProgram.class.getName(),
                         "1")) {
             assertThat(launcher.exitCode()).isZero();
         }
@@ -116,7 +118,7 @@ class ClassArchiveIT {
 
     /// One processor, for which sixteen ranks are very many.
     @Test
-    void manyRanksHaveAnArchiveInTheirFirstJobAlready() throws Exception {
+    void manyRanksUseArchiveInFirstJob() throws Exception {
         String[] words = {
             "-np",
             "16",
@@ -124,9 +126,9 @@ class ClassArchiveIT {
             "-Xlog:class+load",
             "-cp",
             jar + ":" + coreJar(),
-            User.class.getName()
+            ShapeProgram.class.getName()
         };
-        for (String inArchive : List.of("org.horovod4j.Shape", User.class.getName())) {
+        for (String inArchive : List.of("org.horovod4j.Shape", ShapeProgram.class.getName())) {
             try (LauncherProcess launcher =
                     LauncherProcess.startWithin(
                             List.of("taskset", "-c", "0"),
@@ -146,9 +148,9 @@ class ClassArchiveIT {
     }
 
     @Test
-    void anInterruptEndsTheMaking() throws Exception {
-        try (LauncherProcess launcher = launcherWhoseMakingHangs()) {
-            long making = awaitMaking();
+    void interruptStopsArchiveCreation() throws Exception {
+        try (LauncherProcess launcher = launcherWithHangingArchiveCreation()) {
+            long making = awaitArchiveCreation();
             launcher.signal("INT");
             assertThat(launcher.exitCode()).as("of a job that had ended well").isZero();
             assertThat(ProcessHandle.of(making)).isEmpty();
@@ -157,16 +159,16 @@ class ClassArchiveIT {
     }
 
     @Test
-    void theMakingDoesNotSurviveTheKillingOfTheLauncher() throws Exception {
-        try (LauncherProcess launcher = launcherWhoseMakingHangs()) {
-            long making = awaitMaking();
+    void archiveCreationEndsWhenLauncherIsKilled() throws Exception {
+        try (LauncherProcess launcher = launcherWithHangingArchiveCreation()) {
+            long making = awaitArchiveCreation();
             launcher.signal("KILL");
             await().until(() -> ProcessHandle.of(making).isEmpty());
         }
     }
 
     /// With a JDK that never comes to the end of an archive.
-    private LauncherProcess launcherWhoseMakingHangs() throws Exception {
+    private LauncherProcess launcherWithHangingArchiveCreation() throws Exception {
         Path jdk = folder.resolve("jdk");
         Files.createDirectories(jdk.resolve("bin"));
         Files.createDirectories(jdk.resolve("lib"));
@@ -181,27 +183,31 @@ class ClassArchiveIT {
                         esac
                         exec %s/bin/java "$@"
                         """
-                                .formatted(making(), System.getProperty("java.home")));
+                                .formatted(
+                                        archiveCreationPidFile(), System.getProperty("java.home")));
         Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
-        return launcher(java.toString(), "-cp", jar.toString(), Chatter.class.getName(), "1");
+        return launcher(
+                java.toString(), "-cp", jar.toString(), ManyLinesProgram.class.getName(), "1");
     }
 
-    private Path making() {
+    private Path archiveCreationPidFile() {
         return folder.resolve("making");
     }
 
     /// Its number, once it is at work.
-    private long awaitMaking() {
+    private long awaitArchiveCreation() {
         String number =
                 await().atMost(Duration.ofSeconds(60))
                         .ignoreExceptions()
-                        .until(() -> Files.readString(making()), text -> text.endsWith("\n"));
+                        .until(
+                                () -> Files.readString(archiveCreationPidFile()),
+                                text -> text.endsWith("\n"));
         return Long.parseLong(number.strip());
     }
 
     /// Needs a class of Horovod4J.
-    static final class User {
-        private User() {}
+    static final class ShapeProgram {
+        private ShapeProgram() {}
 
         public static void main(String[] arguments) {
             System.out.println(Shape.of(1));
@@ -233,7 +239,7 @@ class ClassArchiveIT {
 
     private static void pack(Path jar) throws Exception {
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
-            for (Class<?> each : List.of(Chatter.class, User.class)) {
+            for (Class<?> each : List.of(ManyLinesProgram.class, ShapeProgram.class)) {
                 String name = each.getName().replace('.', '/') + ".class";
                 out.putNextEntry(new JarEntry(name));
                 try (InputStream bytes =

@@ -31,41 +31,41 @@ import java.util.stream.Collectors;
 @Tag("slow")
 class ElasticChaosIT {
     private static final List<String> HOSTS = List.of("localhost", "127.0.0.1", "127.0.0.2");
-    private static final Map<String, Integer> ENOUGH = Map.of("localhost", 2, "127.0.0.1", 2);
+    private static final Map<String, Integer> FOUR_SLOTS = Map.of("localhost", 2, "127.0.0.1", 2);
 
     private final long seed = Long.getLong("horovod4j.chaos.seed", new Random().nextLong());
     private final Duration length =
             Duration.ofSeconds(Long.getLong("horovod4j.chaos.seconds", 1200));
     private final Random random = new Random(seed);
-    private final Bystanders bystanders = new Bystanders(random);
+    private final FaultTargets faultTargets = new FaultTargets(random);
     private final CountDownLatch never = new CountDownLatch(1);
-    private final List<String> disturbances = new ArrayList<>();
+    private final List<String> faults = new ArrayList<>();
     @TempDir Path folder;
 
     @Test
-    void nothingIsLostWhateverHappens() throws Exception {
+    void trainingSurvivesRandomFaults() throws Exception {
         IO.println("chaos: seed %d, %d s".formatted(seed, length.toSeconds()));
-        list(ENOUGH);
+        setHosts(FOUR_SLOTS);
         try (ElasticRun run = start()) {
             run.awaitStep(1, 4);
             long deadline = System.nanoTime() + length.toNanos();
             while (System.nanoTime() < deadline) {
-                disturb(run);
+                injectFault(run);
                 assertThat(never.await(500 + random.nextInt(3000), TimeUnit.MILLISECONDS))
                         .isFalse();
-                assertThat(run.launcher().ending()).as(() -> story(run)).isEmpty();
+                assertThat(run.launcher().ending()).as(() -> faultLog(run)).isEmpty();
             }
-            settle(run);
+            awaitStable(run);
             ElasticTrainer.Result result = run.finish(4);
             IO.println(
                     "chaos: %d disturbances, %d workers, %d generations"
-                            .formatted(disturbances.size(), run.pids().size(), run.generations()));
+                            .formatted(faults.size(), run.pids().size(), run.generations()));
             IO.println(
                     "chaos: loss %.9f after %d epochs, and %.9f without a fault"
                             .formatted(
                                     result.loss(),
                                     result.epochs(),
-                                    ElasticTrainer.faultless(result.epochs()).loss()));
+                                    ElasticTrainer.trainWithoutFaults(result.epochs()).loss()));
         }
     }
 
@@ -73,8 +73,8 @@ class ElasticChaosIT {
         Path end = folder.resolve("end");
         return ElasticRun.start(
                 Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "5"),
-                new Cues(end),
-                ElasticRun.words(
+                new FileSignals(end),
+                ElasticRun.launcherArguments(
                         "-np 2 --min-np 1 --max-np 4 --blacklist-cooldown-range 1 3"
                                 + " --host-discovery-script "
                                 + script(),
@@ -83,28 +83,28 @@ class ElasticChaosIT {
 
     /// Lets the job come to rest with four workers on two hosts, which make steps: until then it may still
     /// hear of an older list, or wait for a worker that was stopped.
-    private void settle(ElasticRun run) throws IOException {
-        list(ENOUGH);
+    private void awaitStable(ElasticRun run) throws IOException {
+        setHosts(FOUR_SLOTS);
         await().pollDelay(Duration.ofSeconds(3))
-                .atMost(ElasticRun.PATIENCE)
-                .until(() -> hostsOfTheLast(4, run).equals(ENOUGH));
-        run.awaitStep(run.beginnings().getLast().step() + 50, 4);
+                .atMost(ElasticRun.TIMEOUT)
+                .until(() -> hostsOfLastWorkers(4, run).equals(FOUR_SLOTS));
+        run.awaitStep(run.generationStarts().getLast().step() + 50, 4);
     }
 
     /// How many of the last that began a generation are where.
-    private static Map<String, Integer> hostsOfTheLast(int count, ElasticRun run) {
-        List<ElasticRun.Beginning> all = run.beginnings();
+    private static Map<String, Integer> hostsOfLastWorkers(int count, ElasticRun run) {
+        List<ElasticRun.GenerationStart> all = run.generationStarts();
         return all.subList(Math.max(0, all.size() - count), all.size()).stream()
-                .filter(beginning -> beginning.size() == count)
-                .collect(Collectors.toMap(ElasticRun.Beginning::host, _ -> 1, Integer::sum));
+                .filter(generationStart -> generationStart.size() == count)
+                .collect(Collectors.toMap(ElasticRun.GenerationStart::host, _ -> 1, Integer::sum));
     }
 
-    private void disturb(ElasticRun run) throws IOException, InterruptedException {
+    private void injectFault(ElasticRun run) throws IOException, InterruptedException {
         switch (random.nextInt(11)) {
             case 0, 1, 2, 3 -> signal("KILL", 1, run);
             case 4 -> signal("KILL", 2, run);
             case 5 -> signal("STOP", 1, run);
-            case 6, 7 -> list(hosts());
+            case 6, 7 -> setHosts(hosts());
             case 8 -> print("no host at all, sorry");
             case 9 -> print("");
             case 10 -> fail(run);
@@ -115,26 +115,26 @@ class ElasticChaosIT {
     /// Hits workers of the job at random, new ones too.
     private void signal(String name, int count, ElasticRun run)
             throws IOException, InterruptedException {
-        List<Integer> victims = bystanders.victims(run).stream().limit(count).toList();
+        List<Integer> victims = faultTargets.victims(run).stream().limit(count).toList();
         if (name.equals("STOP")) {
-            victims.forEach(bystanders::stopped);
+            victims.forEach(faultTargets::workerStopped);
         }
         if (!victims.isEmpty()) {
-            disturbances.add("%s %s".formatted(name, victims));
+            faults.add("%s %s".formatted(name, victims));
             run.signal(name, victims.toArray(Integer[]::new));
         }
     }
 
     /// Lets the program of a worker throw, in its next step.
     private void fail(ElasticRun run) {
-        bystanders.victims(run).stream()
+        faultTargets.victims(run).stream()
                 .limit(1)
                 .forEach(
                         victim -> {
-                            disturbances.add("throw in worker %d".formatted(victim));
-                            bystanders.stopped(
+                            faults.add("throw in worker %d".formatted(victim));
+                            faultTargets.workerStopped(
                                     victim); // it has the state for one more step at most
-                            run.cues().fail(victim);
+                            run.signals().requestFailure(victim);
                         });
     }
 
@@ -142,10 +142,10 @@ class ElasticChaosIT {
         SequencedMap<String, Integer> hosts = new TreeMap<>();
         for (String name : HOSTS) {
             if (random.nextInt(4) > 0) {
-                hosts.put(name, random.nextInt(3) > 0 ? Bystanders.ALL_SLOTS : 1);
+                hosts.put(name, random.nextInt(3) > 0 ? FaultTargets.ALL_SLOTS : 1);
             }
         }
-        return hosts.isEmpty() ? new TreeMap<>(ENOUGH) : hosts;
+        return hosts.isEmpty() ? new TreeMap<>(FOUR_SLOTS) : hosts;
     }
 
     private Path script() throws IOException {
@@ -155,8 +155,8 @@ class ElasticChaosIT {
         return script;
     }
 
-    private void list(Map<String, Integer> hosts) throws IOException {
-        bystanders.listed(hosts);
+    private void setHosts(Map<String, Integer> hosts) throws IOException {
+        faultTargets.hostsListed(hosts);
         print(
                 hosts.entrySet().stream()
                         .map(it -> it.getKey() + ":" + it.getValue())
@@ -165,12 +165,12 @@ class ElasticChaosIT {
 
     /// Lets the script print this from now on.
     private void print(String text) throws IOException {
-        disturbances.add("the script prints '%s'".formatted(text.replace('\n', ' ')));
+        faults.add("the script prints '%s'".formatted(text.replace('\n', ' ')));
         Path next = Files.writeString(folder.resolve("next"), text + "\n");
         Files.move(next, folder.resolve("hosts"), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    private String story(ElasticRun run) {
-        return "seed %d\n%s\n%s".formatted(seed, String.join("\n", disturbances), run.tail());
+    private String faultLog(ElasticRun run) {
+        return "seed %d\n%s\n%s".formatted(seed, String.join("\n", faults), run.tail());
     }
 }

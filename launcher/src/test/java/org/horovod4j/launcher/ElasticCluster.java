@@ -20,7 +20,7 @@ import java.util.function.Supplier;
 final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
     /// Silence is noticed soon, though not on a machine that is merely busy; and the log tells when a worker
     /// has a place.
-    private static final Map<String, String> NERVOUS =
+    private static final Map<String, String> SHORT_HEARTBEAT =
             Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "8", "HOROVOD_LOG_LEVEL", "info");
 
     private final SshHosts hosts = new SshHosts();
@@ -53,34 +53,36 @@ final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
     }
 
     /// Lets the script find these, from one moment to the next.
-    void list(String... found) throws IOException {
+    void setHosts(String... found) throws IOException {
         Path next = Files.writeString(folder().resolve("next"), String.join("\n", found) + "\n");
         Files.move(next, folder().resolve("found"), StandardCopyOption.ATOMIC_MOVE);
     }
 
     /// The cues of a job to come.
-    Cues cues() {
-        return new Cues(folder().resolve("end-" + jobs++));
+    FileSignals newSignals() {
+        return new FileSignals(folder().resolve("end-" + jobs++));
     }
 
     /// Starts a job that trains until [ElasticRun#finish], in steps of 50 ms.
     ///
     /// @param flags of horovodrun, as one line
     /// @param misdeeds of the workers, see [ElasticTrainer]
-    ElasticRun start(String flags, Cues cues, String... misdeeds) throws IOException {
+    ElasticRun start(String flags, FileSignals fileSignals, String... misdeeds) throws IOException {
         return launch(
                 "%s --host-discovery-script %s".formatted(flags, folder().resolve("found.sh")),
-                cues,
+                fileSignals,
                 misdeeds);
     }
 
     /// Starts such a job on the hosts that its flags name, without the script.
-    ElasticRun startFixed(String flags, Cues cues, String... misdeeds) throws IOException {
-        return launch(flags, cues, misdeeds);
+    ElasticRun startFixed(String flags, FileSignals fileSignals, String... misdeeds)
+            throws IOException {
+        return launch(flags, fileSignals, misdeeds);
     }
 
-    private ElasticRun launch(String flags, Cues cues, String... misdeeds) throws IOException {
-        SharedFiles before = SharedFiles.present();
+    private ElasticRun launch(String flags, FileSignals fileSignals, String... misdeeds)
+            throws IOException {
+        SharedMemoryFiles before = SharedMemoryFiles.present();
         Supplier<Set<String>> left =
                 () -> {
                     Set<String> names = new HashSet<>(before.added());
@@ -88,9 +90,9 @@ final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
                     return names;
                 };
         String[] words =
-                ElasticRun.words(
+                ElasticRun.launcherArguments(
                         flags + " --blacklist-cooldown-range 2 2",
-                        "%s 50 %s".formatted(cues.end(), String.join(" ", misdeeds)));
-        return new ElasticRun(hosts.start(NERVOUS, words), cues, left);
+                        "%s 50 %s".formatted(fileSignals.end(), String.join(" ", misdeeds)));
+        return new ElasticRun(hosts.start(SHORT_HEARTBEAT, words), fileSignals, left);
     }
 }

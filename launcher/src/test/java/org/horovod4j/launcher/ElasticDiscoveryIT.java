@@ -16,22 +16,22 @@ import java.nio.file.StandardCopyOption;
 /// other hosts.
 class ElasticDiscoveryIT {
     @TempDir Path folder;
-    private Cues cues;
+    private FileSignals signals;
 
     @BeforeEach
-    void nameTheEnd() {
-        cues = new Cues(folder.resolve("end"));
+    void createSignals() {
+        signals = new FileSignals(folder.resolve("end"));
     }
 
     @Test
-    void hostsComeAndGo() throws Exception {
-        list("localhost:2");
-        try (ElasticRun run = found("-np 2 --min-np 2")) {
+    void hostsAreAddedAndRemoved() throws Exception {
+        setHosts("localhost:2");
+        try (ElasticRun run = trainWithScript("-np 2 --min-np 2")) {
             run.awaitStep(5, 2);
-            list("localhost:2", "127.0.0.1:2");
+            setHosts("localhost:2", "127.0.0.1:2");
             run.awaitStep(6, 4);
-            list("127.0.0.1:2");
-            int later = run.beginnings().getLast().step() + 1;
+            setHosts("127.0.0.1:2");
+            int later = run.generationStarts().getLast().step() + 1;
             run.awaitStep(later, 2);
             await().until(() -> run.launcher().stderr().contains("generation 2: 2 workers"));
             run.finish(2);
@@ -41,17 +41,17 @@ class ElasticDiscoveryIT {
                             "generation 1: 4 workers (localhost:2, 127.0.0.1:2), with workers 2, 3, state from worker 0",
                             "horovodrun: hosts: localhost is gone\n",
                             "generation 2: 2 workers (127.0.0.1:2)\n");
-            assertThat(run.beginnings())
+            assertThat(run.generationStarts())
                     .filteredOn(it -> it.worker() == 2)
-                    .extracting(ElasticRun.Beginning::rank)
+                    .extracting(ElasticRun.GenerationStart::rank)
                     .containsExactly(2, 0);
         }
     }
 
     @Test
-    void aScriptMayNameHostsAlone() throws Exception {
-        list("localhost", "127.0.0.1");
-        try (ElasticRun run = found("-np 2 --max-np 3 --slots-per-host 2 --verbose")) {
+    void scriptMayOmitSlots() throws Exception {
+        setHosts("localhost", "127.0.0.1");
+        try (ElasticRun run = trainWithScript("-np 2 --max-np 3 --slots-per-host 2 --verbose")) {
             run.awaitStep(5, 3);
             run.finish(3);
             assertThat(run.launcher().stderr())
@@ -62,9 +62,9 @@ class ElasticDiscoveryIT {
     }
 
     @Test
-    void tooFewSlotsAreWaitedForInVain() throws Exception {
-        list("localhost:1");
-        try (ElasticRun run = found("-np 2 --elastic-timeout 4")) {
+    void tooFewSlotsFailAfterElasticTimeout() throws Exception {
+        setHosts("localhost:1");
+        try (ElasticRun run = trainWithScript("-np 2 --elastic-timeout 4")) {
             assertThat(run.launcher().exitCode()).isEqualTo(1);
             assertThat(run.launcher().stderr())
                     .contains(
@@ -74,7 +74,7 @@ class ElasticDiscoveryIT {
     }
 
     @Test
-    void aScriptThatFailsAtOnceStartsNothing() throws Exception {
+    void scriptThatFailsAtStartupStartsNothing() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         "-np", "2", "--host-discovery-script", "./none.sh", "echo", "started")) {
@@ -87,11 +87,11 @@ class ElasticDiscoveryIT {
     }
 
     @Test
-    void aScriptThatFailsAndPrintsNonsenseIsSurvived() throws Exception {
-        list("localhost:2");
-        try (ElasticRun run = found("-np 2 --min-np 1")) {
+    void failingScriptKeepsCurrentHosts() throws Exception {
+        setHosts("localhost:2");
+        try (ElasticRun run = trainWithScript("-np 2 --min-np 1")) {
             run.awaitStep(3, 2);
-            list("<html>503</html>");
+            setHosts("<html>503</html>");
             run.awaitError(
                     "host discovery failed, the hosts stay as they are: line 1 is '<html>503</html>', which is no host");
             Files.delete(folder.resolve("hosts"));
@@ -102,7 +102,7 @@ class ElasticDiscoveryIT {
     }
 
     @Test
-    void aSignalDoesNotWaitForTheFirstAnswerOfTheScript() throws Exception {
+    void signalInterruptsFirstDiscovery() throws Exception {
         Path asked = folder.resolve("asked");
         try (LauncherProcess launcher =
                 LauncherProcess.start(
@@ -121,11 +121,11 @@ class ElasticDiscoveryIT {
     }
 
     @Test
-    void nothingOutlivesALauncherThatIsKilled() throws Exception {
-        list("localhost:2");
+    void killedLauncherLeavesNoProcesses() throws Exception {
+        setHosts("localhost:2");
         try (ElasticRun run =
                 ElasticRun.train(
-                        cues,
+                        signals,
                         "-np 2 --host-discovery-script "
                                 + script("cat %s; [ -e %s ] && sleep 1000"))) {
             run.awaitStep(3, 2);
@@ -136,8 +136,8 @@ class ElasticDiscoveryIT {
         }
     }
 
-    private ElasticRun found(String flags) throws IOException {
-        return ElasticRun.train(cues, flags + " --host-discovery-script " + script("cat %s"));
+    private ElasticRun trainWithScript(String flags) throws IOException {
+        return ElasticRun.train(signals, flags + " --host-discovery-script " + script("cat %s"));
     }
 
     /// A script, with the file of the hosts and one more in its place holders.
@@ -153,7 +153,7 @@ class ElasticDiscoveryIT {
     }
 
     /// Lets the script find these, from one moment to the next.
-    private void list(String... hosts) throws IOException {
+    private void setHosts(String... hosts) throws IOException {
         Path next = Files.writeString(folder.resolve("next"), String.join("\n", hosts) + "\n");
         Files.move(next, folder.resolve("hosts"), StandardCopyOption.ATOMIC_MOVE);
     }

@@ -20,16 +20,17 @@ class ElasticFaultsSshIT {
     @RegisterExtension static final ElasticCluster cluster = new ElasticCluster();
 
     @BeforeAll
-    static void allHostsAreListed() throws Exception {
-        cluster.list("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
+    static void listAllHosts() throws Exception {
+        cluster.setHosts("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
     }
 
     private static ElasticRun start(String... misdeeds) throws IOException {
-        return start(cluster.cues(), misdeeds);
+        return start(cluster.newSignals(), misdeeds);
     }
 
-    private static ElasticRun start(Cues cues, String... misdeeds) throws IOException {
-        return cluster.start("-np 3 --min-np 1", cues, misdeeds);
+    private static ElasticRun start(FileSignals fileSignals, String... misdeeds)
+            throws IOException {
+        return cluster.start("-np 3 --min-np 1", fileSignals, misdeeds);
     }
 
     /// Where the victim stands when it dies; the others wait for it there.
@@ -46,7 +47,7 @@ class ElasticFaultsSshIT {
         "0, commit, 4",
         "2, commit, 4",
     })
-    void aWorkerIsKilled(int victim, String phase, int number) throws Exception {
+    void recoversFromKilledWorker(int victim, String phase, int number) throws Exception {
         try (ElasticRun run = start(hold(victim, phase, number))) {
             run.awaitHolding(phase, victim);
             run.signal("KILL", victim);
@@ -57,14 +58,15 @@ class ElasticFaultsSshIT {
     /// Here the victim itself waits in the allreduce, for a worker that comes to it only after the kill.
     @ParameterizedTest(name = "worker {0}")
     @ValueSource(ints = {0, 1})
-    void aWorkerIsKilledInsideAnAllreduce(int victim) throws Exception {
-        Cues cues = cluster.cues();
-        cues.go(victim); // it tells of the allreduce, and goes on into it
-        try (ElasticRun run = start(cues, hold(victim, "allreduce", 4), hold(2, "allreduce", 4))) {
+    void recoversFromWorkerKilledInAllreduce(int victim) throws Exception {
+        FileSignals fileSignals = cluster.newSignals();
+        fileSignals.release(victim); // it tells of the allreduce, and goes on into it
+        try (ElasticRun run =
+                start(fileSignals, hold(victim, "allreduce", 4), hold(2, "allreduce", 4))) {
             run.awaitHolding("allreduce", 2);
             run.awaitHolding("allreduce", victim);
             run.signal("KILL", victim);
-            cues.go(2);
+            fileSignals.release(2);
             assertRecovers(run, killed(victim));
         }
     }
@@ -80,7 +82,8 @@ class ElasticFaultsSshIT {
         "0, sync, 1",
         "1, sync, 1",
     })
-    void aWorkerIsKilledDuringRecovery(int victim, String phase, int number) throws Exception {
+    void recoversFromWorkerKilledDuringRecovery(int victim, String phase, int number)
+            throws Exception {
         try (ElasticRun run = start(hold(2, "allreduce", 4), hold(victim, phase, number))) {
             run.awaitHolding("allreduce", 2);
             run.signal("KILL", 2);
@@ -91,7 +94,7 @@ class ElasticFaultsSshIT {
     }
 
     @Test
-    void twoWorkersAreKilledAtOnce() throws Exception {
+    void recoversFromTwoKilledWorkers() throws Exception {
         try (ElasticRun run = start(hold(0, "allreduce", 4), hold(2, "allreduce", 4))) {
             run.awaitHolding("allreduce", 0);
             run.awaitHolding("allreduce", 2);
@@ -103,7 +106,7 @@ class ElasticFaultsSshIT {
     /// Its connections stay open, and its silence gives it away.
     @ParameterizedTest(name = "worker {0} in {1} {2}")
     @CsvSource({"0, allreduce, 4", "1, commit, 4", "1, sync, 0"})
-    void aWorkerIsStopped(int victim, String phase, int number) throws Exception {
+    void recoversFromStoppedWorker(int victim, String phase, int number) throws Exception {
         try (ElasticRun run = start(hold(victim, phase, number))) {
             run.awaitHolding(phase, victim);
             run.signal("STOP", victim);
@@ -113,7 +116,7 @@ class ElasticFaultsSshIT {
 
     @ParameterizedTest(name = "worker {0}")
     @ValueSource(ints = {0, 1})
-    void theProgramOfAWorkerThrows(int victim) throws Exception {
+    void recoversFromThrowingWorker(int victim) throws Exception {
         try (ElasticRun run = start("throw:%d:4".formatted(victim))) {
             assertRecovers(run, failed(victim, "exit code 1"));
             assertThat(run.launcher().stderr())

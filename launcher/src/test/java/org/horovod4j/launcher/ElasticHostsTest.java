@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;
-import org.horovod4j.launcher.remote.RemoteJob;
+import org.horovod4j.launcher.remote.RemoteHostSettings;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,8 +34,8 @@ class ElasticHostsTest {
         Path shell = folder.resolve("shell.sh");
         Files.writeString(shell, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n");
         assertThat(shell.toFile().setExecutable(true)).isTrue();
-        RemoteJob job =
-                new RemoteJob(
+        RemoteHostSettings job =
+                new RemoteHostSettings(
                         "HVD_ELASTIC_HOSTS_TEST=" + UUID.randomUUID(),
                         Duration.ofSeconds(60),
                         Duration.ofSeconds(60),

@@ -24,17 +24,17 @@ import java.util.stream.Collectors;
 /// come and go are in [ElasticDiscoveryIT].
 class ElasticIT {
     @TempDir Path folder;
-    private Cues cues;
+    private FileSignals signals;
 
     @BeforeEach
-    void nameTheEnd() {
-        cues = new Cues(folder.resolve("end"));
+    void createSignals() {
+        signals = new FileSignals(folder.resolve("end"));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
-    void aWorkerIsKilledAndAnotherTakesItsPlace(int victim) throws Exception {
-        try (ElasticRun run = ElasticRun.train(cues, "-np 3 --min-np 2")) {
+    void killedWorkerIsReplaced(int victim) throws Exception {
+        try (ElasticRun run = ElasticRun.train(signals, "-np 3 --min-np 2")) {
             run.awaitStep(5, 3);
             run.signal("KILL", victim);
             run.awaitStep(6, 2);
@@ -49,16 +49,16 @@ class ElasticIT {
                                     .formatted(victim == 0 ? 1 : 0, victim),
                             "horovodrun: generation 2: 3 workers (localhost:3), with worker 3, state from");
             Set<Long> pids =
-                    run.beginnings().stream()
-                            .map(ElasticRun.Beginning::pid)
+                    run.generationStarts().stream()
+                            .map(ElasticRun.GenerationStart::pid)
                             .collect(Collectors.toSet());
             assertThat(pids).as("survivors are not started again").hasSize(4);
         }
     }
 
     @Test
-    void twoFailuresAtOnceAndOneDuringRecoveryAreSurvived() throws Exception {
-        try (ElasticRun run = ElasticRun.train(cues, "-np 4 --min-np 1 --reset-limit 2")) {
+    void recoversFromTwoFailuresAndOneDuringRecovery() throws Exception {
+        try (ElasticRun run = ElasticRun.train(signals, "-np 4 --min-np 1 --reset-limit 2")) {
             run.awaitStep(5, 4);
             run.signal("KILL", 0, 3); // by one command, or it may be two losses and three resets
             await().until(() -> run.launcher().stderr().contains("after the loss of"));
@@ -73,7 +73,7 @@ class ElasticIT {
         Path trace = folder.resolve("trace.json");
         try (ElasticRun run =
                 ElasticRun.train(
-                        cues, "-np 2 --min-np 1 --autotune --timeline-filename " + trace)) {
+                        signals, "-np 2 --min-np 1 --autotune --timeline-filename " + trace)) {
             run.awaitStep(5, 2);
             run.signal("KILL", 1);
             run.awaitStep(6, 1);
@@ -93,8 +93,8 @@ class ElasticIT {
     }
 
     @Test
-    void theExceptionOfOneWorkerIsNotThatOfTheOthers() throws Exception {
-        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1", "throw:1:5")) {
+    void throwingWorkerIsReplacedAlone() throws Exception {
+        try (ElasticRun run = ElasticRun.train(signals, "-np 2 --min-np 1", "throw:1:5")) {
             run.awaitError("generation 2: 2 workers");
             run.finish(2);
             assertThat(run.launcher().stderr())
@@ -104,8 +104,8 @@ class ElasticIT {
     }
 
     @Test
-    void whenAllThrowTheJobFails() throws Exception {
-        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1", "throw:all:5")) {
+    void jobFailsWhenAllWorkersThrow() throws Exception {
+        try (ElasticRun run = ElasticRun.train(signals, "-np 2 --min-np 1", "throw:all:5")) {
             assertThat(run.launcher().exitCode()).isEqualTo(1);
             assertThat(run.launcher().stderr())
                     .contains(
@@ -116,8 +116,8 @@ class ElasticIT {
     }
 
     @Test
-    void aResetTooManyEndsTheJob() throws Exception {
-        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1 --reset-limit 0")) {
+    void exceedingResetLimitEndsJob() throws Exception {
+        try (ElasticRun run = ElasticRun.train(signals, "-np 2 --min-np 1 --reset-limit 0")) {
             run.awaitStep(3, 2);
             run.signal("KILL", 1);
             assertThat(run.launcher().exitCode()).isEqualTo(1);
@@ -129,8 +129,8 @@ class ElasticIT {
     }
 
     @Test
-    void aWorkerThatStopsIsKilledAndReplaced() throws Exception {
-        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1 --heartbeat-timeout 2")) {
+    void stoppedWorkerIsKilledAndReplaced() throws Exception {
+        try (ElasticRun run = ElasticRun.train(signals, "-np 2 --min-np 1 --heartbeat-timeout 2")) {
             run.awaitStep(3, 2);
             run.signal("STOP", 1);
             run.awaitStep(4, 1);
@@ -143,18 +143,18 @@ class ElasticIT {
     }
 
     @Test
-    void aSlotThatKeepsFailingIsLeftAloneForAWhile() throws Exception {
+    void failingSlotIsBlacklistedForCooldown() throws Exception {
         // All workers but the first one of each slot fail, until a file is there.
         Path cured = folder.resolve("cured");
         String program =
                 "[ $HOROVOD_ELASTIC_WORKER -lt 2 ] || [ -e %s ] || exit 7; exec \"$@\""
                         .formatted(cured);
         String[] words =
-                ElasticRun.words(
+                ElasticRun.launcherArguments(
                         "-np 2 --min-np 1 --blacklist-cooldown-range 1 2 sh -c",
-                        cues.end() + " 20");
+                        signals.end() + " 20");
         words = withScript(words, program);
-        try (ElasticRun run = ElasticRun.start(Map.of(), cues, words)) {
+        try (ElasticRun run = ElasticRun.start(Map.of(), signals, words)) {
             run.awaitStep(3, 2);
             run.signal("KILL", 1);
             run.awaitError(
@@ -173,7 +173,7 @@ class ElasticIT {
     }
 
     @Test
-    void aProgramThatCannotRunIsGivenUpSoon() throws Exception {
+    void programThatAlwaysFailsEndsJob() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         "-np", "2", "--min-np", "1", "sh", "-c", "echo no such file >&2; exit 3")) {
@@ -186,8 +186,8 @@ class ElasticIT {
     }
 
     @Test
-    void aTermSignalEndsAllWorkers() throws Exception {
-        try (ElasticRun run = ElasticRun.train(cues, "-np 2 --min-np 1")) {
+    void sigtermEndsAllWorkers() throws Exception {
+        try (ElasticRun run = ElasticRun.train(signals, "-np 2 --min-np 1")) {
             run.awaitStep(3, 2);
             run.launcher().signal("TERM");
             assertThat(run.launcher().exitCode()).as(run.tail()).isEqualTo(143);

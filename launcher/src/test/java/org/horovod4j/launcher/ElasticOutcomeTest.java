@@ -16,13 +16,13 @@ class ElasticOutcomeTest {
             new Driver.Failure(new Worker(3, "gpu1", 0), "exit code 3");
 
     @Test
-    void aJobThatIsDoneHasNothingToTell() {
+    void finishedJobHasEmptyText() {
         assertThat(new ElasticOutcome.Done().exitCode()).isZero();
         assertThat(new ElasticOutcome.Done().text()).isEmpty();
     }
 
     @Test
-    void aSignalIsTheExitCodeOfTheLauncher() {
+    void interruptedJobExitsWithSignalCode() {
         ElasticOutcome outcome =
                 new ElasticOutcome.Interrupted(Signal.INT, Duration.ofMillis(1260));
         assertThat(outcome.exitCode()).isEqualTo(130);
@@ -30,7 +30,7 @@ class ElasticOutcomeTest {
     }
 
     @Test
-    void aFailureNamesTheFirstWorkerAndItsLastLines() {
+    void failureNamesFirstWorkerAndLastErrorLines() {
         ElasticOutcome outcome =
                 new ElasticOutcome.Failed(
                         "all workers are lost", Optional.of(FIRST), List.of("at Train", "end"));
@@ -45,7 +45,7 @@ class ElasticOutcomeTest {
     }
 
     @Test
-    void aFailureTellsNoMoreThanIsKnown() {
+    void failureOmitsUnknownDetails() {
         assertThat(new ElasticOutcome.Failed(null, Optional.of(FIRST), List.of()).text())
                 .isEqualTo("the job failed. First to fail was worker 3 on gpu1: exit code 3.");
         assertThat(new ElasticOutcome.Failed("no host is left", Optional.empty(), List.of()).text())

@@ -19,10 +19,10 @@ import java.util.stream.Stream;
 
 /// An elastic job of [ElasticTrainer]s that a test watches and disturbs.
 final class ElasticRun implements AutoCloseable {
-    static final Duration PATIENCE = Duration.ofSeconds(90);
+    static final Duration TIMEOUT = Duration.ofSeconds(90);
 
     /// A worker that has begun a generation.
-    record Beginning(int worker, String host, int rank, int size, int step, long pid) {}
+    record GenerationStart(int worker, String host, int rank, int size, int step, long pid) {}
 
     /// Far above what another order of the same additions does to a loss, far below what a step does.
     private static final double TOLERANCE = 1e-7;
@@ -34,37 +34,39 @@ final class ElasticRun implements AutoCloseable {
                     Pattern.MULTILINE);
 
     private final LauncherProcess launcher;
-    private final Cues cues;
+    private final FileSignals signals;
     private final Supplier<Set<String>> sharedFiles;
 
     /// @param sharedFiles asked for names of shared files that the job has left behind, on any host
-    ElasticRun(LauncherProcess launcher, Cues cues, Supplier<Set<String>> sharedFiles) {
+    ElasticRun(
+            LauncherProcess launcher, FileSignals fileSignals, Supplier<Set<String>> sharedFiles) {
         this.launcher = launcher;
-        this.cues = cues;
+        this.signals = fileSignals;
         this.sharedFiles = sharedFiles;
     }
 
     /// Starts such a job on this machine.
-    static ElasticRun start(Map<String, String> variables, Cues cues, String... words)
+    static ElasticRun start(Map<String, String> variables, FileSignals fileSignals, String... words)
             throws IOException {
-        SharedFiles before = SharedFiles.present();
-        return new ElasticRun(LauncherProcess.start(variables, words), cues, before::added);
+        SharedMemoryFiles before = SharedMemoryFiles.present();
+        return new ElasticRun(LauncherProcess.start(variables, words), fileSignals, before::added);
     }
 
     /// Starts one that trains until [#finish], in steps of 20 ms.
     ///
     /// @param flags of horovodrun, as one line
     /// @param misdeeds of the workers, see [ElasticTrainer]
-    static ElasticRun train(Cues cues, String flags, String... misdeeds) throws IOException {
-        String program = "%s 20 %s".formatted(cues.end(), String.join(" ", misdeeds));
-        return start(Map.of(), cues, words(flags, program));
+    static ElasticRun train(FileSignals fileSignals, String flags, String... misdeeds)
+            throws IOException {
+        String program = "%s 20 %s".formatted(fileSignals.end(), String.join(" ", misdeeds));
+        return start(Map.of(), fileSignals, launcherArguments(flags, program));
     }
 
     /// The arguments of a launcher.
     ///
     /// @param flags of horovodrun, as one line
     /// @param program arguments of the trainer, as one line
-    static String[] words(String flags, String program) {
+    static String[] launcherArguments(String flags, String program) {
         List<String> words = new ArrayList<>(List.of(flags.split(" ", -1)));
         words.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         words.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m"));
@@ -80,7 +82,7 @@ final class ElasticRun implements AutoCloseable {
 
     /// Waits until any rank has completed this step in a world of that size.
     void awaitStep(int step, int size) {
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT)
                 .failFast(() -> assertThat(launcher.isAlive()).as(tail()).isTrue())
                 .until(
                         () ->
@@ -90,7 +92,7 @@ final class ElasticRun implements AutoCloseable {
 
     void awaitError(String regex) {
         Pattern pattern = Pattern.compile(regex);
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT)
                 .untilAsserted(
                         () ->
                                 assertThat(pattern.matcher(launcher.stderr()).find())
@@ -99,12 +101,12 @@ final class ElasticRun implements AutoCloseable {
     }
 
     /// The generations that workers have begun, in the order in which they told.
-    List<Beginning> beginnings() {
+    List<GenerationStart> generationStarts() {
         return results(
                         "begin worker=(\\d+) host=(\\S+) rank=(\\d+) size=(\\d+) step=(\\d+) pid=(\\d+)$")
                 .map(
                         it ->
-                                new Beginning(
+                                new GenerationStart(
                                         Integer.parseInt(it.group(1)),
                                         it.group(2),
                                         Integer.parseInt(it.group(3)),
@@ -116,10 +118,10 @@ final class ElasticRun implements AutoCloseable {
 
     /// Waits until this worker is where it was told to hold.
     void awaitHolding(String phase, int worker) {
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT)
                 .untilAsserted(
                         () ->
-                                assertThat(cues.isHolding(phase, worker))
+                                assertThat(signals.isHolding(phase, worker))
                                         .as(() -> "%s %d\n%s".formatted(phase, worker, tail()))
                                         .isTrue());
     }
@@ -136,8 +138,8 @@ final class ElasticRun implements AutoCloseable {
         Processes.signal(name, pids);
     }
 
-    Cues cues() {
-        return cues;
+    FileSignals signals() {
+        return signals;
     }
 
     String jobId() {
@@ -148,8 +150,8 @@ final class ElasticRun implements AutoCloseable {
     ///
     /// @param size the number of workers in the end
     ElasticTrainer.Result finish(int size) throws InterruptedException {
-        cues.endTraining();
-        assertThat(launcher.exitCode(PATIENCE)).as(this::tail).isZero();
+        signals.endTraining();
+        assertThat(launcher.exitCode(TIMEOUT)).as(this::tail).isZero();
         ElasticTrainer.Result result = assertSameResults(size);
         assertNothingLeft();
         return result;
@@ -159,21 +161,21 @@ final class ElasticRun implements AutoCloseable {
     /// their epochs have, to which every sample has contributed once in each epoch; and with the loss of a
     /// training without a fault.
     private ElasticTrainer.Result assertSameResults(int size) {
-        List<ElasticTrainer.Result> results = trained();
+        List<ElasticTrainer.Result> results = workerResults();
         assertThat(results).as(this::tail).hasSize(size);
         ElasticTrainer.Result result = results.getFirst();
         assertThat(results).as(this::tail).containsOnly(result);
         int epochs = result.epochs();
         assertThat(result.size()).as(this::tail).isEqualTo(size);
-        assertThat(result.step()).as(this::tail).isEqualTo(epochs * ElasticTrainer.STEPS_OF_EPOCH);
+        assertThat(result.step()).as(this::tail).isEqualTo(epochs * ElasticTrainer.STEPS_PER_EPOCH);
         assertThat(List.of(result.fewest(), result.most())).as(this::tail).containsOnly(epochs);
         assertThat(result.loss())
                 .as(this::tail)
-                .isCloseTo(ElasticTrainer.faultless(epochs).loss(), within(TOLERANCE));
+                .isCloseTo(ElasticTrainer.trainWithoutFaults(epochs).loss(), within(TOLERANCE));
         return result;
     }
 
-    private List<ElasticTrainer.Result> trained() {
+    private List<ElasticTrainer.Result> workerResults() {
         return RESULT.matcher(launcher.stdout())
                 .results()
                 .map(
@@ -201,9 +203,9 @@ final class ElasticRun implements AutoCloseable {
     /// No process of the job is left on any host, nor a shared file.
     void assertNothingLeft() {
         String job = jobId();
-        await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
-        await().atMost(PATIENCE).until(() -> Processes.watchdogsOf(job).isEmpty());
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
+        await().atMost(TIMEOUT).until(() -> Processes.watchdogsOf(job).isEmpty());
+        await().atMost(TIMEOUT)
                 .untilAsserted(() -> assertThat(sharedFiles.get()).as("shared files").isEmpty());
     }
 

@@ -22,29 +22,29 @@ class ElasticSshIT {
     @RegisterExtension static final ElasticCluster cluster = new ElasticCluster();
 
     @BeforeEach
-    void aScriptThatFindsWhatIsListed() throws IOException {
+    void writeDiscoveryScript() throws IOException {
         cluster.script("cat " + cluster.folder().resolve("found"));
     }
 
     private ElasticRun start(String... found) throws IOException {
-        cluster.list(found);
-        return cluster.start("-np 2 --min-np 1", cluster.cues());
+        cluster.setHosts(found);
+        return cluster.start("-np 2 --min-np 1", cluster.newSignals());
     }
 
     @Test
-    void aHostIsAddedAndAnotherTakenAway() throws Exception {
+    void hostsAreAddedAndRemoved() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1")) {
             run.awaitStep(5, 2);
-            cluster.list("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
+            cluster.setHosts("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
             run.awaitStep(6, 3);
-            cluster.list("hvdssh2:1", "hvdssh3:1");
+            cluster.setHosts("hvdssh2:1", "hvdssh3:1");
             run.awaitError("generation 2: 2 workers \\(hvdssh2:1, hvdssh3:1\\)");
             run.finish(2);
         }
     }
 
     @Test
-    void aHostThatLosesItsPowerIsLeftBehindAndComesBack() throws Exception {
+    void poweredOffHostIsRemovedAndRejoins() throws Exception {
         try (ElasticRun run = start("hvdssh1:2", "hvdssh2:1", "hvdssh3:1")) {
             run.awaitStep(5, 4);
             cluster.hosts().powerOff(1);
@@ -57,12 +57,12 @@ class ElasticSshIT {
     }
 
     @Test
-    void aLinkThatIsCutAndMendedCostsNoMoreThanItsHost() throws Exception {
+    void cutLinkLosesOnlyItsHost() throws Exception {
         try (ElasticRun run = start("hvdssh1:2", "hvdssh2:1")) {
             run.awaitStep(5, 3);
             cluster.hosts().cutLink(2);
             run.awaitStep(6, 2);
-            cluster.hosts().mendLink(2);
+            cluster.hosts().restoreLink(2);
             run.awaitError("(?s)lost contact with host hvdssh2.*generation \\d+: 3 workers");
             run.finish(3);
         }
@@ -70,12 +70,12 @@ class ElasticSshIT {
 
     /// Hosts that are always the same, without a script.
     private static ElasticRun startFixed() throws IOException {
-        return cluster.startFixed("-np 3 --min-np 1 -H hvdssh1:2,hvdssh2:1", cluster.cues());
+        return cluster.startFixed("-np 3 --min-np 1 -H hvdssh1:2,hvdssh2:1", cluster.newSignals());
     }
 
     /// Ranks go to hosts in the order in which they got ready, which may be either.
     @Test
-    void aKilledWorkerOfFixedHostsIsReplaced() throws Exception {
+    void killedWorkerOnFixedHostsIsReplaced() throws Exception {
         try (ElasticRun run = startFixed()) {
             run.awaitStep(5, 3);
             run.signal("KILL", 2);
@@ -88,12 +88,12 @@ class ElasticSshIT {
     }
 
     @Test
-    void aFixedHostWhoseLinkIsCutAndMendedComesBack() throws Exception {
+    void fixedHostRejoinsAfterLinkIsRestored() throws Exception {
         try (ElasticRun run = startFixed()) {
             run.awaitStep(5, 3);
             cluster.hosts().cutLink(2);
             run.awaitStep(6, 2);
-            cluster.hosts().mendLink(2);
+            cluster.hosts().restoreLink(2);
             run.awaitError(
                     "(?s)lost contact with host hvdssh2"
                             + ".*generation \\d+: 3 workers \\(hvdssh1:2, hvdssh2:1\\)");
@@ -103,7 +103,7 @@ class ElasticSshIT {
 
     /// Two hosts of three, and rank 0 with them.
     @Test
-    void twoHostsLoseTheirLinksAtOnce() throws Exception {
+    void recoversFromLossOfTwoHosts() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1", "hvdssh3:1")) {
             run.awaitStep(5, 3);
             int zero = hostOfRankZero(run);
@@ -111,8 +111,8 @@ class ElasticSshIT {
             cluster.hosts().cutLink(zero);
             cluster.hosts().cutLink(other);
             run.awaitStep(6, 1);
-            cluster.hosts().mendLink(zero);
-            cluster.hosts().mendLink(other);
+            cluster.hosts().restoreLink(zero);
+            cluster.hosts().restoreLink(other);
             run.awaitError("(?s)lost contact with host.*generation \\d+: 3 workers");
             run.finish(3);
             assertThat(hostOfRankZero(run)).isNotIn(zero, other);
@@ -121,15 +121,18 @@ class ElasticSshIT {
 
     /// Where it was last, as a number.
     private static int hostOfRankZero(ElasticRun run) {
-        return run.beginnings().stream()
-                .filter(beginning -> beginning.rank() == 0)
-                .map(beginning -> Integer.parseInt(beginning.host().substring("hvdssh".length())))
+        return run.generationStarts().stream()
+                .filter(generationStart -> generationStart.rank() == 0)
+                .map(
+                        generationStart ->
+                                Integer.parseInt(
+                                        generationStart.host().substring("hvdssh".length())))
                 .reduce((_, last) -> last)
                 .orElseThrow();
     }
 
     @Test
-    void aHostThatIsNotReadyKeepsNobodyWaiting() throws Exception {
+    void unreadyHostDoesNotDelayOthers() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh-closed:1", "hvdssh2:1")) {
             run.awaitError("host hvdssh-closed is not ready: it refuses connections to port 23");
             run.awaitStep(5, 2);
@@ -139,7 +142,7 @@ class ElasticSshIT {
 
     /// The script tells something else each second: all hosts, two, others, none, nonsense; and it fails.
     @Test
-    void aScriptThatFlapsCostsNothingButGenerations() throws Exception {
+    void flappingScriptOnlyAddsGenerations() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1", "hvdssh3:1")) {
             run.awaitStep(5, 3);
             Path asked = Files.writeString(cluster.folder().resolve("asked"), "");
@@ -158,9 +161,9 @@ class ElasticSshIT {
             await().atMost(Duration.ofSeconds(90))
                     .failFast(() -> assertThat(run.launcher().isAlive()).as(run.tail()).isTrue())
                     .until(() -> Files.size(asked) >= 24);
-            cluster.list("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
+            cluster.setHosts("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
             cluster.script("cat " + cluster.folder().resolve("found"));
-            int flapped = run.beginnings().getLast().step();
+            int flapped = run.generationStarts().getLast().step();
             run.awaitStep(flapped + 100, 3);
             assertThat(run.launcher().stderr())
                     .contains("hosts: hvdssh2 is gone\n")
@@ -171,7 +174,7 @@ class ElasticSshIT {
     }
 
     @Test
-    void nothingOnAnyHostOutlivesALauncherThatIsKilled() throws Exception {
+    void killedLauncherLeavesNoProcessesOnAnyHost() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1")) {
             run.awaitStep(5, 2);
             run.launcher().signal("KILL");
@@ -181,8 +184,7 @@ class ElasticSshIT {
 
     @ParameterizedTest(name = "SIG{0}")
     @CsvSource({"TERM, 143", "INT, 130"})
-    void aLauncherThatIsToldToStopEndsAllWorkersOnAllHosts(String signal, int exitCode)
-            throws Exception {
+    void signalledLauncherEndsAllWorkersOnAllHosts(String signal, int exitCode) throws Exception {
         try (ElasticRun run = start("hvdssh1:2", "hvdssh2:1")) {
             run.awaitStep(5, 3);
             run.launcher().signal(signal);

@@ -27,7 +27,7 @@ import java.util.function.IntPredicate;
 ///
 /// Arguments: a file whose appearance ends the training after an epoch; the milliseconds of each step;
 /// and what else to do. `throw:2:5`: worker 2 throws in step 5; `hold:2:commit:5`: worker 2 holds in that
-/// phase of step 5, see [Cues]. Phases are
+/// phase of step 5, see [FileSignals]. Phases are
 ///
 /// | phase       | where it holds                                                   | number     |
 /// |-------------|------------------------------------------------------------------|------------|
@@ -41,7 +41,7 @@ final class ElasticTrainer {
     /// The samples that all ranks together take in a step: worlds of 1, 2, 3, 4 and 6 share them evenly.
     private static final int BATCH = 24;
 
-    static final int STEPS_OF_EPOCH = SmallNetwork.SAMPLES / BATCH;
+    static final int STEPS_PER_EPOCH = SmallNetwork.SAMPLES / BATCH;
 
     private static final double RATE = 0.1;
 
@@ -52,10 +52,10 @@ final class ElasticTrainer {
     record Result(
             int step, int epochs, int size, double loss, int parameters, int fewest, int most) {}
 
-    private final Cues cues;
-    private final IntPredicate isEnough;
+    private final FileSignals signals;
+    private final IntPredicate isFinished;
     private final Duration pause;
-    private final List<String> misdeeds;
+    private final List<String> faults;
     private final Consumer<String> out;
     private final String worker = String.valueOf(System.getenv("HOROVOD_ELASTIC_WORKER"));
     private final SmallNetwork network = new SmallNetwork(1);
@@ -63,24 +63,24 @@ final class ElasticTrainer {
     private final ElasticSampler sampler = ElasticSampler.shuffled(SmallNetwork.SAMPLES, 2);
     private final ObjectState state =
             new ObjectState()
-                    .with("phases", new Phases())
+                    .with("phases", new PhaseState())
                     .with("parameters", network.parameters())
                     .with("seen", seen)
                     .with("sampler", sampler)
                     .with("step", 0);
-    private int meetings;
+    private int inits;
 
-    /// @param isEnough told how many epochs are done
+    /// @param isFinished told how many epochs are done
     private ElasticTrainer(
-            Cues cues,
-            IntPredicate isEnough,
+            FileSignals fileSignals,
+            IntPredicate isFinished,
             Duration pause,
-            List<String> misdeeds,
+            List<String> faults,
             Consumer<String> out) {
-        this.cues = cues;
-        this.isEnough = isEnough;
+        this.signals = fileSignals;
+        this.isFinished = isFinished;
         this.pause = pause;
-        this.misdeeds = misdeeds;
+        this.faults = faults;
         this.out = out;
     }
 
@@ -88,23 +88,23 @@ final class ElasticTrainer {
         IO.println(
                 "job=%s pid=%d"
                         .formatted(System.getenv("HOROVOD_JOB_ID"), ProcessHandle.current().pid()));
-        Cues cues = new Cues(Path.of(arguments[0]));
+        FileSignals fileSignals = new FileSignals(Path.of(arguments[0]));
         ElasticTrainer trainer =
                 new ElasticTrainer(
-                        cues,
-                        _ -> cues.isEnd(),
+                        fileSignals,
+                        _ -> fileSignals.isEnded(),
                         Duration.ofMillis(Long.parseLong(arguments[1])),
                         List.of(arguments).subList(2, arguments.length),
                         IO::println);
-        System.setErr(trainer.listeningForPlaces(System.err));
-        trainer.holdIn("start", 0);
+        System.setErr(trainer.watchForRankAssignment(System.err));
+        trainer.holdIfRequested("start", 0);
         IO.println("done " + trainer.run());
         Hvd.shutdown();
     }
 
     /// Trains for so many epochs in this process alone, without a fault.
-    static Result faultless(int epochs) {
-        Cues none = new Cues(Path.of("none"));
+    static Result trainWithoutFaults(int epochs) {
+        FileSignals none = new FileSignals(Path.of("none"));
         try {
             return new ElasticTrainer(
                             none, done -> done == epochs, Duration.ZERO, List.of(), _ -> {})
@@ -153,19 +153,19 @@ final class ElasticTrainer {
 
     /// A file is not seen by all ranks at once.
     private boolean isEnd() {
-        float[] isEndForSome = {isEnough.test(sampler.epoch() + 1) ? 1 : 0};
+        float[] isEndForSome = {isFinished.test(sampler.epoch() + 1) ? 1 : 0};
         Hvd.allreduce("end", isEndForSome, ReduceOp.MAX);
         return isEndForSome[0] > 0;
     }
 
     private void step(int step) {
-        throwAsTold(step);
+        throwIfRequested(step);
         LockSupport.parkNanos(pause.toNanos());
         int[] samples = sampler.nextBatch(BATCH / Hvd.size());
         double[] gradient = network.gradient(samples);
         int[] taken = new int[SmallNetwork.SAMPLES];
         Arrays.stream(samples).forEach(sample -> taken[sample]++);
-        holdIn("allreduce", step);
+        holdIfRequested("allreduce", step);
         Hvd.allreduce("gradient", gradient, ReduceOp.SUM);
         Hvd.allreduce("taken", Tensor.of(taken), ReduceOp.SUM);
         network.step(gradient, BATCH, RATE);
@@ -173,56 +173,57 @@ final class ElasticTrainer {
         state.set("step", step);
     }
 
-    private void throwAsTold(int step) {
-        if (misdeeds.contains("throw:%s:%d".formatted(worker, step)) || cues.isToFail(worker)) {
+    private void throwIfRequested(int step) {
+        if (faults.contains("throw:%s:%d".formatted(worker, step))
+                || signals.isFailureRequested(worker)) {
             throw new IllegalStateException("worker %s throws in step %d".formatted(worker, step));
         }
-        if (misdeeds.contains("throw:all:%d".formatted(step))) {
+        if (faults.contains("throw:all:%d".formatted(step))) {
             throw new IllegalStateException("every worker throws in step %d".formatted(step));
         }
     }
 
-    private void holdIn(String phase, int number) {
-        if (misdeeds.contains("hold:%s:%s:%d".formatted(worker, phase, number))) {
-            cues.hold(phase, worker);
+    private void holdIfRequested(String phase, int number) {
+        if (faults.contains("hold:%s:%s:%d".formatted(worker, phase, number))) {
+            signals.hold(phase, worker);
         }
     }
 
     /// Between its place and the meeting a worker calls nothing of its program but the log.
-    private PrintStream listeningForPlaces(PrintStream log) {
+    private PrintStream watchForRankAssignment(PrintStream log) {
         return new PrintStream(log, true) {
             @Override
             public void print(String lines) {
                 super.print(lines);
                 if (lines.contains("elastic worker %s is rank".formatted(worker))) {
-                    holdIn("meeting", meetings++);
+                    holdIfRequested("meeting", inits++);
                 }
             }
         };
     }
 
     /// A part of the state with nothing in it, which is there when others commit, go back and sync.
-    private final class Phases extends State {
+    private final class PhaseState extends State {
         private int generation;
 
         @Override
-        protected void begin(Communicator communicator) {
+        protected void generationStarted(Communicator communicator) {
             generation = Hvd.membership().generation();
         }
 
         @Override
         protected void save() {
-            holdIn("commit", state.getInt("step"));
+            holdIfRequested("commit", state.getInt("step"));
         }
 
         @Override
         public void restore() {
-            holdIn("restore", generation);
+            holdIfRequested("restore", generation);
         }
 
         @Override
         public void sync(Communicator communicator, int rootRank) {
-            holdIn("sync", generation);
+            holdIfRequested("sync", generation);
         }
     }
 }

@@ -13,7 +13,7 @@ class FailureIT {
     private static final String PRINT_PID_AND_WAIT = "echo job=$HOROVOD_JOB_ID; echo pid=$$; ";
 
     @Test
-    void theFirstFailureIsReportedWithItsLastWords() throws Exception {
+    void firstFailureIsReportedWithLastErrorLines() throws Exception {
         String program =
                 """
                 if [ $HOROVOD_RANK = 2 ]; then
@@ -33,9 +33,9 @@ class FailureIT {
     }
 
     @Test
-    void allHearWhatARankHasThrown() throws Exception {
+    void exceptionOfOneRankIsReportedToOthers() throws Exception {
         String thrown = "java.lang.IllegalStateException: no such layer";
-        try (LauncherProcess launcher = twoRanks(Thrower.class)) {
+        try (LauncherProcess launcher = twoRanks(ThrowingRank.class)) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .contains("[1]<stderr>:Exception in thread \"main\" " + thrown)
@@ -51,8 +51,8 @@ class FailureIT {
     }
 
     @Test
-    void whoFailsForWantOfAnotherIsNotTheFirst() throws Exception {
-        try (LauncherProcess launcher = twoRanks(SlowToEnd.class)) {
+    void rankFailingDueToPeerLossIsNotFirstFailure() throws Exception {
+        try (LauncherProcess launcher = twoRanks(SlowExitAfterFailure.class)) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .containsSubsequence(
@@ -62,7 +62,7 @@ class FailureIT {
     }
 
     @Test
-    void aKilledRankIsNamedWithItsSignal() throws Exception {
+    void killedRankIsReportedWithSignal() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         "-np", "3", "sh", "-c", PRINT_PID_AND_WAIT + "exec sleep 1000")) {
@@ -78,7 +78,7 @@ class FailureIT {
     }
 
     @Test
-    void survivorsMayEndByThemselvesFirst(@TempDir Path folder) throws Exception {
+    void survivorsMayExitBeforeSigterm(@TempDir Path folder) throws Exception {
         // Rank 1 notices the end of rank 0, and would print "asked" if a signal came before that.
         String program =
                 """
@@ -95,7 +95,7 @@ class FailureIT {
     }
 
     @Test
-    void survivorsThatStayAreAskedAndThenKilled() throws Exception {
+    void remainingSurvivorsGetSigtermThenSigkill() throws Exception {
         String program =
                 """
                 if [ $HOROVOD_RANK = 0 ]; then exit 1; fi
@@ -113,7 +113,7 @@ class FailureIT {
     }
 
     @Test
-    void whatARankStartedEndsWithIt() throws Exception {
+    void childProcessesEndWithTheirRank() throws Exception {
         String program = PRINT_PID_AND_WAIT + "sleep 1000 & sleep 1001 & wait";
         try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", program)) {
             List<String> pids = launcher.awaitOutput("pid=(\\d+)", 2);

@@ -12,7 +12,7 @@ import java.util.SequencedMap;
 
 class GenerationTableTest {
     @Test
-    void everyPlaceIsALine() {
+    void tableHasOneLinePerRank() {
         SequencedMap<Worker, Slot> places = new LinkedHashMap<>();
         places.put(new Worker(1, "gpu1", 1), new Slot("gpu1", 0, 2, 0, 1, 0, 2));
         places.put(new Worker(12, "gpu2", 0), new Slot("gpu2", 1, 2, 0, 1, 1, 2));

@@ -3,7 +3,7 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import org.horovod4j.testing.Packages;
+import org.horovod4j.testing.SystemPackages;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,8 +34,7 @@ class HorovodRunMpiIT {
     /// As in a container: no resolver knows the name that the kernel has.
     @ParameterizedTest
     @CsvSource({"mpirun.openmpi, openmpi-bin", "mpirun.mpich, mpich"})
-    void ranksNeedNoNameThatLeadsToAnAddress(String program, String debianPackage)
-            throws Exception {
+    void ranksNeedNoResolvableHostName(String program, String debianPackage) throws Exception {
         assumeTrue(SshHosts.run("unshare", "--uts", "true") == 0, "needs root");
         List<String> nameless =
                 List.of("unshare", "--uts", "sh", "-c", "hostname nosuchname; exec \"$@\"", "sh");
@@ -48,7 +47,7 @@ class HorovodRunMpiIT {
 
     private Map<String, String> withMpirun(String program, String debianPackage)
             throws IOException, InterruptedException {
-        Packages.require(List.of(program), List.of(debianPackage));
+        SystemPackages.require(List.of(program), List.of(debianPackage));
         // On Debian each has a name of its own, and mpirun itself may be either.
         Path mpirun = folder.resolve("mpirun");
         Files.writeString(mpirun, "#!/bin/sh\nexec " + program + " \"$@\"\n");

@@ -30,19 +30,19 @@ class InProgramPageIT {
     }
 
     @Test
-    void aFunctionWithAResult() {
+    void functionWithResult() {
         int epochs = 2;
         List<Double> losses = Launcher.run(4, comm -> train(comm, epochs));
         assertThat(losses).containsExactly(0.5, 0.5, 0.5, 0.5);
     }
 
     @Test
-    void aFunctionWithout() {
+    void functionWithoutResult() {
         Launcher.execute(2, comm -> System.out.println("hello from " + comm.rank()));
     }
 
     @Test
-    void moreToSay() {
+    void launchWithOptions() {
         int epochs = 4;
         Queue<String> log = new ConcurrentLinkedQueue<>();
         List<Double> losses =
@@ -59,7 +59,7 @@ class InProgramPageIT {
     }
 
     @Test
-    void whatMayNotTravel() {
+    void unsupportedCaptureIsRefused() {
         Thread thread = Thread.currentThread();
         assertThatThrownBy(
                         () -> {
@@ -77,13 +77,13 @@ class InProgramPageIT {
     }
 
     @Test
-    void aRecord() {
+    void recordAsFunction() {
         List<Double> losses = Launcher.run(2, new Training(10, 0.1, List.of("a.csv")));
         assertThat(losses).containsExactly(2.0, 3.0);
     }
 
     @Test
-    void thePageShowsNothingElse() throws Exception {
+    void allSnippetsOfPageAreInThisTest() throws Exception {
         Path module = module();
         String page = Files.readString(module.resolve("../docs/in-program.md"));
         String source =
@@ -95,13 +95,16 @@ class InProgramPageIT {
         List<String> statements =
                 SNIPPET.matcher(page)
                         .results()
-                        .flatMap(match -> Stream.of(squeezed(match.group(1)).split("(?<=;)")))
+                        .flatMap(
+                                match ->
+                                        Stream.of(
+                                                withoutWhitespace(match.group(1)).split("(?<=;)")))
                         .toList();
-        assertThat(statements).hasSizeGreaterThan(5).allMatch(squeezed(source)::contains);
+        assertThat(statements).hasSizeGreaterThan(5).allMatch(withoutWhitespace(source)::contains);
     }
 
     /// Without blanks, which differ by how deep a snippet stands.
-    private static String squeezed(String text) {
+    private static String withoutWhitespace(String text) {
         return text.replaceAll("\\s", "");
     }
 

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 
 class InheritedOptionsTest {
-    private static final String NONSENSE = "no such value";
+    private static final String INVALID_VALUE = "no such value";
 
     /// Those whose processes would end at this value.
     static List<Option<?>> strict() {
@@ -27,7 +27,7 @@ class InheritedOptionsTest {
 
     private static boolean isRefused(Option<?> option) {
         try {
-            var _ = new Environment(Map.of(option.variable(), NONSENSE)).find(option);
+            var _ = new Environment(Map.of(option.variable(), INVALID_VALUE)).find(option);
             return false;
         } catch (ConfigurationException e) {
             return true;
@@ -36,30 +36,30 @@ class InheritedOptionsTest {
 
     @ParameterizedTest
     @MethodSource("strict")
-    void whatTheProcessesWouldRefuseIsRefused(Option<?> option) {
+    void invalidOptionValueIsRefused(Option<?> option) {
         assertThat(option.names())
                 .allSatisfy(
                         name ->
                                 assertThatThrownBy(
                                                 () ->
                                                         InheritedOptions.check(
-                                                                Map.of(name, NONSENSE)))
+                                                                Map.of(name, INVALID_VALUE)))
                                         .isInstanceOf(ConfigurationException.class)
                                         .hasMessageStartingWith(
                                                 "%s is '%s', which is not allowed\n",
-                                                name, NONSENSE));
+                                                name, INVALID_VALUE));
     }
 
     @Test
-    void whatTheLauncherSetsItselfAndWhatIsOnlyWarnedOfDoesNotMatter() {
+    void launcherSetAndWarnOnlyOptionsAreIgnored() {
         assertThatCode(
                         () ->
                                 InheritedOptions.check(
                                         Map.of(
                                                 "HOROVOD_RANK",
-                                                NONSENSE,
+                                                INVALID_VALUE,
                                                 "HOROVOD_LOG_LEVEL",
-                                                NONSENSE,
+                                                INVALID_VALUE,
                                                 "HOROVOD_AUTOTUNE",
                                                 " ")))
                 .doesNotThrowAnyException();

@@ -9,14 +9,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class InterruptIT {
     /// Says that it is ready only once its traps are set.
-    private static final String OBEDIENT =
+    private static final String EXITS_ON_SIGNAL =
             """
             trap 'echo got INT; exit 0' INT
             trap 'echo got TERM; exit 0' TERM
             echo job=$HOROVOD_JOB_ID
             while :; do sleep 0.05; done""";
 
-    private static final String DEAF =
+    private static final String IGNORES_SIGNALS =
             """
             trap '' INT TERM
             echo job=$HOROVOD_JOB_ID
@@ -25,7 +25,8 @@ class InterruptIT {
     @ParameterizedTest
     @CsvSource({"INT, 130", "TERM, 143"})
     void aSignalReachesEveryRank(String signal, int exitCode) throws Exception {
-        try (LauncherProcess launcher = LauncherProcess.start("-np", "3", "sh", "-c", OBEDIENT)) {
+        try (LauncherProcess launcher =
+                LauncherProcess.start("-np", "3", "sh", "-c", EXITS_ON_SIGNAL)) {
             launcher.awaitOutput("job=(\\S+)", 3);
             launcher.signal(signal);
             assertThat(launcher.exitCode()).isEqualTo(exitCode);
@@ -39,8 +40,9 @@ class InterruptIT {
     }
 
     @Test
-    void aSecondSignalKills() throws Exception {
-        try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", DEAF)) {
+    void secondSignalKillsRanks() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start("-np", "2", "sh", "-c", IGNORES_SIGNALS)) {
             launcher.awaitOutput("job=(\\S+)", 2);
             launcher.signal("INT");
             await().until(() -> launcher.stderr().contains("got SIGINT"));

@@ -15,10 +15,10 @@ import java.util.Map;
 class JobVariablesTest {
     private final JobVariables variables =
             new JobVariables(
-                    JobSettings.of(Map.of()), MeetingPoint.of(1, false, List.of()), Map.of());
+                    JobSettings.of(Map.of()), LauncherAddress.of(1, false, List.of()), Map.of());
 
     @Test
-    void aRankIsNoElasticWorkerEvenIfItsLauncherIs() {
+    void rankDoesNotInheritElasticFlag() {
         HostPlan plan = HostPlan.of(List.of(new Host("localhost", 1)), 1);
         Map<String, String> of = variables.of(plan.slots().getFirst(), false);
         assertThat(of).containsKey(ElasticOptions.ELASTIC.variable());
@@ -26,14 +26,14 @@ class JobVariablesTest {
     }
 
     @Test
-    void aScriptInPythonPrintsEachLineAtOnce() {
+    void pythonOutputIsUnbuffered() {
         HostPlan plan = HostPlan.of(List.of(new Host("localhost", 1)), 1);
         assertThat(variables.of(plan.slots().getFirst(), false))
                 .containsEntry("PYTHONUNBUFFERED", "1");
     }
 
     @Test
-    void anElasticWorkerKnowsThatItIsOne() {
+    void elasticWorkerGetsElasticVariables() {
         Map<String, String> of = variables.of(new Worker(3, "localhost", 0), 7, false);
         assertThat(new Environment(of).get(ElasticOptions.ELASTIC)).isTrue();
     }

@@ -31,20 +31,20 @@ import java.util.stream.Stream;
 /// nothing.
 class LauncherFailureIT {
     /// Longer than the whole build may take: a rank that waits it out was not ended.
-    private static final Duration VERY_LONG = Duration.ofMinutes(30);
+    private static final Duration MAX_WAIT = Duration.ofMinutes(30);
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private final Queue<String> lines = new ConcurrentLinkedQueue<>();
 
     private static void waitForEver() throws InterruptedException {
         System.out.println("job=" + System.getenv("HOROVOD_JOB_ID"));
         System.out.println("pid=" + ProcessHandle.current().pid());
-        new CountDownLatch(1).await(VERY_LONG.toSeconds(), TimeUnit.SECONDS);
+        new CountDownLatch(1).await(MAX_WAIT.toSeconds(), TimeUnit.SECONDS);
     }
 
     @Test
-    void oneRankThatThrowsEndsThoseThatSleep() {
+    void throwingRankEndsWaitingRanks() {
         LaunchException thrown =
                 failureOf(
                         3,
@@ -64,11 +64,11 @@ class LauncherFailureIT {
                 .contains("Caused by: java.lang.IllegalStateException: no data")
                 .contains("at org.horovod4j.launcher.LauncherFailureIT.lambda$")
                 .contains("Caused by: java.io.IOException: disk full");
-        assertNothingIsLeft();
+        assertNoProcessesLeft();
     }
 
     @Test
-    void theRankThatThrewIsToldOfRatherThanThoseThatLostIt() {
+    void throwingRankIsReportedInsteadOfPeerLoss() {
         LaunchException thrown =
                 failureOf(
                         3,
@@ -83,7 +83,7 @@ class LauncherFailureIT {
     }
 
     @Test
-    void aKilledRankIsNamedWithItsSignal() throws Exception {
+    void killedRankIsReportedWithSignal() throws Exception {
         CompletableFuture<LaunchException> failure =
                 CompletableFuture.supplyAsync(
                         () ->
@@ -104,11 +104,11 @@ class LauncherFailureIT {
                         "rank 1 on localhost ended before its function returned:"
                                 + " killed by signal 9 (SIGKILL)")
                 .hasMessageContaining("last lines on standard error:\n    about to wait");
-        assertNothingIsLeft();
+        assertNoProcessesLeft();
     }
 
     @Test
-    void aRankThatExitsWithoutAResultIsNamed() {
+    void rankExitingWithoutResultIsReported() {
         assertThat(failureOf(2, comm -> System.exit(comm.rank() == 0 ? 0 : 5)))
                 .hasMessageStartingWith("rank ")
                 .hasMessageContaining("ended before its function returned: exit code");
@@ -120,7 +120,7 @@ class LauncherFailureIT {
     }
 
     @Test
-    void aResultThatMayNotTravelIsNamedByItsType() {
+    void unsupportedResultIsReportedByType() {
         assertThatThrownBy(
                         () ->
                                 Launcher.processes(2)
@@ -147,16 +147,16 @@ class LauncherFailureIT {
         awaitLine("[0]<stdout>:pid=");
         awaitLine("[1]<stdout>:pid=");
         caller.interrupt();
-        caller.join(PATIENCE);
+        caller.join(TIMEOUT);
         assertThat(outcome).isDone();
         assertThat(outcome.join()).hasMessageContaining("was interrupted");
         assertThat(stillInterrupted.join()).isTrue();
-        assertNothingIsLeft();
+        assertNoProcessesLeft();
     }
 
     /// A program whose main thread waits in a launch.
-    static final class Waiting {
-        private Waiting() {}
+    static final class WaitingProgram {
+        private WaitingProgram() {}
 
         public static void main(String[] arguments) {
             Launcher.execute(2, _ -> waitForEver());
@@ -165,7 +165,7 @@ class LauncherFailureIT {
 
     @ParameterizedTest
     @ValueSource(strings = {"TERM", "KILL"})
-    void theJobEndsWithTheProgramThatLaunchedIt(String signal) throws Exception {
+    void jobEndsWithLaunchingProgram(String signal) throws Exception {
         List<String> command =
                 List.of(
                         "env",
@@ -173,22 +173,22 @@ class LauncherFailureIT {
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-cp",
                         System.getProperty("java.class.path"),
-                        Waiting.class.getName());
+                        WaitingProgram.class.getName());
         Process program = new ProcessBuilder(command).redirectErrorStream(true).start();
         try (BufferedReader reader = program.inputReader()) {
             String first =
                     reader.lines().filter(line -> line.contains("job=")).findFirst().orElseThrow();
             String job = first.substring(first.indexOf('=') + 1);
             Processes.signal(signal, program.pid());
-            await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
-            await().atMost(PATIENCE).until(() -> Processes.watchdogsOf(job).isEmpty());
+            await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
+            await().atMost(TIMEOUT).until(() -> Processes.watchdogsOf(job).isEmpty());
         } finally {
             program.destroyForcibly();
         }
     }
 
     @Test
-    void aConsumerThatFailsCostsItsLinesAndNotTheJob() {
+    void failingOutputConsumerDoesNotFailJob() {
         assertThat(
                         Launcher.processes(1)
                                 .output(
@@ -213,7 +213,7 @@ class LauncherFailureIT {
 
     /// What follows `start` in the first line that begins with it.
     private String awaitLine(String start) {
-        return await().atMost(PATIENCE)
+        return await().atMost(TIMEOUT)
                 .until(() -> linesFrom(start).findFirst(), Optional::isPresent)
                 .orElseThrow();
     }
@@ -224,7 +224,7 @@ class LauncherFailureIT {
                 .map(line -> line.substring(start.length()));
     }
 
-    private void assertNothingIsLeft() {
+    private void assertNoProcessesLeft() {
         String job = awaitLine("[0]<stdout>:job=");
         assertThat(Processes.ofJob(job)).isEmpty();
         assertThat(Processes.watchdogsOf(job)).isEmpty();

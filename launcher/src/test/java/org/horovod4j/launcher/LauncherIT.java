@@ -65,7 +65,7 @@ class LauncherIT {
     record Config(int epochs, List<String> names, Mood mood) {}
 
     @Test
-    void capturedValuesTravel() {
+    void capturedValuesReachRanks() {
         int number = 7;
         long large = 1L << 40;
         char letter = 'ü';
@@ -105,7 +105,7 @@ class LauncherIT {
         }
     }
 
-    private static final class Named implements RankFunction<Integer> {
+    private static final class ClassFunction implements RankFunction<Integer> {
         private static final long serialVersionUID = 1L;
 
         @Override
@@ -114,7 +114,7 @@ class LauncherIT {
         }
     }
 
-    private enum Chosen implements RankFunction<String> {
+    private enum EnumFunction implements RankFunction<String> {
         ONE {
             @Override
             public String apply(Communicator comm) {
@@ -124,17 +124,17 @@ class LauncherIT {
     }
 
     @Test
-    void aMethodReferenceARecordAndANamedClassAreFunctionsToo() {
+    void methodReferencesRecordsAndClassesAreFunctions() {
         assertThat(Launcher.run(2, LauncherIT::triple)).containsExactly(0, 3);
         assertThat(Launcher.run(2, Communicator::rank)).containsExactly(0, 1);
         assertThat(Launcher.run(2, new Power(2)::plusRank)).containsExactly(2.0, 3.0);
         assertThat(Launcher.run(3, new Power(2))).containsExactly(0.0, 1.0, 4.0);
-        assertThat(Launcher.run(2, new Named())).containsExactly(10, 11);
-        assertThat(Launcher.run(1, Chosen.ONE)).containsExactly("one 0");
+        assertThat(Launcher.run(2, new ClassFunction())).containsExactly(10, 11);
+        assertThat(Launcher.run(1, EnumFunction.ONE)).containsExactly("one 0");
     }
 
     @Test
-    void whatReturnsNothingIsExecuted(@TempDir Path folder) {
+    void actionWithoutResultIsExecuted(@TempDir Path folder) {
         String place = folder.toString();
         Launcher.execute(2, comm -> Files.writeString(Path.of(place, "r" + comm.rank()), "done"));
         assertThat(folder).isDirectoryContaining("glob:**/r0").isDirectoryContaining("glob:**/r1");
@@ -143,7 +143,7 @@ class LauncherIT {
     }
 
     @Test
-    void outputGoesWhereTheCallerWants() {
+    void outputGoesToGivenDestination() {
         ConcurrentLinkedQueue<String> lines = new ConcurrentLinkedQueue<>();
         Launcher.processes(2)
                 .output(lines::add)
@@ -188,7 +188,7 @@ class LauncherIT {
     }
 
     @Test
-    void severalNamesOfThisMachineMakeSeveralHosts(@TempDir Path folder) throws Exception {
+    void differentNamesOfThisMachineAreSeparateHosts(@TempDir Path folder) throws Exception {
         Path file = Files.writeString(folder.resolve("hosts"), "localhost slots=2\n127.0.0.1:1\n");
         List<String> places =
                 Launcher.processes(3)
@@ -204,7 +204,7 @@ class LauncherIT {
     }
 
     @Test
-    void launchesRunBesideEachOther() {
+    void launchesRunConcurrently() {
         List<CompletableFuture<List<Integer>>> both =
                 Stream.of(10, 20)
                         .map(
@@ -218,7 +218,7 @@ class LauncherIT {
     }
 
     @Test
-    void aRankMayLaunchAJobOfItsOwn() {
+    void rankMayLaunchNestedJob() {
         List<List<String>> results =
                 Launcher.run(
                         2,
@@ -231,7 +231,7 @@ class LauncherIT {
     }
 
     @Test
-    void aClassThatRanksLackIsNamed() {
+    void missingClassIsNamed() {
         String without =
                 String.join(
                         File.pathSeparator,

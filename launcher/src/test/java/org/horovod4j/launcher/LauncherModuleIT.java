@@ -62,13 +62,13 @@ class LauncherModuleIT {
     }
 
     @Test
-    void anOpenPackageIsAllItTakes() throws Exception {
+    void openPackageIsSufficient() throws Exception {
         assertThat(outputOfProgram("opens com.example;"))
                 .isEqualTo("[Answer[number=5, module=app], Answer[number=6, module=app]]\n");
     }
 
     @Test
-    void aClosedPackageIsToldWithTheRemedy() throws Exception {
+    void closedPackageIsReportedWithFix() throws Exception {
         assertThat(outputOfProgram(""))
                 .contains("the function of com.example.Main is closed to Horovod4J by its module")
                 .contains("Add 'opens com.example;' to the module-info of app.");

@@ -21,7 +21,7 @@ class LauncherMpiIT {
     }
 
     @Test
-    void resultsOfRanksThatMpirunStartedComeBackByRank() {
+    void resultsAreReturnedByRank() {
         List<String> results =
                 Launcher.processes(2)
                         .mpi()
@@ -40,7 +40,7 @@ class LauncherMpiIT {
     }
 
     @Test
-    void whatARankThrewReachesTheProgram() {
+    void exceptionOfRankReachesProgram() {
         ConcurrentLinkedQueue<String> lines = new ConcurrentLinkedQueue<>();
         assertThatThrownBy(
                         () ->

@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
 /// The launcher as a process of its own, as a user has it, for tests of what only processes can
 /// show.
 final class LauncherProcess implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     /// Takes from root what lets it read any file; others have not got it.
     static final List<String> WITHOUT_PRIVILEGES =
@@ -103,7 +103,7 @@ final class LauncherProcess implements AutoCloseable {
     /// Waits until standard output matches, and gives the first group of each match.
     List<String> awaitOutput(String regex, int times) {
         Pattern pattern = Pattern.compile(regex, Pattern.MULTILINE);
-        return await().atMost(PATIENCE)
+        return await().atMost(TIMEOUT)
                 .until(
                         () -> pattern.matcher(stdout()).results().map(it -> it.group(1)).toList(),
                         groups -> groups.size() >= times);
@@ -120,7 +120,7 @@ final class LauncherProcess implements AutoCloseable {
 
     /// Waits for the end and gives the exit code.
     int exitCode() throws InterruptedException {
-        return exitCode(PATIENCE);
+        return exitCode(TIMEOUT);
     }
 
     int exitCode(Duration patience) throws InterruptedException {
@@ -159,7 +159,7 @@ final class LauncherProcess implements AutoCloseable {
         }
 
         void await() throws InterruptedException {
-            thread.join(PATIENCE);
+            thread.join(TIMEOUT);
         }
     }
 }

@@ -18,7 +18,7 @@ class LauncherTest {
     }
 
     @Test
-    void numbersOutOfRange() {
+    void numbersOutOfRangeAreRefused() {
         refused(() -> Launcher.run(0, _ -> 1)).hasMessageContaining("processes(0)");
         refused(() -> Launcher.processes(2).sshPort(70_000)).hasMessageContaining("1 to 65535");
         refused(() -> Launcher.processes(2).startTimeout(Duration.ZERO))
@@ -26,7 +26,7 @@ class LauncherTest {
     }
 
     @Test
-    void hostsThatMakeNoSense() {
+    void invalidHostsAreRefused() {
         Path file = Path.of("no-such-hosts");
         refused(() -> Launcher.processes(2).hosts("a:1").hostFile(file))
                 .hasMessageContaining("both say where to run");
@@ -39,7 +39,7 @@ class LauncherTest {
     }
 
     @Test
-    void optionsThatMakeNoSense() {
+    void invalidOptionsAreRefused() {
         refused(() -> Launcher.processes(1).options(Map.of("HOROVOD_CYCLE_TIM", "1")))
                 .hasMessageContaining("Did you mean HOROVOD_CYCLE_TIME?");
         refused(() -> Launcher.processes(1).options(Map.of("HOROVOD_CYCLE_TIME", "soon")))
@@ -55,7 +55,7 @@ class LauncherTest {
     }
 
     @Test
-    void aJavaThatIsNotThere() {
+    void missingJavaIsRefused() {
         refused(() -> Launcher.processes(1).java("/no/such/java").run(_ -> 1))
                 .hasMessageContaining("/no/such/java");
     }

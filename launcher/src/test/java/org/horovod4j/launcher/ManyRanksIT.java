@@ -21,7 +21,7 @@ class ManyRanksIT {
                         "java",
                         "-cp",
                         System.getProperty("java.class.path"),
-                        Joiner.class.getName())) {
+                        InitShutdownProgram.class.getName())) {
             assertThat(launcher.exitCode(Duration.ofMinutes(10))).as(launcher.stderr()).isZero();
             assertThat(launcher.stderr()).isEmpty();
         }

@@ -18,7 +18,7 @@ record MessageTemplate(String file, List<String> words) {
     private static final Pattern WORD = Pattern.compile("[('\"]*[A-Za-z-]+[.,:;)'\"]*");
 
     /// Shorter texts are names, parts of other texts and punctuation.
-    private static final int FEWEST_WORDS = 3;
+    private static final int MIN_WORDS = 3;
 
     MessageTemplate {
         words = List.copyOf(words);
@@ -43,7 +43,7 @@ record MessageTemplate(String file, List<String> words) {
 
     /// Whether this says something, rather than being a name, a pattern or a part of a command.
     boolean isSentence() {
-        return words.stream().filter(word -> WORD.matcher(word).matches()).count() >= FEWEST_WORDS;
+        return words.stream().filter(word -> WORD.matcher(word).matches()).count() >= MIN_WORDS;
     }
 
     /// Whether a text may be this message, or a part of it that has some of its own words.
@@ -64,7 +64,7 @@ record MessageTemplate(String file, List<String> words) {
     /// @param same how many words were the same so far
     private boolean fits(int at, List<String> quoted, int from, int same) {
         if (from == quoted.size()) {
-            return same >= FEWEST_WORDS;
+            return same >= MIN_WORDS;
         }
         if (quoted.get(from).equals(ELLIPSIS)) {
             for (int to = at; to <= words.size(); to++) {

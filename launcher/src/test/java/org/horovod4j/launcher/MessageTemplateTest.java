@@ -32,12 +32,12 @@ class MessageTemplateTest {
                 "it refuses connections to port 22. Start sshd, please. Or leave | true",
                 "and it refuses connections to port 22 | false"
             })
-    void aQuoteHasTheWordsOfTheMessageInTheirOrder(String quote, boolean fits) {
+    void quoteMatchesWordsInOrder(String quote, boolean fits) {
         assertThat(REFUSAL.isQuotedBy(quote)).isEqualTo(fits);
     }
 
     @Test
-    void textsAreFoundWhereverTheyAreMadeAndInOnePiece(@TempDir Path folder) throws IOException {
+    void concatenatedTextsAreFoundAsOneMessage(@TempDir Path folder) throws IOException {
         Files.writeString(
                 folder.resolve("Some.java"),
                 """
@@ -59,7 +59,7 @@ class MessageTemplateTest {
         Files.writeString(
                 folder.resolve("Other.java"),
                 "class Other { String s = \"all of this is help\"; }");
-        assertThat(SourceMessages.complaints(List.of(folder), Set.of("Other.java")))
+        assertThat(SourceMessages.errorMessages(List.of(folder), Set.of("Other.java")))
                 .extracting(MessageTemplate::toString)
                 .containsExactlyInAnyOrder(
                         "Some.java: the host … has gone away for …",

@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.launcher.plan.Host;
-import org.horovod4j.testing.Packages;
+import org.horovod4j.testing.SystemPackages;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,7 +26,7 @@ import java.util.stream.Stream;
 /// `horovodrun --mpi` on hosts behind real ssh, by which a real `mpirun` starts its daemons there.
 @Tag("slow")
 class MpiSshIT {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     /// Debian's, by program.
     private static final Map<String, String> PACKAGES =
@@ -41,7 +41,7 @@ class MpiSshIT {
         "mpirun.mpich, 'hvdssh1:2,hvdssh2:1', 'hvdssh1,hvdssh1,hvdssh2'",
         "mpirun.mpich, 'localhost:2,hvdssh1:1', ',,hvdssh1'"
     })
-    void ranksMeetOnOtherHostsAndHere(String mpirun, String where, String names) throws Exception {
+    void ranksRunOnLocalAndRemoteHosts(String mpirun, String where, String names) throws Exception {
         String here = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
         try (LauncherProcess launcher =
                 start(
@@ -66,8 +66,8 @@ class MpiSshIT {
     }
 
     /// The last rank ends while the others wait for it.
-    static final class Fails {
-        private Fails() {}
+    static final class FailingRank {
+        private FailingRank() {}
 
         public static void main(String[] arguments) {
             Hvd.init();
@@ -86,7 +86,7 @@ class MpiSshIT {
         "mpirun.openmpi, exit code 3|its connection", // unless it sees the others end before
         "mpirun.mpich, its connection"
     })
-    void theFirstToFailIsNamedWithItsHost(String mpirun, String how) throws Exception {
+    void firstFailedRankIsNamedWithHost(String mpirun, String how) throws Exception {
         try (LauncherProcess launcher =
                 start(
                         mpirun,
@@ -94,21 +94,21 @@ class MpiSshIT {
                         System.getProperty("java.home") + "/bin/java",
                         "-cp",
                         System.getProperty("java.class.path"),
-                        Fails.class.getName())) {
+                        FailingRank.class.getName())) {
             assertThat(launcher.exitCode()).isNotZero();
             assertThat(launcher.stderr())
                     .containsPattern(
                             "First to fail was rank 2 on hvdssh2 \\(process \\d+\\): (" + how + ")")
                     .containsSubsequence("\n    disk full\n", "The other processes had ended ");
             String job = launcher.awaitOutput("job=(\\S+)", 1).getFirst();
-            await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
+            await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
         }
     }
 
     /// As behind a firewall: what is sent to the second host is lost.
     @ParameterizedTest
     @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
-    void aHostThatDoesNotAnswerIsNotAwaitedForEver(String mpirun) throws Exception {
+    void unresponsiveHostTimesOut(String mpirun) throws Exception {
         hosts.cutLink(2);
         try (LauncherProcess launcher =
                 start(mpirun, "hvdssh1:1,hvdssh2:1", "--start-timeout", "3", "true")) {
@@ -117,7 +117,7 @@ class MpiSshIT {
                     .containsPattern(
                             "[12] of 2 ranks had not started within the start timeout of 3 s");
         } finally {
-            hosts.mendLink(2);
+            hosts.restoreLink(2);
         }
     }
 
@@ -146,7 +146,7 @@ class MpiSshIT {
         "mpirun.mpich, 'hvdssh1:1,hvdssh2:1'",
         "mpirun.mpich, 'localhost:1,hvdssh2:1'"
     })
-    void aProgramGetsTheResultsOfAllHostsByRank(String mpirun, String on) throws Exception {
+    void resultsOfAllHostsAreReturnedByRank(String mpirun, String on) throws Exception {
         try (LauncherProcess program = hosts.start(Program.class, with(mpirun), on)) {
             assertThat(program.exitCode()).as(program::stderr).isZero();
             assertThat(program.stdout()).isEqualTo("[0: 3, 1: 3]\n");
@@ -166,7 +166,8 @@ class MpiSshIT {
     /// be either.
     private static Map<String, String> with(String mpirun)
             throws IOException, InterruptedException {
-        Packages.require(List.of(mpirun), List.of(Objects.requireNonNull(PACKAGES.get(mpirun))));
+        SystemPackages.require(
+                List.of(mpirun), List.of(Objects.requireNonNull(PACKAGES.get(mpirun))));
         Path folder = Files.createDirectories(hosts.folder().resolve(mpirun));
         Path script = folder.resolve("mpirun");
         Files.writeString(script, "#!/bin/sh\nexec " + mpirun + " \"$@\"\n");

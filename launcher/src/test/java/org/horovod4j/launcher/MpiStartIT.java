@@ -33,7 +33,7 @@ class MpiStartIT {
 
     /// As when it asks for a password, or waits for a host.
     @Test
-    void anMpirunThatStartsNothingIsEndedWithAllItDid() throws Exception {
+    void mpirunWithoutRanksIsEndedAfterStartTimeout() throws Exception {
         String script =
                 """
                 echo job=$HOROVOD_JOB_ID
@@ -54,7 +54,7 @@ class MpiStartIT {
 
     /// One that ignores the request to end.
     @Test
-    void aStubbornMpirunIsKilled() throws Exception {
+    void mpirunIgnoringSigtermIsKilled() throws Exception {
         String script =
                 """
                 trap '' TERM
@@ -71,7 +71,7 @@ class MpiStartIT {
 
     /// Its program never meets others, and need not print anything either.
     @Test
-    void aRankThatHasStartedMayTakeItsTime() throws Exception {
+    void startedRankIsNotTimedOut() throws Exception {
         String script =
                 """
                 until [ "$1" = sh ]; do shift; done
@@ -87,7 +87,7 @@ class MpiStartIT {
     }
 
     @Test
-    void anMpirunThatEndsBeforeAnyRankStartsIsNamed() throws Exception {
+    void mpirunEndingBeforeRanksStartIsReported() throws Exception {
         try (LauncherProcess launcher = start("echo no such host >&2; exit 213\n", "true")) {
             assertThat(launcher.exitCode()).isEqualTo(213);
             assertThat(launcher.stderr())

@@ -10,10 +10,10 @@ import java.util.Map;
 
 /// Nothing of a job outlives it, not even when the launcher dies without a word.
 class OrphanIT {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     @Test
-    void noProcessSurvivesTheKillingOfTheLauncher() throws Exception {
+    void noProcessSurvivesKilledLauncher() throws Exception {
         // Each rank leaves a child in its group and one in a session of its own.
         String program =
                 "sleep 1000 & setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1002";
@@ -22,24 +22,24 @@ class OrphanIT {
             String job = launcher.awaitJobId();
             await().until(() -> Processes.ofJob(job).size() == 9);
             launcher.signal("KILL");
-            awaitNothingLeft(job);
+            awaitNoProcesses(job);
         }
     }
 
     @Test
-    void aRankThatIgnoresSignalsDoesNotSurviveEither() throws Exception {
+    void rankIgnoringSignalsDoesNotSurviveLauncher() throws Exception {
         String program =
                 "trap '' TERM HUP INT; echo job=$HOROVOD_JOB_ID; while :; do sleep 1; done";
         try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", program)) {
             launcher.awaitOutput("job=(\\S+)", 2);
             String job = launcher.awaitJobId();
             launcher.signal("KILL");
-            awaitNothingLeft(job);
+            awaitNoProcesses(job);
         }
     }
 
     @Test
-    void theWatchdogShrugsOffWhatEndsOthers() throws Exception {
+    void watchdogIgnoresSignals() throws Exception {
         String program = "echo job=$HOROVOD_JOB_ID; exec sleep 1000";
         try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", program)) {
             String job = launcher.awaitJobId();
@@ -51,12 +51,12 @@ class OrphanIT {
             }
             assertThat(Processes.watchdogsOf(job)).containsExactly(watchdog);
             launcher.signal("KILL");
-            awaitNothingLeft(job);
+            awaitNoProcesses(job);
         }
     }
 
     @Test
-    void whatRanksLeaveBehindIsEndedAndReported() throws Exception {
+    void leftoverProcessesAreEndedAndReported() throws Exception {
         String program = "setsid sleep 1003 >/dev/null 2>&1 & echo job=$HOROVOD_JOB_ID; exit 0";
         try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", program)) {
             assertThat(launcher.exitCode()).isZero();
@@ -70,7 +70,7 @@ class OrphanIT {
     }
 
     @Test
-    void aJobWithinAJobEndsByItself() throws Exception {
+    void nestedJobEndsItself() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         Map.of("HOROVOD_JOB_ID", "outer", "HOROVOD_RANK", "7"),
@@ -86,8 +86,8 @@ class OrphanIT {
         }
     }
 
-    private static void awaitNothingLeft(String job) {
-        await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
-        await().atMost(PATIENCE).until(() -> Processes.watchdogsOf(job).isEmpty());
+    private static void awaitNoProcesses(String job) {
+        await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
+        await().atMost(TIMEOUT).until(() -> Processes.watchdogsOf(job).isEmpty());
     }
 }

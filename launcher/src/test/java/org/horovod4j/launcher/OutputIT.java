@@ -13,7 +13,13 @@ class OutputIT {
     void linesOfRanksDoNotMix() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
-                        "-np", "4", "java", "-cp", classPath(), Chatter.class.getName(), "2000")) {
+                        "-np",
+                        "4",
+                        "java",
+                        "-cp",
+                        classPath(),
+                        ManyLinesProgram.class.getName(),
+                        "2000")) {
             assertThat(launcher.exitCode()).isZero();
             List<String> lines = launcher.stdout().lines().toList();
             assertThat(lines).hasSize(4 * 2000);
@@ -22,7 +28,7 @@ class OutputIT {
                 assertThat(lines.stream().filter(line -> line.startsWith(prefix)))
                         .containsExactlyElementsOf(
                                 IntStream.range(0, 2000)
-                                        .mapToObj(line -> prefix + Chatter.line(line))
+                                        .mapToObj(line -> prefix + ManyLinesProgram.line(line))
                                         .toList());
             }
             assertThat(launcher.stderr()).doesNotContain("incubator").isEmpty();
@@ -30,7 +36,7 @@ class OutputIT {
     }
 
     @Test
-    void progressAndTailsArePassedOn() throws Exception {
+    void partialLinesArePassedOn() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         "-np", "4", "sh", "-c", "printf '10 %%\\r20 %%\\rdone'; printf oops >&2")) {
@@ -53,7 +59,7 @@ class OutputIT {
     }
 
     @Test
-    void ranksSeeTheirPlaceAndTheLaunchersEnvironment() throws Exception {
+    void ranksGetRankVariablesAndLauncherEnvironment() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         Map.of("GREETING", "hello", "OLDPWD", "/", "BASH_FUNC_f%%", "() { :; }"),
@@ -76,7 +82,7 @@ class OutputIT {
     }
 
     @Test
-    void theSecretIsOnNoCommandLine() throws Exception {
+    void secretIsNotOnCommandLine() throws Exception {
         String program = "echo key=$HOROVOD_SECRET_KEY; exec sleep 1000";
         try (LauncherProcess launcher = LauncherProcess.start("-np", "2", "sh", "-c", program)) {
             String secret = launcher.awaitOutput("key=(\\S{43})", 1).getFirst();
@@ -85,7 +91,7 @@ class OutputIT {
     }
 
     @Test
-    void inputIsEmpty() throws Exception {
+    void standardInputIsEmpty() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start("-np", "2", "sh", "-c", "cat; echo end")) {
             assertThat(launcher.exitCode()).isZero();
@@ -104,7 +110,7 @@ class OutputIT {
                         "java",
                         "-cp",
                         classPath(),
-                        Chatter.class.getName(),
+                        ManyLinesProgram.class.getName(),
                         "0")) {
             assertThat(launcher.exitCode()).isZero();
             assertThat(launcher.stderr())

@@ -14,20 +14,21 @@ import java.util.Map;
 /// The launcher on a terminal, which `script` of util-linux makes.
 class ProgressIT {
     @Test
-    void ranksAreCountedWhileTheyJoinAndNothingIsLeftOfIt() throws Exception {
-        String text = onATerminal("java -cp $TEST_CLASS_PATH " + Joiner.class.getName());
+    void joiningRanksAreCountedAndLineIsCleared() throws Exception {
+        String text =
+                onATerminal("java -cp $TEST_CLASS_PATH " + InitShutdownProgram.class.getName());
         assertThat(text).contains("horovodrun: 0 of 2 ranks ready").endsWith("\r\033[K");
     }
 
     @Test
-    void outputOfARankTakesThePlaceOfTheLine() throws Exception {
+    void rankOutputReplacesProgressLine() throws Exception {
         String text = onATerminal("sh -c 'echo here'");
         assertThat(text.substring(text.indexOf("here"))).doesNotContain("ranks ready");
     }
 
     @Test
-    void hostsAreCountedWhileTheyAreMadeReady(@TempDir Path folder) throws Exception {
-        StandInSsh ssh = StandInSsh.in(folder);
+    void readyHostsAreCounted(@TempDir Path folder) throws Exception {
+        FakeSsh ssh = FakeSsh.in(folder);
         ssh.busyFor(1);
         String text =
                 onATerminal(

@@ -11,20 +11,20 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/// How jobs on other hosts end, through agents and a [StandInSsh]: by a failure, a signal or a kill.
+/// How jobs on other hosts end, through agents and a [FakeSsh]: by a failure, a signal or a kill.
 /// Nothing is left of them there.
 class RemoteEndIT {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-    private StandInSsh ssh;
+    private FakeSsh ssh;
 
     @BeforeEach
-    void standIn(@TempDir Path folder) throws IOException {
-        ssh = StandInSsh.in(folder);
+    void createSsh(@TempDir Path folder) throws IOException {
+        ssh = FakeSsh.in(folder);
     }
 
     @Test
-    void theFirstFailureIsToldWithItsLastWords() throws Exception {
+    void firstFailureIsReportedWithLastErrorLines() throws Exception {
         try (LauncherProcess launcher =
                 ssh.start(
                         "-np",
@@ -69,7 +69,7 @@ class RemoteEndIT {
     }
 
     @Test
-    void aKilledAgentIsALostHostAndLeavesNoOrphan() throws Exception {
+    void killedAgentIsHostLossWithoutOrphans() throws Exception {
         String program = "setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1000";
         try (LauncherProcess launcher =
                 ssh.start("-np", "2", "-H", "far.invalid:2", "sh", "-c", program)) {
@@ -82,24 +82,24 @@ class RemoteEndIT {
                             "lost contact with host far.invalid \\(ranks 0, 1\\): ssh ended")
                     .containsPattern("First to fail was rank 0 on far.invalid")
                     .contains("contact with its host was lost", "The other processes had ended");
-            awaitNothingLeft(job);
+            awaitNoProcesses(job);
         }
     }
 
     @Test
-    void noProcessSurvivesTheKillingOfTheLauncher() throws Exception {
+    void noProcessSurvivesKilledLauncher() throws Exception {
         String program = "setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1000";
         try (LauncherProcess launcher =
                 ssh.start("-np", "2", "-H", "far1.invalid:1,far2.invalid:1", "sh", "-c", program)) {
             launcher.awaitOutput("job=(\\S+)", 2);
             String job = launcher.awaitJobId();
             launcher.signal("KILL");
-            awaitNothingLeft(job);
+            awaitNoProcesses(job);
         }
     }
 
     @Test
-    void whatRanksLeaveBehindIsEndedAndReportedWithItsHost() throws Exception {
+    void leftoverProcessesAreEndedAndReportedWithHost() throws Exception {
         String program = "setsid sleep 1003 >/dev/null 2>&1 & exit 0";
         try (LauncherProcess launcher =
                 ssh.start("-np", "1", "-H", "far.invalid:1", "sh", "-c", program)) {
@@ -109,8 +109,8 @@ class RemoteEndIT {
         }
     }
 
-    private static void awaitNothingLeft(String job) {
-        await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
-        await().atMost(PATIENCE).until(() -> Processes.watchdogsOf(job).isEmpty());
+    private static void awaitNoProcesses(String job) {
+        await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
+        await().atMost(TIMEOUT).until(() -> Processes.watchdogsOf(job).isEmpty());
     }
 }

@@ -16,20 +16,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// What ranks on other hosts print arrives whole and in order, through agents and a [StandInSsh],
+/// What ranks on other hosts print arrives whole and in order, through agents and a [FakeSsh],
 /// however late it is read or sent.
 class RemoteOutputIT {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-    private StandInSsh ssh;
+    private FakeSsh ssh;
 
     @BeforeEach
-    void standIn(@TempDir Path folder) throws IOException {
-        ssh = StandInSsh.in(folder);
+    void createSsh(@TempDir Path folder) throws IOException {
+        ssh = FakeSsh.in(folder);
     }
 
     @Test
-    void muchOutputComesInOrder() throws Exception {
+    void largeOutputArrivesInOrder() throws Exception {
         try (LauncherProcess launcher =
                 ssh.start(
                         "-np",
@@ -39,7 +39,7 @@ class RemoteOutputIT {
                         "java",
                         "-cp",
                         System.getProperty("java.class.path"),
-                        Chatter.class.getName(),
+                        ManyLinesProgram.class.getName(),
                         "20000")) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             List<String> lines = launcher.stdout().lines().toList();
@@ -49,7 +49,7 @@ class RemoteOutputIT {
                 assertThat(lines.stream().filter(line -> line.startsWith(prefix)))
                         .containsExactlyElementsOf(
                                 IntStream.range(0, 20_000)
-                                        .mapToObj(line -> prefix + Chatter.line(line))
+                                        .mapToObj(line -> prefix + ManyLinesProgram.line(line))
                                         .toList());
             }
             assertThat(launcher.stderr()).isEmpty();
@@ -57,7 +57,7 @@ class RemoteOutputIT {
     }
 
     @Test
-    void outputThatNobodyReadsForLongCostsNoHost() throws Exception {
+    void slowReaderDoesNotLoseHost() throws Exception {
         // The reader of the launcher's output stops for four times the heartbeat timeout, with far
         // more to come than all buffers hold.
         Path out = ssh.folder().resolve("out");
@@ -84,7 +84,7 @@ class RemoteOutputIT {
     /// and than an agent may take to end.
     @Tag("slow")
     @Test
-    void whatRanksPrintLastComesOverADistantLine() throws Exception {
+    void lastOutputArrivesOverDelayedConnection() throws Exception {
         Path out = ssh.folder().resolve("out");
         ProcessBuilder builder =
                 shell(
@@ -99,14 +99,14 @@ class RemoteOutputIT {
                         "sh",
                         "-c",
                         "echo; head -c 300000 /dev/zero | tr '\\0' '\\n'; echo last words");
-        builder.environment().put("DELAYED_LINE", StandInSsh.delayedLine(8000, 100_000));
+        builder.environment().put("DELAYED_LINE", FakeSsh.delayedPipe(8000, 100_000));
         run(builder);
         assertThat(Path.of(out + ".err")).isEmptyFile();
         assertThat(out).hasContent("[0]<stdout>:last words");
     }
 
     @Test
-    void aStreamThatSomebodyElseHoldsOpenDoesNotHoldUpTheEnd() throws Exception {
+    void inheritedOpenStreamDoesNotDelayExit() throws Exception {
         // Without the mark of the job, nothing of it can know this process.
         String program = "env -i setsid sleep 1005 & echo pid=$!; echo last words";
         try (LauncherProcess launcher =
@@ -145,7 +145,7 @@ class RemoteOutputIT {
     private static void run(ProcessBuilder builder) throws IOException {
         Process process = builder.start();
         try {
-            await().atMost(PATIENCE).until(() -> !process.isAlive());
+            await().atMost(TIMEOUT).until(() -> !process.isAlive());
         } finally {
             process.destroyForcibly();
         }

@@ -14,18 +14,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/// How jobs start on other hosts, through agents and a [StandInSsh]: what ranks see there, and what
+/// How jobs start on other hosts, through agents and a [FakeSsh]: what ranks see there, and what
 /// is told when a host, a file or a rank is not ready.
 class RemoteStartIT {
-    private StandInSsh ssh;
+    private FakeSsh ssh;
 
     @BeforeEach
-    void standIn(@TempDir Path folder) throws IOException {
-        ssh = StandInSsh.in(folder);
+    void createSsh(@TempDir Path folder) throws IOException {
+        ssh = FakeSsh.in(folder);
     }
 
     @Test
-    void ranksSeeTheirPlaceAndTheForwardedEnvironment() throws Exception {
+    void ranksGetRankVariablesAndForwardedEnvironment() throws Exception {
         try (LauncherProcess launcher =
                 ssh.start(
                         Map.of(
@@ -55,7 +55,7 @@ class RemoteStartIT {
     }
 
     @Test
-    void aBusyHostIsAskedAgain() throws Exception {
+    void busyHostIsRetried() throws Exception {
         ssh.busyFor(2);
         try (LauncherProcess launcher =
                 ssh.start("-np", "1", "-H", "busy.invalid:1", "--verbose", "echo", "here")) {
@@ -67,7 +67,7 @@ class RemoteStartIT {
     }
 
     @Test
-    void aHostThatStaysBusyIsNamed() throws Exception {
+    void persistentlyBusyHostIsReported() throws Exception {
         ssh.busyFor(1000);
         try (LauncherProcess launcher =
                 ssh.start("-np", "2", "-H", "busy.invalid:1,far.invalid:1", "echo", "here")) {
@@ -82,7 +82,7 @@ class RemoteStartIT {
     }
 
     @Test
-    void theTimeToStartEndsTheTries() throws Exception {
+    void startTimeoutEndsRetries() throws Exception {
         ssh.busyFor(1000);
         try (LauncherProcess launcher =
                 ssh.start(
@@ -101,7 +101,7 @@ class RemoteStartIT {
     }
 
     @Test
-    void aJobMayMixThisMachineAndOthers() throws Exception {
+    void jobMayMixLocalAndRemoteHosts() throws Exception {
         try (LauncherProcess launcher =
                 ssh.start(
                         "-np",
@@ -119,7 +119,7 @@ class RemoteStartIT {
     }
 
     @Test
-    void theSecretIsOnNoCommandLine() throws Exception {
+    void secretIsNotOnCommandLine() throws Exception {
         String program = "echo key=$HOROVOD_SECRET_KEY; exec sleep 1000";
         try (LauncherProcess launcher =
                 ssh.start("-np", "2", "-H", "far.invalid:2", "sh", "-c", program)) {
@@ -129,7 +129,7 @@ class RemoteStartIT {
     }
 
     @Test
-    void eachHostThatIsNotReadyGetsALineAndNothingIsStarted() throws Exception {
+    void unreadyHostsAreListedAndNothingStarts() throws Exception {
         Path started = ssh.folder().resolve("started");
         try (LauncherProcess launcher =
                 ssh.start(
@@ -150,7 +150,7 @@ class RemoteStartIT {
     }
 
     @Test
-    void aProgramThatIsNotThereIsToldBeforeTheStart() throws Exception {
+    void missingProgramIsReportedBeforeStart() throws Exception {
         try (LauncherProcess launcher =
                 ssh.start("-np", "1", "-H", "far.invalid:1", "no-such-command")) {
             assertThat(launcher.exitCode()).isOne();
@@ -160,7 +160,7 @@ class RemoteStartIT {
     }
 
     @Test
-    void aCopyThatCannotBeReadIsToldBeforeAnythingIsStarted() throws Exception {
+    void unreadableCopyIsReportedBeforeStart() throws Exception {
         Path inside = Files.createDirectories(ssh.folder().resolve("app/data/inside"));
         Path secret = Files.writeString(inside.resolve("secret"), "x");
         for (Path unreadable : List.of(secret, inside)) {
@@ -189,7 +189,7 @@ class RemoteStartIT {
 
     /// The rank on this machine ignores SIGTERM, before it is known that the other was not started.
     @Test
-    void whenARankCannotBeStartedThoseThatWereAreEndedBeforeItIsTold() throws Exception {
+    void failedStartEndsStartedRanks() throws Exception {
         String program = "trap '' TERM; echo started; sleep 1006; sleep 1006";
         String some = "x".repeat(120_000);
         try (LauncherProcess launcher =
@@ -202,7 +202,7 @@ class RemoteStartIT {
                                 "EVEN_MORE",
                                 some,
                                 "DELAYED_LINE",
-                                StandInSsh.delayedLine(1500, 0)),
+                                FakeSsh.delayedPipe(1500, 0)),
                         "-np",
                         "2",
                         "-H",
@@ -219,7 +219,7 @@ class RemoteStartIT {
     }
 
     @Test
-    void anInterruptedLaunchDoesNotWaitForAHostThatIsNotReady() throws Exception {
+    void interruptedLaunchDoesNotWaitForUnreadyHost() throws Exception {
         Path waiting = ssh.folder().resolve("ssh.silent");
         try (LauncherProcess launcher =
                 LauncherProcess.start(

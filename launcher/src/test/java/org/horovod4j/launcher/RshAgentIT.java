@@ -17,7 +17,7 @@ import java.util.Map;
 /// `OMPI_MCA_plm_rsh_agent` names, instead of ssh.
 @Tag("slow")
 class RshAgentIT {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     @RegisterExtension static final SshHosts hosts = new SshHosts();
 
@@ -59,7 +59,7 @@ class RshAgentIT {
     }
 
     @Test
-    void anAgentMayStandInForSsh() throws Exception {
+    void rshAgentReplacesSsh() throws Exception {
         Path agent = agent("agent.sh", ssh() + " \"$host\" \"$*\"");
         try (LauncherProcess launcher =
                 startThrough(
@@ -81,7 +81,7 @@ class RshAgentIT {
 
     /// What the script has started holds the connection, and lives on when only the script is killed.
     @Test
-    void aLostHostLeavesNothingOfAnAgentBehind() throws Exception {
+    void lostHostLeavesNoAgentProcess() throws Exception {
         Path agent = agent("cut-off.sh", ssh() + " \"$host\" \"$*\"");
         try (LauncherProcess launcher =
                 startThrough(
@@ -92,18 +92,18 @@ class RshAgentIT {
             assertThat(launcher.stderr())
                     .contains("lost contact with host hvdssh2 (rank 0): no sign");
             String connection = hosts.folder().resolve("ssh_config").toString();
-            await().atMost(PATIENCE)
+            await().atMost(TIMEOUT)
                     .until(
                             () ->
                                     Processes.withCommandLine(agent.toString()).isEmpty()
                                             && Processes.withCommandLine(connection).isEmpty());
         } finally {
-            hosts.mendLink(2);
+            hosts.restoreLink(2);
         }
     }
 
     @Test
-    void anAgentThatDoesNotReachTheHostIsNamed() throws Exception {
+    void failingRshAgentIsNamed() throws Exception {
         Path deaf = agent("deaf.sh", ssh() + " -n \"$host\" \"$*\"");
         try (LauncherProcess launcher = startThrough(deaf, "-np", "1", "-H", "hvdssh1:1", "true")) {
             assertThat(launcher.exitCode()).isOne();

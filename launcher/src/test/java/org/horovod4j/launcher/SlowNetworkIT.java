@@ -17,21 +17,21 @@ class SlowNetworkIT {
     @RegisterExtension static final SshHosts hosts = new SshHosts();
 
     @Test
-    void aSlowLinkIsNoLostHost() throws Exception {
-        hosts.shape(1, "2mbit");
+    void slowLinkIsNotHostLoss() throws Exception {
+        hosts.limitBandwidth(1, "2mbit");
         String program = "head -c 600000 /dev/zero | tr '\\0' '\\n'";
         try (LauncherProcess launcher =
                 hosts.startOnAll(Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"), "sh", "-c", program)) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             assertThat(launcher.stdout()).hasSize(6 * 600_000 * "[0]<stdout>:\n".length());
         } finally {
-            hosts.unshape(1);
+            hosts.removeLimits(1);
         }
     }
 
     /// A short heartbeat timeout would show if delay were taken for silence.
     @Test
-    void distantHostsSumUpExactly() throws Exception {
+    void allreduceIsExactOverDelayedLinks() throws Exception {
         List<Integer> distant = new ArrayList<>();
         try {
             for (int host = 1; host <= 3; host++) {
@@ -52,14 +52,14 @@ class SlowNetworkIT {
             }
         } finally {
             for (int host : distant) {
-                hosts.unshape(host);
+                hosts.removeLimits(host);
             }
         }
     }
 
     @Test
-    void aHostThatDoesNotGetReadyInTimeIsToldSo() throws Exception {
-        hosts.shape(1, "8kbit");
+    void hostNotReadyInTimeIsReported() throws Exception {
+        hosts.limitBandwidth(1, "8kbit");
         try (LauncherProcess launcher =
                 hosts.start(
                         Map.of("HOROVOD_START_TIMEOUT", "3"),
@@ -73,7 +73,7 @@ class SlowNetworkIT {
                     .contains("hvdssh1: ")
                     .containsAnyOf("not ready after 3 s", "timed out");
         } finally {
-            hosts.unshape(1);
+            hosts.removeLimits(1);
         }
     }
 }

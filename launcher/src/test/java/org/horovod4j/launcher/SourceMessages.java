@@ -32,7 +32,7 @@ import javax.tools.ToolProvider;
 /// is handed on before it is thrown or printed; what is no complaint is left out by who takes it.
 final class SourceMessages {
     /// What takes texts that are no messages, by the name of a method or a class.
-    private static final Set<String> TAKERS_OF_OTHERS =
+    private static final Set<String> NON_MESSAGE_CONSUMERS =
             Set.of(
                     "help", // of an option
                     "explain", // a step, with --verbose
@@ -45,7 +45,7 @@ final class SourceMessages {
                     "AssertionError");
 
     /// What takes words about calls that make no sense: where programs do not call, our own mistakes.
-    private static final Set<String> TAKERS_OF_REFUSALS =
+    private static final Set<String> ARGUMENT_EXCEPTIONS =
             Set.of("IllegalStateException", "IllegalArgumentException");
 
     private static final Set<String> QUIET_LEVELS = Set.of("DEBUG", "INFO", "TRACE");
@@ -53,15 +53,15 @@ final class SourceMessages {
     private SourceMessages() {}
 
     /// Those that say what is wrong, in all sources below these folders but for files of these names.
-    static List<MessageTemplate> complaints(List<Path> folders, Set<String> leftOut) {
-        Set<String> others = new HashSet<>(TAKERS_OF_OTHERS);
-        others.addAll(TAKERS_OF_REFUSALS);
+    static List<MessageTemplate> errorMessages(List<Path> folders, Set<String> leftOut) {
+        Set<String> others = new HashSet<>(NON_MESSAGE_CONSUMERS);
+        others.addAll(ARGUMENT_EXCEPTIONS);
         return of(folders, leftOut, others);
     }
 
     /// Those too that refuse a call.
-    static List<MessageTemplate> complaintsAndRefusals(List<Path> folders, Set<String> leftOut) {
-        return of(folders, leftOut, TAKERS_OF_OTHERS);
+    static List<MessageTemplate> errorMessagesAndRefusals(List<Path> folders, Set<String> leftOut) {
+        return of(folders, leftOut, NON_MESSAGE_CONSUMERS);
     }
 
     /// All texts of some words, whoever gets them.
@@ -90,7 +90,7 @@ final class SourceMessages {
             List<MessageTemplate> found = new ArrayList<>();
             for (CompilationUnitTree unit : task.parse()) {
                 String file = Path.of(unit.getSourceFile().getName()).getFileName().toString();
-                new Texts(file, otherTakers, found).scan(unit, null);
+                new TextScanner(file, otherTakers, found).scan(unit, null);
             }
             return found.stream().distinct().toList();
         } catch (IOException e) {
@@ -106,14 +106,14 @@ final class SourceMessages {
         }
     }
 
-    private static final class Texts extends TreeScanner<Void, Void> {
+    private static final class TextScanner extends TreeScanner<Void, Void> {
         private final String file;
-        private final Set<String> otherTakers;
+        private final Set<String> ignoredConsumers;
         private final List<MessageTemplate> found;
 
-        Texts(String file, Set<String> otherTakers, List<MessageTemplate> found) {
+        TextScanner(String file, Set<String> ignoredConsumers, List<MessageTemplate> found) {
             this.file = file;
-            this.otherTakers = otherTakers;
+            this.ignoredConsumers = ignoredConsumers;
             this.found = found;
         }
 
@@ -134,7 +134,7 @@ final class SourceMessages {
 
         @Override
         public Void visitMethodInvocation(MethodInvocationTree call, Void unused) {
-            if (otherTakers.contains(nameOf(call.getMethodSelect())) || isQuietLog(call)) {
+            if (ignoredConsumers.contains(nameOf(call.getMethodSelect())) || isQuietLog(call)) {
                 return null;
             }
             return super.visitMethodInvocation(call, null);
@@ -142,7 +142,7 @@ final class SourceMessages {
 
         @Override
         public Void visitNewClass(NewClassTree made, Void unused) {
-            return otherTakers.contains(nameOf(made.getIdentifier()))
+            return ignoredConsumers.contains(nameOf(made.getIdentifier()))
                     ? null
                     : super.visitNewClass(made, null);
         }
@@ -186,7 +186,7 @@ final class SourceMessages {
         }
 
         private boolean isQuietLog(MethodInvocationTree call) {
-            return !otherTakers.isEmpty()
+            return !ignoredConsumers.isEmpty()
                     && nameOf(call.getMethodSelect()).equals("log")
                     && !call.getArguments().isEmpty()
                     && QUIET_LEVELS.contains(nameOf(call.getArguments().getFirst()));

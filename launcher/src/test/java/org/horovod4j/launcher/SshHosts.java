@@ -122,7 +122,7 @@ final class SshHosts implements BeforeAllCallback, AfterAllCallback {
         assertThat(run("ip", "link", "set", "hvdssh" + host + "-o", "down")).isZero();
     }
 
-    void mendLink(int host) throws IOException, InterruptedException {
+    void restoreLink(int host) throws IOException, InterruptedException {
         assertThat(run("ip", "link", "set", "hvdssh" + host + "-o", "up")).isZero();
     }
 
@@ -140,7 +140,7 @@ final class SshHosts implements BeforeAllCallback, AfterAllCallback {
     }
 
     /// Limits what goes to and comes from a host, such as "2mbit", or skips the test where the kernel cannot.
-    void shape(int host, String rate) throws IOException, InterruptedException {
+    void limitBandwidth(int host, String rate) throws IOException, InterruptedException {
         queue(host, "tbf rate " + rate + " burst 32kb latency 100ms");
     }
 
@@ -168,7 +168,7 @@ final class SshHosts implements BeforeAllCallback, AfterAllCallback {
         assertThat(code).as(said).isZero();
     }
 
-    void unshape(int host) throws IOException, InterruptedException {
+    void removeLimits(int host) throws IOException, InterruptedException {
         String name = "hvdssh" + host;
         assertThat(run("tc", "qdisc", "del", "dev", name + "-o", "root")).isZero();
         assertThat(run("tc", "-n", name, "qdisc", "del", "dev", "eth0", "root")).isZero();
@@ -181,7 +181,7 @@ final class SshHosts implements BeforeAllCallback, AfterAllCallback {
             String name = "hvdssh" + host;
             output(name, "ls /dev/shm")
                     .lines()
-                    .filter(file -> file.startsWith(SharedFiles.PREFIX))
+                    .filter(file -> file.startsWith(SharedMemoryFiles.PREFIX))
                     .forEach(file -> names.add(name + ":" + file));
         }
         return names;

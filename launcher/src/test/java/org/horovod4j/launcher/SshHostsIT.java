@@ -22,8 +22,9 @@ import java.util.jar.JarOutputStream;
 /// that nothing is left of either. Hosts that are slow or distant are in [SlowNetworkIT].
 @Tag("slow")
 class SshHostsIT {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final Map<String, String> NERVOUS = Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "4");
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Map<String, String> SHORT_HEARTBEAT =
+            Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "4");
     private static final String WAIT =
             "setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1000";
 
@@ -41,7 +42,7 @@ class SshHostsIT {
     }
 
     @Test
-    void sixRanksSumUpOverThreeHosts() throws Exception {
+    void sixRanksReduceOverThreeHosts() throws Exception {
         try (LauncherProcess launcher =
                 hosts.startOnAll(
                         Map.of(),
@@ -57,7 +58,7 @@ class SshHostsIT {
     }
 
     @Test
-    void theHostsAreReallyOthers() throws Exception {
+    void ranksRunOnDifferentHosts() throws Exception {
         try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "hostname")) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             assertThat(launcher.stdout().lines())
@@ -66,7 +67,7 @@ class SshHostsIT {
     }
 
     @Test
-    void theSecretIsOnNoCommandLineOfAnyHost() throws Exception {
+    void secretIsNotOnCommandLineOfAnyHost() throws Exception {
         String program = "echo key=$HOROVOD_SECRET_KEY; exec sleep 1000";
         try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "sh", "-c", program)) {
             String secret = launcher.awaitOutput("key=(\\S{43})", 6).getFirst();
@@ -104,7 +105,7 @@ class SshHostsIT {
     }
 
     @Test
-    void aKilledLauncherLeavesNothingOnAnyHost() throws Exception {
+    void killedLauncherLeavesNoProcessesOnAnyHost() throws Exception {
         try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "sh", "-c", WAIT)) {
             launcher.awaitOutput("job=(\\S+)", 6);
             launcher.signal("KILL");
@@ -113,7 +114,7 @@ class SshHostsIT {
     }
 
     @Test
-    void aKilledRankIsNamedWithItsHostAndSignal() throws Exception {
+    void killedRankIsReportedWithHostAndSignal() throws Exception {
         try (LauncherProcess launcher = startSums(Map.of())) {
             launcher.awaitOutput("sum=(15)", 6);
             String job = launcher.awaitJobId();
@@ -127,7 +128,7 @@ class SshHostsIT {
     }
 
     @Test
-    void aKilledSshIsALostHost() throws Exception {
+    void killedSshIsHostLoss() throws Exception {
         try (LauncherProcess launcher = startSums(Map.of())) {
             launcher.awaitOutput("sum=(15)", 6);
             String job = launcher.awaitJobId();
@@ -153,7 +154,7 @@ class SshHostsIT {
     }
 
     @Test
-    void aKilledAgentIsALostHost() throws Exception {
+    void killedAgentIsHostLoss() throws Exception {
         try (LauncherProcess launcher = startSums(Map.of())) {
             launcher.awaitOutput("sum=(15)", 6);
             String job = launcher.awaitJobId();
@@ -165,8 +166,8 @@ class SshHostsIT {
     }
 
     @Test
-    void aStoppedAgentIsALostHost() throws Exception {
-        try (LauncherProcess launcher = startSums(NERVOUS)) {
+    void stoppedAgentIsHostLoss() throws Exception {
+        try (LauncherProcess launcher = startSums(SHORT_HEARTBEAT)) {
             launcher.awaitOutput("sum=(15)", 6);
             String job = launcher.awaitJobId();
             long agent = agent();
@@ -178,8 +179,8 @@ class SshHostsIT {
     }
 
     @Test
-    void aCutLinkIsNoticedOnBothSides() throws Exception {
-        try (LauncherProcess launcher = startSums(NERVOUS)) {
+    void cutLinkIsDetectedOnBothSides() throws Exception {
+        try (LauncherProcess launcher = startSums(SHORT_HEARTBEAT)) {
             launcher.awaitOutput("sum=(15)", 6);
             String job = launcher.awaitJobId();
             hosts.cutLink(2);
@@ -188,18 +189,18 @@ class SshHostsIT {
                     .contains("rank 2 on hvdssh2 is lost: contact with its host was lost");
             assertNothingLeft(job); // on the far side of the cut link too
         } finally {
-            hosts.mendLink(2);
+            hosts.restoreLink(2);
         }
     }
 
     @Test
-    void aHostWithoutPowerIsNoticed() throws Exception {
-        try (LauncherProcess launcher = startSums(NERVOUS)) {
+    void poweredOffHostIsDetected() throws Exception {
+        try (LauncherProcess launcher = startSums(SHORT_HEARTBEAT)) {
             launcher.awaitOutput("sum=(15)", 6);
             String job = launcher.awaitJobId();
             hosts.powerOff(2);
             assertLost(launcher, "no sign of life within the heartbeat timeout of 4 s");
-            await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
+            await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
         } finally {
             hosts.powerOn(2);
             hosts.clear(2); // what it had no time to remove
@@ -207,7 +208,7 @@ class SshHostsIT {
     }
 
     @Test
-    void everyHostThatIsNotReadyIsExplained() throws Exception {
+    void everyUnreadyHostIsReported() throws Exception {
         Path started = hosts.folder().resolve("started");
         try (LauncherProcess launcher =
                 hosts.start(
@@ -237,7 +238,7 @@ class SshHostsIT {
     }
 
     @Test
-    void aHostMayHaveAPortAndAKeyOfItsOwn() throws Exception {
+    void hostMayHaveOwnPortAndKey() throws Exception {
         String key = hosts.folder().resolve("id").toString();
         try (LauncherProcess launcher =
                 hosts.start("-np", "1", "-H", "10.78.0.3:1", "-p", "2222", "-i", key, "hostname")) {
@@ -273,7 +274,7 @@ class SshHostsIT {
     }
 
     @Test
-    void aJavaThatIsNotThereOrTooOldIsNamed() throws Exception {
+    void missingOrOldJavaIsNamed() throws Exception {
         try (LauncherProcess launcher =
                 hosts.start("-np", "1", "-H", "hvdssh1:1", "--java", "/no/java", "true")) {
             assertThat(launcher.exitCode()).isOne();
@@ -290,7 +291,7 @@ class SshHostsIT {
     }
 
     @Test
-    void aHostThatLacksTheProgramsFilesGetsACopy() throws Exception {
+    void missingProgramFilesAreCopiedToHost() throws Exception {
         // The third host sees neither: its mounts hide the folder.
         Path program = hosts.folder().resolve("hidden/say.sh");
         Path lib = Files.createDirectories(hosts.folder().resolve("hidden/lib/deep"));
@@ -324,7 +325,7 @@ class SshHostsIT {
 
     /// The third host sees none of these jars; ranks elsewhere use those that are there.
     @Test
-    void aHostThatLacksTheApplicationsJarRunsItFromACopy() throws Exception {
+    void missingApplicationJarRunsFromCopy() throws Exception {
         Path jar = Files.createDirectories(hosts.folder().resolve("hidden/app")).resolve("sum.jar");
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
             String name = SumOfRanks.class.getName().replace('.', '/') + ".class";
@@ -365,15 +366,15 @@ class SshHostsIT {
     }
 
     private static void assertNothingLeft(String job) {
-        await().atMost(PATIENCE).until(() -> Processes.ofJob(job).isEmpty());
-        await().atMost(PATIENCE).until(() -> Processes.watchdogsOf(job).isEmpty());
+        await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
+        await().atMost(TIMEOUT).until(() -> Processes.watchdogsOf(job).isEmpty());
         assertNoFilesLeft();
     }
 
     private static void assertNoFilesLeft() {
         for (int host = 1; host <= 3; host++) {
             Path temporary = hosts.temporary(host);
-            await().atMost(PATIENCE).untilAsserted(() -> assertThat(temporary).isEmptyDirectory());
+            await().atMost(TIMEOUT).untilAsserted(() -> assertThat(temporary).isEmptyDirectory());
         }
     }
 }

@@ -20,7 +20,7 @@ class SshJobsIT {
 
     /// ssh's own configuration has the wrong port, user and key for the second host.
     @Test
-    void aHostFileSaysHowToLogInToOneHostAndNotToAnother() throws Exception {
+    void hostFileSetsLoginPerHost() throws Exception {
         Path file =
                 Files.writeString(
                         hosts.folder().resolve("hosts"),
@@ -51,12 +51,12 @@ class SshJobsIT {
     }
 
     @Test
-    void allHostsFinishALineOfAJobFileBeforeAnyStartsTheNext() throws Exception {
+    void allHostsFinishCommandBeforeNextStarts() throws Exception {
         Path job =
                 Files.writeString(
                         hosts.folder().resolve("job.yml"),
                         "hosts: ['hvdssh1:2', 'hvdssh2:1']\n"
-                                + SeveralLinesIT.twoLinesOfThreeWorkers(hosts.folder()));
+                                + MultiCommandJobIT.twoCommandsOnThreeWorkers(hosts.folder()));
         try (LauncherProcess launcher = hosts.start("--job", job.toString())) {
             assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
             assertThat(launcher.stdout().lines())
@@ -65,7 +65,7 @@ class SshJobsIT {
     }
 
     @Test
-    void ranksOnSeveralHostsEncryptWhatTheySend() throws Exception {
+    void ranksOnSeveralHostsUseTls() throws Exception {
         try (LauncherProcess launcher =
                 hosts.start(
                         "--tls",
@@ -116,7 +116,7 @@ class SshJobsIT {
     }
 
     @Test
-    void aProgramGetsTheResultsOfAllHostsByRank() throws Exception {
+    void resultsOfAllHostsAreReturnedByRank() throws Exception {
         try (LauncherProcess program = startProgram(Program.NOBODY)) {
             assertThat(program.exitCode()).as(program::stderr).isZero();
             assertThat(program.stdout())
@@ -125,7 +125,7 @@ class SshJobsIT {
     }
 
     @Test
-    void aProgramHearsWhatARankOnAnotherHostThrew() throws Exception {
+    void exceptionOfRemoteRankReachesProgram() throws Exception {
         try (LauncherProcess program = startProgram(2)) {
             assertThat(program.exitCode()).isOne();
             assertThat(program.stdout()).isEmpty();

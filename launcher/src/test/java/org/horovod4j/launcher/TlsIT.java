@@ -27,7 +27,7 @@ class TlsIT {
 
     @ParameterizedTest
     @ValueSource(strings = {"auto", "tcp"})
-    void ranksHearOfTheFlagAndReduceTogether(String transport) throws Exception {
+    void tlsFlagReachesRanks(String transport) throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         Map.of("HOROVOD_TRANSPORT", transport),
@@ -46,7 +46,7 @@ class TlsIT {
     }
 
     @Test
-    void ranksThatDoNotEncryptAreTurnedAway() throws Exception {
+    void unencryptedRanksAreRejected() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         "-np",

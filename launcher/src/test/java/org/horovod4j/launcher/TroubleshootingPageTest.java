@@ -23,7 +23,7 @@ class TroubleshootingPageTest {
             Pattern.compile("echo \"horovodrun: ([^\"]+)\"(?: \\\\\\s+\"([^\"]+)\")?");
 
     /// What a user of `horovodrun` may see before the first collective.
-    private static final List<Path> OF_THE_START =
+    private static final List<Path> STARTUP_SOURCES =
             paths(
                     "launcher/src/main/java",
                     "core/src/main/java/org/horovod4j/network",
@@ -32,14 +32,14 @@ class TroubleshootingPageTest {
                     "core/src/main/java/org/horovod4j/scheduler");
 
     /// What a program may see that trains with DJL. It calls these itself, so it may be refused.
-    private static final List<Path> OF_DJL =
+    private static final List<Path> DJL_SOURCES =
             paths("frameworks/djl/src/main/java", "core/src/main/java/org/horovod4j/optim");
 
-    private static final List<Path> EVERYTHING =
+    private static final List<Path> ALL_SOURCES =
             paths("launcher/src/main/java", "core/src/main/java", "frameworks/djl/src/main/java");
 
     /// Texts of help, of reports and of the reference of options.
-    private static final Set<String> NO_COMPLAINTS =
+    private static final Set<String> NON_ERROR_FILES =
             Set.of(
                     "LauncherFlag.java",
                     "Usage.java",
@@ -47,21 +47,21 @@ class TroubleshootingPageTest {
                     "BuildReport.java",
                     "ClassPath.java",
                     "Framework.java",
-                    "Tool.java",
-                    "Progress.java",
+                    "ExternalTool.java",
+                    "StartupProgress.java",
                     "OptionGroup.java",
-                    "HorovodOnly.java"); // why flags of Horovod's have no effect
+                    "UnsupportedVariable.java"); // why flags of Horovod's have no effect
 
-    private static final Set<String> NO_COMPLAINTS_OF_DJL =
+    private static final Set<String> DJL_NON_ERROR_FILES =
             Set.of(
-                    "ProgressLine.java",
-                    "HooksTrial.java", // how the test of hooks failed
-                    "OverlapChoice.java", // why gradients travel when they do
-                    "SpareTime.java",
-                    "Lengths.java"); // our own mistakes
+                    "ProgressFormat.java",
+                    "HooksSelfTest.java", // how the test of hooks failed
+                    "OverlapDecision.java", // why gradients travel when they do
+                    "OverlapHeuristic.java",
+                    "SizeCheck.java"); // our own mistakes
 
     /// Parts of other messages, and lines that tell of no trouble, by their first words.
-    private static final List<String> NO_ENTRIES =
+    private static final List<String> UNDOCUMENTED =
             List.of(
                     "Did you mean …",
                     "… Did you mean …",
@@ -108,7 +108,7 @@ class TroubleshootingPageTest {
                     "Check that the launcher runs");
 
     /// The same, and our own mistakes, in what programs call that train with DJL.
-    private static final List<String> NO_ENTRIES_OF_DJL =
+    private static final List<String> DJL_UNDOCUMENTED =
             List.of(
                     "Did you mean '…'?",
                     "the epoch has no more batches",
@@ -136,10 +136,10 @@ class TroubleshootingPageTest {
                     "the gradient of '…' exists on no rank");
 
     /// Of picocli, which reads the flags.
-    private static final Set<String> WORDS_OF_OTHERS =
+    private static final Set<String> EXTERNAL_MESSAGES =
             Set.of("option '--x' should be specified only once");
 
-    private static final int FEWEST_WORDS = 4;
+    private static final int MIN_WORDS = 4;
 
     private static List<Path> paths(String... names) {
         return Stream.of(names).map(ROOT::resolve).toList();
@@ -149,8 +149,8 @@ class TroubleshootingPageTest {
     void everyMessageHasAnEntry() {
         List<String> quotes = quotes().toList();
         assertThat(
-                        Stream.concat(ofTheStart().stream(), shellMessages())
-                                .filter(message -> !isAmong(NO_ENTRIES, message))
+                        Stream.concat(startupMessages().stream(), shellMessages())
+                                .filter(message -> !isAmong(UNDOCUMENTED, message))
                                 .filter(message -> quotes.stream().noneMatch(message::isQuotedBy)))
                 .as("messages that docs/troubleshooting.md lacks")
                 .isEmpty();
@@ -160,30 +160,28 @@ class TroubleshootingPageTest {
     void everyMessageToProgramsThatTrainHasAnEntry() {
         List<String> quotes = quotes().toList();
         assertThat(
-                        ofDjl().stream()
-                                .filter(message -> !isAmong(NO_ENTRIES_OF_DJL, message))
+                        djlMessages().stream()
+                                .filter(message -> !isAmong(DJL_UNDOCUMENTED, message))
                                 .filter(message -> quotes.stream().noneMatch(message::isQuotedBy)))
                 .as("messages that docs/troubleshooting.md lacks")
                 .isEmpty();
     }
 
-    private static List<MessageTemplate> ofTheStart() {
-        return SourceMessages.complaints(OF_THE_START, NO_COMPLAINTS);
+    private static List<MessageTemplate> startupMessages() {
+        return SourceMessages.errorMessages(STARTUP_SOURCES, NON_ERROR_FILES);
     }
 
-    private static List<MessageTemplate> ofDjl() {
-        return SourceMessages.complaintsAndRefusals(OF_DJL, NO_COMPLAINTS_OF_DJL);
+    private static List<MessageTemplate> djlMessages() {
+        return SourceMessages.errorMessagesAndRefusals(DJL_SOURCES, DJL_NON_ERROR_FILES);
     }
 
     @Test
     void everyEntryIsAMessage() {
         List<MessageTemplate> messages =
-                Stream.concat(SourceMessages.all(EVERYTHING).stream(), shellMessages()).toList();
+                Stream.concat(SourceMessages.all(ALL_SOURCES).stream(), shellMessages()).toList();
         assertThat(
-                        quotes().filter(quote -> !WORDS_OF_OTHERS.contains(quote))
-                                .filter(
-                                        quote ->
-                                                MessageTemplate.split(quote).size() >= FEWEST_WORDS)
+                        quotes().filter(quote -> !EXTERNAL_MESSAGES.contains(quote))
+                                .filter(quote -> MessageTemplate.split(quote).size() >= MIN_WORDS)
                                 .filter(
                                         quote ->
                                                 messages.stream()
@@ -193,9 +191,9 @@ class TroubleshootingPageTest {
     }
 
     @Test
-    void whatNeedsNoEntryIsStillInTheSources() {
-        assertEachBeginsOneOf(NO_ENTRIES, ofTheStart());
-        assertEachBeginsOneOf(NO_ENTRIES_OF_DJL, ofDjl());
+    void undocumentedMessagesExistInSources() {
+        assertEachBeginsOneOf(UNDOCUMENTED, startupMessages());
+        assertEachBeginsOneOf(DJL_UNDOCUMENTED, djlMessages());
     }
 
     private static void assertEachBeginsOneOf(

@@ -17,7 +17,7 @@ import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.benchmarks.report.Spread;
+import org.horovod4j.benchmarks.report.Percentiles;
 import org.horovod4j.djl.HvdDjl;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
@@ -54,7 +54,7 @@ public final class CommitCost implements AutoCloseable {
     private final DjlState background;
 
     /// When a step is committed.
-    private enum Way {
+    private enum CommitMode {
         NEVER,
         FOREGROUND,
         BACKGROUND
@@ -99,14 +99,15 @@ public final class CommitCost implements AutoCloseable {
 
     private void measure(ObjectState state, int turns) {
         for (int step = 0; step < WARM_UP; step++) { // after which both states have their memory
-            for (Way way : Way.values()) {
-                turn(state, way);
+            for (CommitMode commitMode : CommitMode.values()) {
+                measureOnce(state, commitMode);
             }
         }
-        Map<Way, List<Turn>> times = new EnumMap<>(Way.class);
+        Map<CommitMode, List<Sample>> times = new EnumMap<>(CommitMode.class);
         for (int turn = 0; turn < turns; turn++) {
-            for (Way way : Way.values()) {
-                times.computeIfAbsent(way, _ -> new ArrayList<>()).add(turn(state, way));
+            for (CommitMode commitMode : CommitMode.values()) {
+                times.computeIfAbsent(commitMode, _ -> new ArrayList<>())
+                        .add(measureOnce(state, commitMode));
             }
         }
         if (Hvd.rank() == 0) {
@@ -116,14 +117,14 @@ public final class CommitCost implements AutoCloseable {
 
     /// A commit and the step after it, in milliseconds of the slowest rank.
     ///
-    /// @param commit until the program goes on
-    /// @param whole commit and step
-    private record Turn(double commit, double whole) {}
+    /// @param commitMillis until the program goes on
+    /// @param totalMillis commit and step
+    private record Sample(double commitMillis, double totalMillis) {}
 
-    private Turn turn(ObjectState state, Way way) {
+    private Sample measureOnce(ObjectState state, CommitMode commitMode) {
         Hvd.communicator().barrier();
         long start = System.nanoTime();
-        switch (way) {
+        switch (commitMode) {
             case NEVER -> {}
             case FOREGROUND -> {
                 foreground.commit();
@@ -138,7 +139,7 @@ public final class CommitCost implements AutoCloseable {
         step();
         double[] slowest = {commit, (System.nanoTime() - start) / 1e6};
         Hvd.allreduce("slowest", slowest, ReduceOp.MAX);
-        return new Turn(slowest[0], slowest[1]);
+        return new Sample(slowest[0], slowest[1]);
     }
 
     private void step() {
@@ -152,55 +153,63 @@ public final class CommitCost implements AutoCloseable {
         trainer.step();
     }
 
-    private void report(Map<Way, List<Turn>> times) {
+    private void report(Map<CommitMode, List<Sample>> times) {
         System.out.printf(
                 Locale.ROOT,
                 "ResNet-50 with Adam, %.1f million numbers in a commit, %d ranks, %d images each%n",
-                numbers() / 1e6,
+                valueCount() / 1e6,
                 Hvd.size(),
                 images.getShape().get(0));
-        List<Turn> never = times.getOrDefault(Way.NEVER, List.of());
+        List<Sample> never = times.getOrDefault(CommitMode.NEVER, List.of());
         times.forEach(
-                (way, each) -> {
+                (commitMode, each) -> {
                     System.out.printf(
                             Locale.ROOT,
                             "commit %-10s step %s ms%s%n",
-                            way.name().toLowerCase(Locale.ROOT),
-                            text("%.0f", each.stream().map(Turn::whole)),
-                            way == Way.NEVER ? "" : cost(never, each));
+                            commitMode.name().toLowerCase(Locale.ROOT),
+                            formatPercentiles("%.0f", each.stream().map(Sample::totalMillis)),
+                            commitMode == CommitMode.NEVER ? "" : describeCost(never, each));
                 });
     }
 
     /// Of each turn beside its neighbour, since only these had the same machine.
-    private static String cost(List<Turn> never, List<Turn> each) {
+    private static String describeCost(List<Sample> never, List<Sample> each) {
         List<Integer> turns = IntStream.range(0, each.size()).boxed().toList();
         return ", longer by %s %% (aim: less than 5); until commit() returned %s ms, %s %% of a step"
                 .formatted(
-                        text(
+                        formatPercentiles(
                                 "%+.1f",
                                 turns.stream()
-                                        .map(i -> each.get(i).whole() / never.get(i).whole() - 1)
+                                        .map(
+                                                i ->
+                                                        each.get(i).totalMillis()
+                                                                        / never.get(i).totalMillis()
+                                                                - 1)
                                         .map(share -> 100 * share)),
-                        text("%.1f", each.stream().map(Turn::commit)),
-                        text(
+                        formatPercentiles("%.1f", each.stream().map(Sample::commitMillis)),
+                        formatPercentiles(
                                 "%.1f",
                                 turns.stream()
-                                        .map(i -> each.get(i).commit() / never.get(i).whole())
+                                        .map(
+                                                i ->
+                                                        each.get(i).commitMillis()
+                                                                / never.get(i).totalMillis())
                                         .map(share -> 100 * share)));
     }
 
     /// The median, and the 10th and 90th percentile in brackets.
-    private static String text(String format, Stream<Double> samples) {
-        Spread spread = Spread.of(samples.mapToDouble(Double::doubleValue).toArray());
+    private static String formatPercentiles(String format, Stream<Double> samples) {
+        Percentiles percentiles =
+                Percentiles.of(samples.mapToDouble(Double::doubleValue).toArray());
         return String.format(
                 Locale.ROOT,
                 format + " [" + format + ".." + format + "]",
-                spread.median(),
-                spread.p10(),
-                spread.p90());
+                percentiles.median(),
+                percentiles.p10(),
+                percentiles.p90());
     }
 
-    private long numbers() {
+    private long valueCount() {
         return Stream.of(
                         Parameters.arrays(model.getBlock()),
                         OptimizerState.of(optimizer, model.getBlock()).arrays())

@@ -38,14 +38,14 @@ public final class ElasticSteps {
                         }
                         isLast[0] = Files.exists(end) ? 1 : 0; // which not all see at once
                         Hvd.allreduce("is last", isLast, ReduceOp.MAX);
-                        note(notes);
+                        appendStep(notes);
                         s.commit();
                     } while (isLast[0] == 0);
                 });
         Hvd.shutdown();
     }
 
-    private static void note(Path file) {
+    private static void appendStep(Path file) {
         String line =
                 "%d %d %d%n"
                         .formatted(

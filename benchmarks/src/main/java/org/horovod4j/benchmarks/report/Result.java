@@ -10,7 +10,7 @@ import java.util.Locale;
 /// One line of results: what one program needed for one size in one round, in microseconds.
 ///
 /// As text `program@transport,np,size,median_us,p10_us,p90_us`, which the peers write too.
-public record Result(String program, String transport, int np, long byteSize, Spread micros) {
+public record Result(String program, String transport, int np, long byteSize, Percentiles micros) {
     private static final int FIELDS = 6;
 
     public static List<Result> readAll(Path file) throws IOException {
@@ -30,7 +30,7 @@ public record Result(String program, String transport, int np, long byteSize, Sp
                 name[1],
                 Integer.parseInt(fields[1]),
                 Long.parseLong(fields[2]),
-                new Spread(
+                new Percentiles(
                         Double.parseDouble(fields[3]),
                         Double.parseDouble(fields[4]),
                         Double.parseDouble(fields[5])));

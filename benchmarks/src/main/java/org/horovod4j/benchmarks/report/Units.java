@@ -20,17 +20,17 @@ public final class Units {
     }
 
     /// A time, or the difference of two, and its spread, in the unit that fits the median.
-    public static String time(Spread micros) {
+    public static String time(Percentiles micros) {
         return Math.abs(micros.median()) < 1000
-                ? spread(micros, 1, " µs")
-                : spread(micros, 1000, " ms");
+                ? format(micros, 1, " µs")
+                : format(micros, 1000, " ms");
     }
 
-    public static String ratio(Spread ratio) {
-        return spread(ratio, 1, "");
+    public static String ratio(Percentiles ratio) {
+        return format(ratio, 1, "");
     }
 
-    private static String spread(Spread values, double divisor, String unit) {
+    private static String format(Percentiles values, double divisor, String unit) {
         return "%s%s [%s..%s]"
                 .formatted(
                         digits(values.median() / divisor),

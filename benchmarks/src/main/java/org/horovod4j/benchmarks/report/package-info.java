@@ -1,7 +1,7 @@
 /// From the lines that programs leave behind to tables of medians and ratios.
 ///
-/// Start with [Result] (one line), then [Rounds] (all lines of one program), [Trials] (of all
-/// programs), [Table] and [Publication].
+/// Start with [Result] (one line), then [RoundTimes] (all lines of one program), [ResultsByCase] (of all
+/// programs), [Table] and [ReportWriter].
 ///
 /// - May depend on: the JDK alone.
 /// - Used by: `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.runtime`,

@@ -22,7 +22,7 @@ public final class ResNet50 {
     /// A block's output has this many times the channels of its middle.
     private static final int EXPANSION = 4;
 
-    private final List<Parameter> parameters = new ArrayList<>();
+    private final List<ModelParameter> parameters = new ArrayList<>();
 
     private ResNet50() {
         convolution("stem", IMAGE_CHANNELS, STEM_CHANNELS, 7);
@@ -39,7 +39,7 @@ public final class ResNet50 {
         add("classifier.bias", CLASSES);
     }
 
-    public static List<Parameter> parameters() {
+    public static List<ModelParameter> parameters() {
         return List.copyOf(new ResNet50().parameters);
     }
 
@@ -47,8 +47,8 @@ public final class ResNet50 {
     /// at every position of its layer's output. The sum over the network is 3.8 thousand million.
     ///
     /// Counted at the resolution of the stage, also for the layers that lead into it.
-    public static long multiplications(Parameter parameter) {
-        String part = parameter.name().substring(0, parameter.name().indexOf('.'));
+    public static long multiplications(ModelParameter modelParameter) {
+        String part = modelParameter.name().substring(0, modelParameter.name().indexOf('.'));
         long side =
                 switch (part) {
                     case "stem" -> 112;
@@ -60,9 +60,9 @@ public final class ResNet50 {
                     default ->
                             throw new IllegalArgumentException(
                                     "'%s' is no parameter of ResNet-50"
-                                            .formatted(parameter.name()));
+                                            .formatted(modelParameter.name()));
                 };
-        return parameter.shape().elementCount() * side * side;
+        return modelParameter.shape().elementCount() * side * side;
     }
 
     private void bottleneck(String name, int input, int middle) {
@@ -83,6 +83,6 @@ public final class ResNet50 {
     }
 
     private void add(String name, long... dimensions) {
-        parameters.add(new Parameter(name, Shape.of(dimensions)));
+        parameters.add(new ModelParameter(name, Shape.of(dimensions)));
     }
 }

@@ -2,8 +2,8 @@ package org.horovod4j.benchmarks.runtime;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
+import org.horovod4j.benchmarks.report.Percentiles;
 import org.horovod4j.benchmarks.report.Result;
-import org.horovod4j.benchmarks.report.Spread;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 /// Sums a training step's gradients over all ranks, step after step, in several ways that take turns, and
 /// appends a [Result] of each turn to a file: rank 0's times.
 ///
-/// Arguments: VARIANTS WORKLOAD OUTPUT SECONDS TURNS, that is the [Variant]s, joined by commas, the
+/// Arguments: VARIANTS WORKLOAD OUTPUT SECONDS TURNS, that is the [StepVariant]s, joined by commas, the
 /// [Workload], the file, the timed seconds of a turn and how many turns each has.
 ///
 /// A machine that others use too is faster in one minute than in the next, by more than what is to be
@@ -28,17 +28,20 @@ public final class RuntimeBenchmark {
 
     private final Communicator comm;
     private final Workload workload;
-    private final List<Contender> contenders;
+    private final List<VariantRunner> runners;
 
     private RuntimeBenchmark(
-            Communicator comm, Workload workload, List<Variant> variants, Duration turn) {
+            Communicator comm, Workload workload, List<StepVariant> variants, Duration turn) {
         this.comm = comm;
         this.workload = workload;
-        Arithmetic arithmetic = Arithmetic.calibrate(comm);
+        SyntheticLayerCompute syntheticLayerCompute = SyntheticLayerCompute.calibrate(comm);
         StepTimer timer = new StepTimer(comm, turn);
-        this.contenders =
+        this.runners =
                 variants.stream()
-                        .map(each -> new Contender(comm, each, workload, arithmetic, timer))
+                        .map(
+                                each ->
+                                        new VariantRunner(
+                                                comm, each, workload, syntheticLayerCompute, timer))
                         .toList();
     }
 
@@ -48,8 +51,8 @@ public final class RuntimeBenchmark {
                     "arguments are VARIANTS WORKLOAD OUTPUT SECONDS TURNS, found "
                             + List.of(arguments));
         }
-        List<Variant> variants =
-                Stream.of(arguments[0].split(",", -1)).map(Variant::parse).toList();
+        List<StepVariant> variants =
+                Stream.of(arguments[0].split(",", -1)).map(StepVariant::parse).toList();
         Workload workload = Workload.valueOf(arguments[1].toUpperCase(Locale.ROOT));
         Path output = Path.of(arguments[2]);
         Duration turn = Duration.ofNanos((long) (Double.parseDouble(arguments[3]) * 1e9));
@@ -65,23 +68,24 @@ public final class RuntimeBenchmark {
     }
 
     private void measure(int turns, Path output) throws IOException {
-        contenders.forEach(Contender::warmUp);
+        runners.forEach(VariantRunner::warmUp);
         // Once for practice: what one contender has taught the compiler, another may have to
         // unlearn.
-        for (Contender contender : contenders) {
-            Spread _ = contender.takeTurn();
+        for (VariantRunner variantRunner : runners) {
+            Percentiles _ = variantRunner.runTurn();
         }
         for (int turn = 0; turn < turns; turn++) {
-            for (Contender contender : contenders) {
-                append(contender.variant(), contender.takeTurn(), output);
+            for (VariantRunner variantRunner : runners) {
+                append(variantRunner.variant(), variantRunner.runTurn(), output);
             }
         }
-        contenders.forEach(Contender::verify);
+        runners.forEach(VariantRunner::verify);
     }
 
-    private void append(Variant variant, Spread micros, Path output) throws IOException {
+    private void append(StepVariant stepVariant, Percentiles micros, Path output)
+            throws IOException {
         if (comm.rank() == 0) {
-            new Result(variant.toString(), TRANSPORT, comm.size(), workload.byteSize(), micros)
+            new Result(stepVariant.toString(), TRANSPORT, comm.size(), workload.byteSize(), micros)
                     .appendTo(output);
         }
     }

@@ -1,10 +1,10 @@
 package org.horovod4j.benchmarks.runtime;
 
-import org.horovod4j.benchmarks.report.Publication;
+import org.horovod4j.benchmarks.report.Percentiles;
+import org.horovod4j.benchmarks.report.ReportWriter;
 import org.horovod4j.benchmarks.report.Result;
-import org.horovod4j.benchmarks.report.Spread;
+import org.horovod4j.benchmarks.report.ResultsByCase;
 import org.horovod4j.benchmarks.report.Table;
-import org.horovod4j.benchmarks.report.Trials;
 
 import java.io.IOException;
 import java.util.List;
@@ -16,13 +16,13 @@ public final class RuntimeReport {
     private RuntimeReport() {}
 
     public static void main(String[] arguments) throws IOException {
-        Spread question = SilentTimeline.time();
-        Publication.publish((results, machine) -> render(results, machine, question), arguments);
+        Percentiles question = DisabledTimelineCost.measure();
+        ReportWriter.write((results, machine) -> render(results, machine, question), arguments);
     }
 
     /// @param question what it takes, in nanoseconds, to ask a timeline that is off whether it is on
-    static String render(List<Result> results, String machine, Spread question) {
-        Trials<Trial> trials = new Trials<>(results, Trial::of);
+    static String render(List<Result> results, String machine, Percentiles question) {
+        ResultsByCase<RuntimeCase> resultsByCase = new ResultsByCase<>(results, RuntimeCase::of);
         return """
         # A training step through the runtime
 
@@ -40,13 +40,15 @@ public final class RuntimeReport {
         %s%s%s"""
                 .formatted(
                         machine,
-                        StepTable.fewestProcesses(trials),
-                        StepTable.of(trials).toMarkdown(),
-                        OverlapTable.of(trials).map(RuntimeReport::overlap).orElse(""),
-                        silentTimeline(question));
+                        StepTable.fewestProcesses(resultsByCase),
+                        StepTable.of(resultsByCase).toMarkdown(),
+                        RuntimeOverlapTable.of(resultsByCase)
+                                .map(RuntimeReport::overlapSection)
+                                .orElse(""),
+                        disabledTimelineSection(question));
     }
 
-    private static String overlap(Table table) {
+    private static String overlapSection(Table table) {
         return """
 
         ## Behind a backward pass
@@ -59,7 +61,7 @@ public final class RuntimeReport {
                 .formatted(table.toMarkdown());
     }
 
-    private static String silentTimeline(Spread question) {
+    private static String disabledTimelineSection(Percentiles question) {
         return """
 
         ## A timeline that is off
@@ -70,6 +72,6 @@ public final class RuntimeReport {
         %s"""
                 .formatted(
                         String.format(Locale.ROOT, "%.2f", question.median()),
-                        SilentTimeline.table(question).toMarkdown());
+                        DisabledTimelineCost.table(question).toMarkdown());
     }
 }

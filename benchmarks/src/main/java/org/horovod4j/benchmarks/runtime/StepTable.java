@@ -1,8 +1,8 @@
 package org.horovod4j.benchmarks.runtime;
 
-import org.horovod4j.benchmarks.report.Rounds;
+import org.horovod4j.benchmarks.report.ResultsByCase;
+import org.horovod4j.benchmarks.report.RoundTimes;
 import org.horovod4j.benchmarks.report.Table;
-import org.horovod4j.benchmarks.report.Trials;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -12,22 +12,22 @@ import java.util.List;
 /// One row for each variant of each workload: its time, and beside what it has to be seen.
 final class StepTable {
     /// The peer has no row to be divided by.
-    private static final List<String> PEER_RATIOS = Collections.nCopies(3, Rounds.MISSING);
+    private static final List<String> OPEN_MPI_RATIOS = Collections.nCopies(3, RoundTimes.MISSING);
 
-    private final Trials<Trial> trials;
-    private final int fewest;
+    private final ResultsByCase<RuntimeCase> resultsByCase;
+    private final int fewestProcesses;
 
-    private StepTable(Trials<Trial> trials) {
-        this.trials = trials;
-        this.fewest = fewestProcesses(trials);
+    private StepTable(ResultsByCase<RuntimeCase> resultsByCase) {
+        this.resultsByCase = resultsByCase;
+        this.fewestProcesses = fewestProcesses(resultsByCase);
     }
 
-    static Table of(Trials<Trial> trials) {
-        return new StepTable(trials).build();
+    static Table of(ResultsByCase<RuntimeCase> resultsByCase) {
+        return new StepTable(resultsByCase).build();
     }
 
-    static int fewestProcesses(Trials<Trial> trials) {
-        return trials.all().mapToInt(Trial::np).min().orElseThrow();
+    static int fewestProcesses(ResultsByCase<RuntimeCase> resultsByCase) {
+        return resultsByCase.cases().mapToInt(RuntimeCase::np).min().orElseThrow();
     }
 
     private Table build() {
@@ -41,42 +41,50 @@ final class StepTable {
                                 "openmpi ÷ this",
                                 "÷ flat",
                                 "÷ plain",
-                                "÷ np " + fewest));
-        trials.all()
-                .filter(trial -> !OverlapTable.has(trial))
-                .sorted(Comparator.comparingInt(Trial::np).thenComparing(Trial::workload))
-                .forEach(trial -> table.add(row(trial)));
+                                "÷ np " + fewestProcesses));
+        resultsByCase
+                .cases()
+                .filter(runtimeCase -> !RuntimeOverlapTable.includes(runtimeCase))
+                .sorted(
+                        Comparator.comparingInt(RuntimeCase::np)
+                                .thenComparing(RuntimeCase::workload))
+                .forEach(runtimeCase -> table.add(row(runtimeCase)));
         return table;
     }
 
-    private List<String> row(Trial trial) {
-        Rounds rounds = trials.rounds(trial);
+    private List<String> row(RuntimeCase runtimeCase) {
+        RoundTimes roundTimes = resultsByCase.rounds(runtimeCase);
         List<String> cells =
                 new ArrayList<>(
                         List.of(
-                                Integer.toString(trial.np()),
-                                trial.workload().title(),
-                                trial.program(),
-                                rounds.time()));
-        cells.addAll(trial.isPeer() ? PEER_RATIOS : ratios(trial, rounds));
+                                Integer.toString(runtimeCase.np()),
+                                runtimeCase.workload().title(),
+                                runtimeCase.program(),
+                                roundTimes.timeCell()));
+        cells.addAll(runtimeCase.isOpenMpi() ? OPEN_MPI_RATIOS : ratios(runtimeCase, roundTimes));
         cells.add(
-                trial.np() == fewest
-                        ? Rounds.MISSING
-                        : rounds.ratioTo(trials.rounds(trial.on(fewest))));
+                runtimeCase.np() == fewestProcesses
+                        ? RoundTimes.MISSING
+                        : roundTimes.ratioCell(
+                                resultsByCase.rounds(runtimeCase.withProcesses(fewestProcesses))));
         return cells;
     }
 
-    private List<String> ratios(Trial trial, Rounds rounds) {
-        Variant variant = trial.variant();
-        boolean takesTurns = variant.setting().takesTurns();
+    private List<String> ratios(RuntimeCase runtimeCase, RoundTimes roundTimes) {
+        StepVariant stepVariant = runtimeCase.variant();
+        boolean takesTurns = stepVariant.runtimeSetting().isSwitchable();
         // A flat tensor is the raw collective, and a plain variant its own measure.
         return List.of(
-                takesTurns ? trials.rounds(trial.peer()).ratioTo(rounds) : Rounds.MISSING,
-                variant.way() == Way.FLAT || !takesTurns
-                        ? Rounds.MISSING
-                        : rounds.ratioTo(trials.rounds(trial.with(variant.flat()))),
-                variant.isPlain()
-                        ? Rounds.MISSING
-                        : rounds.ratioTo(trials.rounds(trial.with(variant.plain()))));
+                takesTurns
+                        ? resultsByCase.rounds(runtimeCase.openMpi()).ratioCell(roundTimes)
+                        : RoundTimes.MISSING,
+                stepVariant.mode() == StepMode.FLAT || !takesTurns
+                        ? RoundTimes.MISSING
+                        : roundTimes.ratioCell(
+                                resultsByCase.rounds(runtimeCase.with(stepVariant.flat()))),
+                stepVariant.isBaseline()
+                        ? RoundTimes.MISSING
+                        : roundTimes.ratioCell(
+                                resultsByCase.rounds(runtimeCase.with(stepVariant.baseline()))));
     }
 }

@@ -2,7 +2,7 @@ package org.horovod4j.benchmarks.runtime;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.benchmarks.report.Spread;
+import org.horovod4j.benchmarks.report.Percentiles;
 
 import java.time.Duration;
 
@@ -30,22 +30,23 @@ final class StepTimer {
     /// Warms up.
     ///
     /// @return how many steps make a turn, the same on all ranks
-    int stepsOfTurn(Runnable step) {
-        WarmUp warmUp = new WarmUp();
-        while (!warmUp.isOver()) {
+    int warmUp(Runnable step) {
+        SteadyStateDetector steadyStateDetector = new SteadyStateDetector();
+        while (!steadyStateDetector.isOver()) {
             long start = System.nanoTime();
-            run(step, warmUp.steps());
+            run(step, steadyStateDetector.nextBlockSteps());
             // Every rank hears the slowest rank's time, so all decide alike and none waits for a
             // step that another left out.
             double[] seconds = {(System.nanoTime() - start) * 1e-9};
             comm.allreduce("slowest", seconds, ReduceOp.MAX);
-            warmUp.ran(seconds[0]);
+            steadyStateDetector.recordBlock(seconds[0]);
         }
-        return Math.clamp((long) (turnSeconds / warmUp.secondsPerStep()), STEPS_MIN, STEPS_MAX);
+        return Math.clamp(
+                (long) (turnSeconds / steadyStateDetector.secondsPerStep()), STEPS_MIN, STEPS_MAX);
     }
 
     /// The spread of this rank's steps in one turn, in microseconds.
-    Spread time(Runnable step, int steps) {
+    Percentiles time(Runnable step, int steps) {
         double[] micros = new double[steps];
         run(step, SETTLING_STEPS);
         long start = System.nanoTime();
@@ -55,7 +56,7 @@ final class StepTimer {
             micros[i] = (end - start) * 1e-3;
             start = end;
         }
-        return Spread.of(micros);
+        return Percentiles.of(micros);
     }
 
     private static void run(Runnable step, long steps) {

@@ -12,7 +12,7 @@ import java.util.Locale;
 /// Makes steps until the autotuner has saved its result, for [RuntimeBenchmark] to start with: a search
 /// takes hundreds of steps, and none of them shows what comes after it.
 ///
-/// Arguments: VARIANT WORKLOAD FILE, that is the [Variant], the [Workload], and the file that
+/// Arguments: VARIANT WORKLOAD FILE, that is the [StepVariant], the [Workload], and the file that
 /// `HOROVOD_AUTOTUNE_FILE` names.
 public final class TuningRun {
     private static final int ARGUMENTS = 3;
@@ -30,15 +30,15 @@ public final class TuningRun {
             throw new IllegalArgumentException(
                     "arguments are VARIANT WORKLOAD FILE, found " + List.of(arguments));
         }
-        Variant variant = Variant.parse(arguments[0]);
+        StepVariant stepVariant = StepVariant.parse(arguments[0]);
         Workload workload = Workload.valueOf(arguments[1].toUpperCase(Locale.ROOT));
         Path file = Path.of(arguments[2]);
 
         Hvd.init();
         try {
             Communicator comm = Hvd.communicator();
-            Gradients gradients =
-                    Gradients.allocate(comm, variant.placement(), workload.parameters());
+            SyntheticGradients syntheticGradients =
+                    SyntheticGradients.allocate(comm, stepVariant.memory(), workload.parameters());
             int steps = 0;
             while (!isSaved(comm, file)) {
                 if (steps >= STEPS_MAX) {
@@ -47,7 +47,7 @@ public final class TuningRun {
                                     .formatted(steps, file));
                 }
                 for (int i = 0; i < BLOCK_STEPS; i++) {
-                    gradients.sumAsynchronously(() -> {});
+                    syntheticGradients.allreduceAsync(() -> {});
                 }
                 steps += BLOCK_STEPS;
             }

@@ -32,23 +32,23 @@ enum Workload {
     }
 
     /// In the order of the forward pass.
-    List<Parameter> parameters() {
+    List<ModelParameter> parameters() {
         return switch (this) {
             case RESNET -> ResNet50.parameters();
             case TINY -> tiny();
-            case ONE -> List.of(new Parameter("value", Shape.of(1)));
+            case ONE -> List.of(new ModelParameter("value", Shape.of(1)));
         };
     }
 
-    private static List<Parameter> tiny() {
+    private static List<ModelParameter> tiny() {
         return IntStream.range(0, 1000)
-                .mapToObj(i -> new Parameter("tiny." + i, Shape.of(256)))
+                .mapToObj(i -> new ModelParameter("tiny." + i, Shape.of(256)))
                 .toList();
     }
 
     /// The same bytes as one tensor.
-    List<Parameter> flat() {
-        return List.of(new Parameter("flat", Shape.of(elementCount())));
+    List<ModelParameter> flat() {
+        return List.of(new ModelParameter("flat", Shape.of(elementCount())));
     }
 
     long byteSize() {
@@ -56,6 +56,8 @@ enum Workload {
     }
 
     private long elementCount() {
-        return parameters().stream().mapToLong(parameter -> parameter.shape().elementCount()).sum();
+        return parameters().stream()
+                .mapToLong(modelParameter -> modelParameter.shape().elementCount())
+                .sum();
     }
 }

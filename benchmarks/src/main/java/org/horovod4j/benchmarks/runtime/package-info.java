@@ -1,12 +1,12 @@
 /// A training step's gradients through the whole runtime: what negotiation, fusion and order cost
 /// beyond the bytes.
 ///
-/// Start with [RuntimeBenchmark] (what one rank does), then [Contender] (a variant and its turns),
-/// [Gradients] (a step), [StepTimer] (how it is timed) and [RuntimeReport] (how the turns of all variants
+/// Start with [RuntimeBenchmark] (what one rank does), then [VariantRunner] (a variant and its turns),
+/// [SyntheticGradients] (a step), [StepTimer] (how it is timed) and [RuntimeReport] (how the turns of all variants
 /// become one table). [TuningRun] comes before steps that are tuned. `runtime.sh` starts them all.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.report`,
-///   `org.horovod4j.runtime.timeline` (by [SilentTimeline] alone).
+///   `org.horovod4j.runtime.timeline` (by [DisabledTimelineCost] alone).
 /// - Used by: `runtime.sh`; the network and where its gradients lie by
 ///   `org.horovod4j.benchmarks.training`.
 /// - Invariant: a peer is timed as we are; `steps_mpi.c` is the twin of [StepTimer].

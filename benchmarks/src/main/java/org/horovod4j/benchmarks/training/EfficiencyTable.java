@@ -1,8 +1,8 @@
 package org.horovod4j.benchmarks.training;
 
-import org.horovod4j.benchmarks.report.Rounds;
+import org.horovod4j.benchmarks.report.ResultsByCase;
+import org.horovod4j.benchmarks.report.RoundTimes;
 import org.horovod4j.benchmarks.report.Table;
-import org.horovod4j.benchmarks.report.Trials;
 
 import java.util.Comparator;
 import java.util.List;
@@ -13,14 +13,14 @@ import java.util.List;
 /// step takes as long as that of one process has `n` times its rate, and the efficiency is the time of
 /// one process divided by the time of the job.
 final class EfficiencyTable {
-    private final Trials<Trial> trials;
+    private final ResultsByCase<TrainingCase> resultsByCase;
 
-    private EfficiencyTable(Trials<Trial> trials) {
-        this.trials = trials;
+    private EfficiencyTable(ResultsByCase<TrainingCase> resultsByCase) {
+        this.resultsByCase = resultsByCase;
     }
 
-    static Table of(Trials<Trial> trials) {
-        return new EfficiencyTable(trials).build();
+    static Table of(ResultsByCase<TrainingCase> resultsByCase) {
+        return new EfficiencyTable(resultsByCase).build();
     }
 
     private Table build() {
@@ -35,38 +35,45 @@ final class EfficiencyTable {
                                 "÷ one",
                                 "÷ alone",
                                 "÷ paced"));
-        trials.all()
-                .filter(trial -> trial.quantity() == Quantity.STEP)
-                .filter(trial -> trial.way() != Way.COMMUNICATE) // trains nothing
+        resultsByCase
+                .cases()
+                .filter(trainingCase -> trainingCase.metric() == StepMetric.STEP)
+                .filter(
+                        trainingCase ->
+                                trainingCase.mode() != TrainingMode.COMMUNICATE) // trains nothing
                 .sorted(
-                        Comparator.comparing(Trial::work)
-                                .thenComparingInt(Trial::np)
-                                .thenComparing(Trial::way))
-                .forEach(trial -> table.add(row(trial)));
+                        Comparator.comparing(TrainingCase::workload)
+                                .thenComparingInt(TrainingCase::np)
+                                .thenComparing(TrainingCase::mode))
+                .forEach(trainingCase -> table.add(row(trainingCase)));
         return table;
     }
 
-    private List<String> row(Trial trial) {
-        Rounds rounds = trials.rounds(trial);
-        Trial alone = trial.with(Way.ALONE);
-        Trial paced = trial.with(Way.PACED);
+    private List<String> row(TrainingCase trainingCase) {
+        RoundTimes roundTimes = resultsByCase.rounds(trainingCase);
+        TrainingCase alone = trainingCase.with(TrainingMode.ALONE);
+        TrainingCase paced = trainingCase.with(TrainingMode.PACED);
         return List.of(
-                trial.work(),
-                Integer.toString(trial.np()),
-                trial.way().toString(),
-                rounds.time(),
-                rate(trial, rounds),
-                trial.equals(alone.on(1))
-                        ? Rounds.MISSING
-                        : trials.rounds(alone.on(1)).ratioTo(rounds),
-                trial.equals(alone) ? Rounds.MISSING : trials.rounds(alone).ratioTo(rounds),
-                trial.way().communicates() ? trials.rounds(paced).ratioTo(rounds) : Rounds.MISSING);
+                trainingCase.workload(),
+                Integer.toString(trainingCase.np()),
+                trainingCase.mode().toString(),
+                roundTimes.timeCell(),
+                rate(trainingCase, roundTimes),
+                trainingCase.equals(alone.withProcesses(1))
+                        ? RoundTimes.MISSING
+                        : resultsByCase.rounds(alone.withProcesses(1)).ratioCell(roundTimes),
+                trainingCase.equals(alone)
+                        ? RoundTimes.MISSING
+                        : resultsByCase.rounds(alone).ratioCell(roundTimes),
+                trainingCase.mode().communicates()
+                        ? resultsByCase.rounds(paced).ratioCell(roundTimes)
+                        : RoundTimes.MISSING);
     }
 
     /// Images of all ranks, or steps where no images are trained on.
-    private static String rate(Trial trial, Rounds rounds) {
-        return trial.images() == 0
-                ? rounds.rate(1) + " steps"
-                : rounds.rate(trial.np() * trial.images()) + " images";
+    private static String rate(TrainingCase trainingCase, RoundTimes roundTimes) {
+        return trainingCase.images() == 0
+                ? roundTimes.rateCell(1) + " steps"
+                : roundTimes.rateCell(trainingCase.np() * trainingCase.images()) + " images";
     }
 }

@@ -2,7 +2,7 @@ package org.horovod4j.benchmarks.training;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
-import org.horovod4j.benchmarks.runtime.Placement;
+import org.horovod4j.benchmarks.runtime.GradientMemory;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -11,11 +11,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/// Trains with a kernel of our own in place of a framework, in every [Way] that it can, and appends the times to a
+/// Trains with a kernel of our own in place of a framework, in every [TrainingMode] that it can, and appends the times to a
 /// file.
 ///
 /// Arguments: PLACEMENT ROUNDS WARMUP STEPS OUTPUT, that is where the gradients lie, the rounds of
-/// [ChainWork] in a step, the steps that do not count and those that do, in each way, and the file.
+/// [SyntheticCompute] in a step, the steps that do not count and those that do, in each way, and the file.
 /// One job measures all ways: what communication costs is the difference between two of them, which
 /// must come from the same processes.
 public final class ScalingBenchmark {
@@ -30,8 +30,8 @@ public final class ScalingBenchmark {
                             + List.of(arguments));
         }
         String work = arguments[0];
-        Placement placement = Placement.valueOf(work.toUpperCase(Locale.ROOT));
-        Layers layers = Layers.of(Long.parseLong(arguments[1]));
+        GradientMemory gradientMemory = GradientMemory.valueOf(work.toUpperCase(Locale.ROOT));
+        LayerCosts layerCosts = LayerCosts.of(Long.parseLong(arguments[1]));
         int warmUp = Integer.parseInt(arguments[2]);
         int steps = Integer.parseInt(arguments[3]);
         Path output = Path.of(arguments[4]);
@@ -39,10 +39,10 @@ public final class ScalingBenchmark {
         Hvd.init();
         try {
             Communicator comm = Hvd.communicator();
-            KernelTraining training = new KernelTraining(comm, placement, layers);
-            for (Way way : ways(comm.size())) {
-                StepTimes.of(comm, () -> training.step(way), warmUp, steps)
-                        .appendTo(output, comm, way, work, 0, training.gradientBytes());
+            SyntheticTraining training = new SyntheticTraining(comm, gradientMemory, layerCosts);
+            for (TrainingMode trainingMode : modes(comm.size())) {
+                StepTimes.measureAllRanks(comm, () -> training.step(trainingMode), warmUp, steps)
+                        .appendTo(output, comm, trainingMode, work, 0, training.gradientBytes());
             }
             training.verify();
         } finally {
@@ -51,7 +51,9 @@ public final class ScalingBenchmark {
     }
 
     /// One rank has nobody to wait for, so its steps differ in nothing but what the optimizer costs.
-    private static Set<Way> ways(int size) {
-        return size == 1 ? EnumSet.of(Way.ALONE, Way.OVERLAP) : KernelTraining.WAYS;
+    private static Set<TrainingMode> modes(int size) {
+        return size == 1
+                ? EnumSet.of(TrainingMode.ALONE, TrainingMode.OVERLAP)
+                : SyntheticTraining.MODES;
     }
 }

@@ -3,8 +3,8 @@ package org.horovod4j.benchmarks.training;
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
+import org.horovod4j.benchmarks.report.Percentiles;
 import org.horovod4j.benchmarks.report.Result;
-import org.horovod4j.benchmarks.report.Spread;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -39,7 +39,7 @@ public final class StepTimes {
     /// Makes `warmUp` steps, and then `steps` that count. Both are the same on all ranks, which begin
     /// together: what they share of the machine they share all the time. Times are means over the
     /// ranks, since the rate of a job is that of all its ranks.
-    public static StepTimes of(Communicator comm, Step step, int warmUp, int steps)
+    public static StepTimes measureAllRanks(Communicator comm, Step step, int warmUp, int steps)
             throws IOException {
         comm.barrier();
         StepTimes times = new StepTimes(comm.size(), steps);
@@ -51,8 +51,8 @@ public final class StepTimes {
 
     /// The same for one rank, while the others sleep: the process alone that a job is held against, and
     /// minutes nearer to the job than a process of its own could be.
-    public static StepTimes ofOne(Communicator comm, int rank, Step step, int warmUp, int steps)
-            throws IOException {
+    public static StepTimes measureOneRank(
+            Communicator comm, int rank, Step step, int warmUp, int steps) throws IOException {
         comm.barrier();
         StepTimes times = new StepTimes(1, steps);
         if (comm.rank() == rank) {
@@ -81,19 +81,31 @@ public final class StepTimes {
     ///
     /// @param images how many images a rank trains on in a step; 0 for none
     public void appendTo(
-            Path output, Communicator comm, Way way, String work, int images, long gradientBytes)
+            Path output,
+            Communicator comm,
+            TrainingMode trainingMode,
+            String work,
+            int images,
+            long gradientBytes)
             throws IOException {
         if (comm.rank() != 0) {
             return;
         }
-        Trial trial = new Trial(processes, way, work, images, Quantity.STEP);
-        append(output, trial, gradientBytes, stepMicros);
-        append(output, trial.with(Quantity.WAITED), gradientBytes, waitedMicros);
+        TrainingCase trainingCase =
+                new TrainingCase(processes, trainingMode, work, images, StepMetric.STEP);
+        append(output, trainingCase, gradientBytes, stepMicros);
+        append(output, trainingCase.with(StepMetric.WAITED), gradientBytes, waitedMicros);
     }
 
-    private static void append(Path output, Trial trial, long gradientBytes, double[] micros)
+    private static void append(
+            Path output, TrainingCase trainingCase, long gradientBytes, double[] micros)
             throws IOException {
-        new Result(trial.program(), TRANSPORT, trial.np(), gradientBytes, Spread.of(micros))
+        new Result(
+                        trainingCase.program(),
+                        TRANSPORT,
+                        trainingCase.np(),
+                        gradientBytes,
+                        Percentiles.of(micros))
                 .appendTo(output);
     }
 }

@@ -1,9 +1,9 @@
 package org.horovod4j.benchmarks.training;
 
-import org.horovod4j.benchmarks.report.Publication;
+import org.horovod4j.benchmarks.report.ReportWriter;
 import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.benchmarks.report.ResultsByCase;
 import org.horovod4j.benchmarks.report.Table;
-import org.horovod4j.benchmarks.report.Trials;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -16,13 +16,13 @@ public final class TrainingReport {
 
     public static void main(String[] arguments) throws IOException {
         List<String> notes =
-                arguments.length == 0 ? List.of() : Notes.readAll(Path.of(arguments[0]));
-        Publication.publish((results, machine) -> render(results, machine, notes), arguments);
+                arguments.length == 0 ? List.of() : ReportNotes.readAll(Path.of(arguments[0]));
+        ReportWriter.write((results, machine) -> render(results, machine, notes), arguments);
     }
 
     /// @param notes what the optimizer chose in each job
     static String render(List<Result> results, String machine, List<String> notes) {
-        Trials<Trial> trials = new Trials<>(results, Trial::of);
+        ResultsByCase<TrainingCase> resultsByCase = new ResultsByCase<>(results, TrainingCase::of);
         return """
         # Training on several ranks
 
@@ -44,12 +44,14 @@ public final class TrainingReport {
         %s%s%s"""
                 .formatted(
                         machine,
-                        EfficiencyTable.of(trials).toMarkdown(),
-                        choices(notes),
-                        OverlapTable.of(trials).map(TrainingReport::overlap).orElse(""));
+                        EfficiencyTable.of(resultsByCase).toMarkdown(),
+                        choicesSection(notes),
+                        TrainingOverlapTable.of(resultsByCase)
+                                .map(TrainingReport::overlapSection)
+                                .orElse(""));
     }
 
-    private static String choices(List<String> notes) {
+    private static String choicesSection(List<String> notes) {
         return notes.stream()
                 .distinct()
                 .map("- %s\n"::formatted)
@@ -58,7 +60,7 @@ public final class TrainingReport {
                 .orElse("");
     }
 
-    private static String overlap(Table table) {
+    private static String overlapSection(Table table) {
         return """
 
         ## What overlap hides

@@ -9,8 +9,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ResultTest {
     @Test
-    void comesBackFromItsLine() {
-        Result result = new Result("openmpi", "shm", 2, 1024, new Spread(0.449, 0.446, 0.458));
+    void lineRoundTrips() {
+        Result result = new Result("openmpi", "shm", 2, 1024, new Percentiles(0.449, 0.446, 0.458));
 
         assertThat(result.toLine()).isEqualTo("openmpi@shm,2,1024,0.449,0.446,0.458");
         assertThat(Result.parse(result.toLine())).isEqualTo(result);
@@ -18,7 +18,7 @@ class ResultTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "openmpi@shm,2,1024,0.449", "openmpi,2,1024,0.449,0.446,0.458"})
-    void anythingElseIsRefused(String line) {
+    void invalidLineIsRejected(String line) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Result.parse(line))
                 .withMessageContaining("'" + line + "'");

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import java.util.List;
 
 class ResNet50Test {
-    private final List<Parameter> parameters = ResNet50.parameters();
+    private final List<ModelParameter> parameters = ResNet50.parameters();
 
     @Test
     void hasThePublishedNumberOfTensorsAndParameters() {
@@ -18,12 +18,12 @@ class ResNet50Test {
     }
 
     @Test
-    void namesEachTensorOnce() {
-        assertThat(parameters).extracting(Parameter::name).doesNotHaveDuplicates();
+    void tensorNamesAreUnique() {
+        assertThat(parameters).extracting(ModelParameter::name).doesNotHaveDuplicates();
     }
 
     @Test
-    void goesFromTheImageToTheClasses() {
+    void parametersFollowTheForwardPass() {
         assertThat(parameters.getFirst().shape()).isEqualTo(Shape.of(64, 3, 7, 7));
         assertThat(shape("stage1.block1.shortcut.weight")).isEqualTo(Shape.of(256, 64, 1, 1));
         assertThat(shape("stage2.block1.narrow.weight")).isEqualTo(Shape.of(128, 256, 1, 1));
@@ -40,7 +40,7 @@ class ResNet50Test {
 
     private Shape shape(String name) {
         return parameters.stream()
-                .filter(parameter -> parameter.name().equals(name))
+                .filter(modelParameter -> modelParameter.name().equals(name))
                 .findFirst()
                 .orElseThrow()
                 .shape();

@@ -3,8 +3,8 @@ package org.horovod4j.benchmarks.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import org.horovod4j.benchmarks.report.Percentiles;
 import org.horovod4j.benchmarks.report.Result;
-import org.horovod4j.benchmarks.report.Spread;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -13,10 +13,10 @@ import java.util.stream.Stream;
 
 class RuntimeReportTest {
     /// Half a nanosecond.
-    private static final Spread QUESTION = new Spread(0.5, 0.5, 0.5);
+    private static final Percentiles CHECK_NANOS = new Percentiles(0.5, 0.5, 0.5);
 
     @Test
-    void dividesEachVariantByWhatItIsMeasuredBy() {
+    void dividesEachVariantByItsBaseline() {
         assertThat(
                         rows(
                                 "openmpi@shm,2,102228128,60000,1,1",
@@ -46,7 +46,7 @@ class RuntimeReportTest {
     }
 
     @Test
-    void dividesAJobWithASettingByThePlainJobBeforeIt() {
+    void dividesAJobWithASettingByItsBaselineJob() {
         // The plain turns of another job, however fast, say nothing about it.
         assertThat(
                         rows(
@@ -74,7 +74,7 @@ class RuntimeReportTest {
     }
 
     @Test
-    void measuresSlicesOfABlockByAFlatTensorInSharedMemory() {
+    void dividesSlicedByFlatSharedMemory() {
         assertThat(
                         rows(
                                 "flat-shared@shm,2,102228128,8000,1,1",
@@ -91,7 +91,7 @@ class RuntimeReportTest {
     }
 
     @Test
-    void comparesNumbersOfProcessesRoundByRoundAndSortsByThem() {
+    void comparesProcessCountsRoundByRoundAndSortsByThem() {
         // The second round was three times as slow for both: the ratio stays at 2.
         assertThat(
                         rows(
@@ -106,7 +106,7 @@ class RuntimeReportTest {
     }
 
     @Test
-    void saysHowMuchOfTheCommunicationIsHidden() {
+    void reportsTheHiddenShareOfCommunication() {
         // 100 ms and 20 ms make 105 ms together: of the 20 ms, 15 are hidden.
         assertThat(
                         rows(
@@ -120,31 +120,33 @@ class RuntimeReportTest {
     }
 
     @Test
-    void leavesOverlapOutWhereItWasNotMeasured() {
+    void omitsOverlapIfNotMeasured() {
         assertThat(
                         RuntimeReport.render(
                                 List.of(Result.parse("flat-native@shm,2,4,1,1,1")),
                                 "a machine",
-                                QUESTION))
+                                CHECK_NANOS))
                 .contains("a machine", "one tensor of 4 B")
                 .doesNotContain("hidden");
     }
 
     @Test
-    void saysWhatATimelineCostsThatIsOff() {
+    void reportsTheCostOfADisabledTimeline() {
         assertThat(
                         RuntimeReport.render(
-                                List.of(Result.parse("flat-native@shm,2,4,1,1,1")), "", QUESTION))
+                                List.of(Result.parse("flat-native@shm,2,4,1,1,1")),
+                                "",
+                                CHECK_NANOS))
                 .contains("takes 0.50 ns")
                 .containsPattern("161 tensors, 97.5 MiB \\| +322 \\| 0.16 µs")
                 .containsPattern("1000 tensors of 1 KiB \\| +2000 \\| 1.00 µs");
-        assertThat(SilentTimeline.time().median()).isPositive();
+        assertThat(DisabledTimelineCost.measure().median()).isPositive();
     }
 
     @Test
-    void needsResults() {
+    void emptyResultsAreRejected() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> RuntimeReport.render(List.of(), "", QUESTION))
+                .isThrownBy(() -> RuntimeReport.render(List.of(), "", CHECK_NANOS))
                 .withMessageContaining("no results");
     }
 
@@ -159,7 +161,7 @@ class RuntimeReportTest {
     /// The rows of all tables, without rules and padding.
     private static List<String> rows(String... lines) {
         String report =
-                RuntimeReport.render(Stream.of(lines).map(Result::parse).toList(), "", QUESTION);
+                RuntimeReport.render(Stream.of(lines).map(Result::parse).toList(), "", CHECK_NANOS);
         return report.substring(0, report.indexOf("## A timeline that is off"))
                 .lines()
                 .filter(line -> line.startsWith("| "))

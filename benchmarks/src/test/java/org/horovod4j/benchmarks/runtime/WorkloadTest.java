@@ -12,14 +12,14 @@ class WorkloadTest {
     // runtime.sh tells these sizes to Open MPI.
     @ParameterizedTest
     @CsvSource({"RESNET, 102228128", "TINY, 1024000", "ONE, 4"})
-    void isKnownByItsBytes(Workload workload, long byteSize) {
+    void isFoundByByteSize(Workload workload, long byteSize) {
         assertThat(workload.byteSize()).isEqualTo(byteSize);
         assertThat(Workload.of(byteSize)).isSameAs(workload);
     }
 
     @ParameterizedTest
     @EnumSource
-    void hasAFlatTwinOfTheSameBytes(Workload workload) {
+    void flatTensorHasTheSameByteSize(Workload workload) {
         assertThat(workload.flat())
                 .singleElement()
                 .satisfies(
@@ -29,7 +29,7 @@ class WorkloadTest {
     }
 
     @Test
-    void anyOtherSizeIsRefused() {
+    void unknownByteSizeIsRejected() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Workload.of(5))
                 .withMessageContaining("5 bytes");

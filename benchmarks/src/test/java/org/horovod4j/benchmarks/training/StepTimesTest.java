@@ -16,7 +16,7 @@ class StepTimesTest {
     @TempDir Path folder;
 
     @Test
-    void aJobLeavesTheMeansOfItsRanks() throws IOException {
+    void resultsAreMeansOverRanks() throws IOException {
         Path output = folder.resolve("results.csv");
         World.run(
                 2,
@@ -24,7 +24,7 @@ class StepTimesTest {
                     AtomicInteger steps = new AtomicInteger();
                     // Rank 0 waits 1 ms in each step and rank 1 waits 3.
                     long waited = 1_000_000L + 2_000_000L * comm.rank();
-                    StepTimes.of(
+                    StepTimes.measureAllRanks(
                                     comm,
                                     () -> {
                                         steps.incrementAndGet();
@@ -32,7 +32,7 @@ class StepTimesTest {
                                     },
                                     2,
                                     5)
-                            .appendTo(output, comm, Way.OVERLAP, "mnist", 64, 400);
+                            .appendTo(output, comm, TrainingMode.OVERLAP, "mnist", 64, 400);
                     assertThat(steps).hasValue(7);
                 });
 
@@ -46,13 +46,13 @@ class StepTimesTest {
     }
 
     @Test
-    void oneRankIsMeasuredWhileTheOthersMakeNoStep() throws IOException {
+    void measuresOneRankWhileOthersAreIdle() throws IOException {
         Path output = folder.resolve("results.csv");
         World.run(
                 3,
                 comm -> {
                     AtomicInteger steps = new AtomicInteger();
-                    StepTimes.ofOne(
+                    StepTimes.measureOneRank(
                                     comm,
                                     1,
                                     () -> {
@@ -61,7 +61,7 @@ class StepTimesTest {
                                     },
                                     2,
                                     5)
-                            .appendTo(output, comm, Way.ALONE, "mnist", 64, 400);
+                            .appendTo(output, comm, TrainingMode.ALONE, "mnist", 64, 400);
                     assertThat(steps).hasValue(comm.rank() == 1 ? 7 : 0);
                 });
 

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 
 class TrainingReportTest {
     @Test
-    void efficiencyIsRelativeToOneProcessAndToAsManyThatDoNotCommunicate() {
+    void efficiencyIsRelativeToOneAndToIndependentProcesses() {
         // Two processes side by side take 100 ms instead of 80, and 125 ms when they communicate.
         assertThat(
                         rows(
@@ -46,7 +46,7 @@ class TrainingReportTest {
     }
 
     @Test
-    void theRateOfAJobCountsTheImagesOfAllItsRanks() {
+    void rateCountsTheImagesOfAllRanks() {
         assertThat(rows("overlap-mnist*64@shm,2,4,1000000,1,1"))
                 .contains("mnist|2|overlap|1000 ms [1000..1000]|128 [128..128] images|–|–|–");
     }
@@ -67,7 +67,7 @@ class TrainingReportTest {
     }
 
     @Test
-    void whatIsHiddenAndWhatIsGainedAreTwoThings() {
+    void reportsHiddenTimeAndStepTimeGainSeparately() {
         // 20 ms are waited at the end and 5 with overlap, but the step is only 10 ms shorter.
         assertThat(
                         rows(
@@ -84,13 +84,13 @@ class TrainingReportTest {
     }
 
     @Test
-    void aLossIsWrittenAsOne() {
+    void lossIsReportedAsNegativeGain() {
         assertThat(rows("overlap-native@shm,2,4,120000,1,1", "end-native@shm,2,4,110000,1,1"))
                 .endsWith("native|2|–|–|–|–|–|-10.0 ms [-10.0..-10.0]");
     }
 
     @Test
-    void overlapIsLeftOutWhereItWasNotMeasured() {
+    void omitsOverlapIfNotMeasured() {
         assertThat(
                         TrainingReport.render(
                                 List.of(Result.parse("overlap-native@shm,1,4,1,1,1")),
@@ -101,7 +101,7 @@ class TrainingReportTest {
     }
 
     @Test
-    void theDefaultHasARowOfItsOwn() {
+    void defaultModeHasItsOwnRow() {
         assertThat(
                         rows(
                                 "alone-mnist*64@shm,1,4,80000,1,1",
@@ -115,7 +115,7 @@ class TrainingReportTest {
     }
 
     @Test
-    void tellsWhatTheOptimizerChose() {
+    void reportsTheOptimizersChoice() {
         List<Result> results = List.of(Result.parse("default-mnist*64@shm,2,4,100000,1,1"));
         assertThat(
                         TrainingReport.render(
@@ -131,12 +131,12 @@ class TrainingReportTest {
     }
 
     @Test
-    void readsWhatJobsHaveNotedBesideTheResults(@TempDir Path folder) throws IOException {
+    void readsNotesWrittenNextToTheResults(@TempDir Path folder) throws IOException {
         Path results = folder.resolve("results.csv");
-        assertThat(Notes.readAll(results)).isEmpty();
-        Notes.append(results, "one");
-        Notes.append(results, "two");
-        assertThat(Notes.readAll(results)).containsExactly("one", "two");
+        assertThat(ReportNotes.readAll(results)).isEmpty();
+        ReportNotes.append(results, "one");
+        ReportNotes.append(results, "two");
+        assertThat(ReportNotes.readAll(results)).containsExactly("one", "two");
         Files.writeString(results, "default-mnist*64@shm,2,4,100000,1,1\n");
         Path markdown = folder.resolve("results.md");
         TrainingReport.main(new String[] {results.toString(), markdown.toString()});
@@ -144,7 +144,7 @@ class TrainingReportTest {
     }
 
     @Test
-    void needsResults() {
+    void emptyResultsAreRejected() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> TrainingReport.render(List.of(), "", List.of()))
                 .withMessageContaining("no results");

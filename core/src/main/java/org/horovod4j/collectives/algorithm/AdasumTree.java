@@ -60,7 +60,7 @@ public record AdasumTree(List<List<Pair>> levels) {
     }
 
     /// The most pairs of a level.
-    public int mostPairs() {
+    public int maxPairs() {
         return levels.stream().mapToInt(List::size).max().orElse(0);
     }
 }

@@ -2,5 +2,5 @@ package org.horovod4j.collectives.algorithm;
 
 /// Reduces an array over the members of a group, which all end with the same bits.
 public interface Allreduce {
-    void run(Group group, Operands operands);
+    void run(LinkGroup linkGroup, Operands operands);
 }

@@ -1,6 +1,6 @@
 package org.horovod4j.collectives.algorithm;
 
-import org.horovod4j.transport.Sink;
+import org.horovod4j.transport.MessageSink;
 
 import java.lang.foreign.MemorySegment;
 
@@ -15,55 +15,60 @@ import java.lang.foreign.MemorySegment;
 /// ring, in one step instead of two.
 public final class DoublingAllreduce implements Allreduce {
     @Override
-    public void run(Group group, Operands operands) {
-        Fold fold = new Fold(group);
-        fold.around(
+    public void run(LinkGroup linkGroup, Operands operands) {
+        PowerOfTwoFold powerOfTwoFold = new PowerOfTwoFold(linkGroup);
+        powerOfTwoFold.run(
                 operands,
                 position -> {
-                    for (int distance = fold.size() / 2; distance >= 1; distance /= 2) {
+                    for (int distance = powerOfTwoFold.size() / 2; distance >= 1; distance /= 2) {
                         int partner = position ^ distance;
-                        swap(
-                                group,
+                        exchange(
+                                linkGroup,
                                 operands,
-                                fold.member(partner),
+                                powerOfTwoFold.member(partner),
                                 partner < position,
                                 distance == 1);
                     }
                 });
     }
 
-    private static void swap(
-            Group group, Operands operands, int partner, boolean partnerFirst, boolean last) {
-        Sink combine = operands.combining(0, operands.count(), partnerFirst, last);
-        group.exchange(
+    private static void exchange(
+            LinkGroup linkGroup,
+            Operands operands,
+            int partner,
+            boolean partnerFirst,
+            boolean last) {
+        MessageSink combine = operands.combining(0, operands.count(), partnerFirst, last);
+        linkGroup.exchange(
                 partner,
                 operands.memory(),
                 operands.at(0),
                 operands.byteSize(),
                 partner,
-                new BehindSender(group, combine));
+                new AfterSendSink(linkGroup, combine));
     }
 
     /// Holds a combination back until what it overwrites has been sent.
-    private record BehindSender(Group group, Sink sink) implements Sink {
+    private record AfterSendSink(LinkGroup linkGroup, MessageSink messageSink)
+            implements MessageSink {
         @Override
         public long length() {
-            return sink.length();
+            return messageSink.length();
         }
 
         @Override
         public long limit() {
-            return group.wire().taken();
+            return linkGroup.pointToPoint().reusableBytes();
         }
 
         @Override
         public int granularity() {
-            return sink.granularity();
+            return messageSink.granularity();
         }
 
         @Override
-        public void take(MemorySegment piece, long offset, long position, long count) {
-            sink.take(piece, offset, position, count);
+        public void accept(MemorySegment piece, long offset, long position, long count) {
+            messageSink.accept(piece, offset, position, count);
         }
     }
 }

@@ -11,28 +11,31 @@ import java.util.Deque;
 /// | `2 log2 n` | `2(n - 1) / n` of the tensor |
 ///
 /// The choice for middling tensors: as few bytes as a ring in fewer steps. But a member talks to
-/// `log2 n` others, far and near, where a ring keeps to its neighbours. See [Fold] for sizes that
+/// `log2 n` others, far and near, where a ring keeps to its neighbours. See [PowerOfTwoFold] for sizes that
 /// are not a power of two.
 public final class HalvingDoublingAllreduce implements Allreduce {
     @Override
-    public void run(Group group, Operands operands) {
-        Fold fold = new Fold(group);
-        fold.around(operands, position -> halveAndDouble(group, fold, operands, position));
+    public void run(LinkGroup linkGroup, Operands operands) {
+        PowerOfTwoFold powerOfTwoFold = new PowerOfTwoFold(linkGroup);
+        powerOfTwoFold.run(
+                operands,
+                position -> halveAndDouble(linkGroup, powerOfTwoFold, operands, position));
     }
 
-    private static void halveAndDouble(Group group, Fold fold, Operands operands, int position) {
+    private static void halveAndDouble(
+            LinkGroup linkGroup, PowerOfTwoFold powerOfTwoFold, Operands operands, int position) {
         Deque<Split> splits = new ArrayDeque<>();
         long start = 0;
         long end = operands.count();
-        for (int distance = fold.size() / 2; distance >= 1; distance /= 2) {
+        for (int distance = powerOfTwoFold.size() / 2; distance >= 1; distance /= 2) {
             int partner = position ^ distance;
             Split split = Split.of(start, end, partner, position < partner);
-            group.exchange(
-                    fold.member(partner),
+            linkGroup.exchange(
+                    powerOfTwoFold.member(partner),
                     operands.memory(),
                     operands.at(split.givenStart()),
                     operands.bytes(split.givenEnd() - split.givenStart()),
-                    fold.member(partner),
+                    powerOfTwoFold.member(partner),
                     operands.combining(
                             split.keptStart(), split.keptEnd(), partner < position, distance == 1));
             start = split.keptStart();
@@ -40,8 +43,8 @@ public final class HalvingDoublingAllreduce implements Allreduce {
             splits.push(split);
         }
         for (Split split : splits) {
-            int partner = fold.member(split.partner());
-            group.exchange(
+            int partner = powerOfTwoFold.member(split.partner());
+            linkGroup.exchange(
                     partner,
                     operands.memory(),
                     operands.at(split.keptStart()),

@@ -1,10 +1,10 @@
 package org.horovod4j.collectives.algorithm;
 
-import org.horovod4j.spi.Activities;
 import org.horovod4j.spi.Activity;
-import org.horovod4j.spi.Bundle;
-import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.Region.Counter;
+import org.horovod4j.spi.ActivityRecorder;
+import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.transport.LocalGroup;
+import org.horovod4j.transport.RegionLayout.Counter;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -29,99 +29,115 @@ public final class InPlaceAllreduce {
     /// Some ten microseconds of work, beside which it costs nothing to claim it.
     private static final long SHARE_BYTES = 128 * 1024;
 
-    private final Neighbourhood near;
-    private final Activities activities;
+    private final LocalGroup local;
+    private final ActivityRecorder activityRecorder;
     private final long[] offsets;
 
-    public InPlaceAllreduce(Neighbourhood near, Activities activities) {
-        this.near = near;
-        this.activities = activities;
-        this.offsets = new long[near.size()];
+    public InPlaceAllreduce(LocalGroup local, ActivityRecorder activityRecorder) {
+        this.local = local;
+        this.activityRecorder = activityRecorder;
+        this.offsets = new long[local.size()];
     }
 
     /// Reduces the tensors of `bundle`. The caller has met the others, so all are ready; on return
     /// all are reduced.
     ///
     /// @param tensors where each tensor lies, tensor by tensor and then by member
-    public void run(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
-        long base = near.counted(Counter.REDUCED);
-        if (reduction.prescales()) {
-            prepare(reduction, bundle, tensors);
-            near.count(Counter.PACKED);
-            near.awaitAll(Counter.PACKED, base + 1);
+    public void run(
+            ScaledReduction scaledReduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
+        long base = local.counterValue(Counter.REDUCED);
+        if (scaledReduction.prescales()) {
+            prepare(scaledReduction, fusedTensors, tensors);
+            local.increment(Counter.PACKED);
+            local.awaitAll(Counter.PACKED, base + 1);
         }
-        long since = activities.begin();
-        reduceParts(reduction, bundle, tensors);
-        since = activities.end(Activity.SHM_ALLREDUCE, since);
-        near.countTo(Counter.PACKED, base + 1);
-        near.countTo(Counter.UNPACKED, base + 1);
-        near.countTo(Counter.REDUCED, base + 1);
-        near.awaitAll(Counter.REDUCED, base + 1);
-        near.unclaim();
-        activities.end(Activity.WAIT_FOR_DATA, since);
+        long since = activityRecorder.begin();
+        reduceParts(scaledReduction, fusedTensors, tensors);
+        since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
+        local.advanceTo(Counter.PACKED, base + 1);
+        local.advanceTo(Counter.UNPACKED, base + 1);
+        local.advanceTo(Counter.REDUCED, base + 1);
+        local.awaitAll(Counter.REDUCED, base + 1);
+        local.resetClaims();
+        activityRecorder.end(Activity.WAIT_FOR_DATA, since);
     }
 
-    private void prepare(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
+    private void prepare(
+            ScaledReduction scaledReduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
         for (int i = 0; i < tensors.length; i++) {
-            long count = bundle.start(i + 1) - bundle.start(i);
-            reduction.prepare(tensors[i][near.index()], 0, count);
+            long count = fusedTensors.start(i + 1) - fusedTensors.start(i);
+            scaledReduction.prepare(tensors[i][local.index()], 0, count);
         }
     }
 
     /// Reduces this rank's part, and what is left of others' where they are worth sharing.
-    private void reduceParts(Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
-        int size = near.size();
-        long count = bundle.elementCount();
-        if (count / size * reduction.byteSize() <= SHARE_BYTES) {
-            long first = Parts.start(count, near.index(), size);
-            long end = Parts.start(count, near.index() + 1, size);
-            reduceShare(first, end, reduction, bundle, tensors);
+    private void reduceParts(
+            ScaledReduction scaledReduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
+        int size = local.size();
+        long count = fusedTensors.elementCount();
+        if (count / size * scaledReduction.byteSize() <= SHARE_BYTES) {
+            long first = Partition.start(count, local.index(), size);
+            long end = Partition.start(count, local.index() + 1, size);
+            reduceShare(first, end, scaledReduction, fusedTensors, tensors);
             return;
         }
         for (int turn = 0; turn < size; turn++) {
-            reducePart((near.index() + turn) % size, reduction, bundle, tensors);
+            reducePart((local.index() + turn) % size, scaledReduction, fusedTensors, tensors);
         }
     }
 
     /// Reduces what nobody has claimed yet of a member's part.
     private void reducePart(
-            int member, Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
-        long first = Parts.start(bundle.elementCount(), member, near.size());
-        long end = Parts.start(bundle.elementCount(), member + 1, near.size());
-        long shareElements = SHARE_BYTES / reduction.byteSize();
+            int member,
+            ScaledReduction scaledReduction,
+            FusedTensors fusedTensors,
+            MemorySegment[][] tensors) {
+        long first = Partition.start(fusedTensors.elementCount(), member, local.size());
+        long end = Partition.start(fusedTensors.elementCount(), member + 1, local.size());
+        long shareElements = SHARE_BYTES / scaledReduction.byteSize();
         while (true) {
-            long share = first + near.claim(member) * shareElements;
+            long share = first + local.claim(member) * shareElements;
             if (share >= end) {
                 return;
             }
-            reduceShare(share, Math.min(end, share + shareElements), reduction, bundle, tensors);
+            reduceShare(
+                    share,
+                    Math.min(end, share + shareElements),
+                    scaledReduction,
+                    fusedTensors,
+                    tensors);
         }
     }
 
     private void reduceShare(
-            long share, long end, Reduction reduction, Bundle bundle, MemorySegment[][] tensors) {
+            long share,
+            long end,
+            ScaledReduction scaledReduction,
+            FusedTensors fusedTensors,
+            MemorySegment[][] tensors) {
         long first = share;
-        long pieceElements = PIECE_BYTES / reduction.byteSize();
-        for (int i = bundle.tensorAt(first); first < end; i++) {
-            long tensorEnd = Math.min(end, bundle.start(i + 1));
+        long pieceElements = PIECE_BYTES / scaledReduction.byteSize();
+        for (int i = fusedTensors.tensorAt(first); first < end; i++) {
+            long tensorEnd = Math.min(end, fusedTensors.start(i + 1));
             while (first < tensorEnd) {
                 long elements = Math.min(pieceElements, tensorEnd - first);
-                reduce(reduction, tensors[i], first - bundle.start(i), elements);
+                reduce(scaledReduction, tensors[i], first - fusedTensors.start(i), elements);
                 first += elements;
             }
         }
     }
 
     /// Reduces some elements of a tensor, given for each member.
-    private void reduce(Reduction reduction, MemorySegment[] tensor, long first, long elements) {
-        MemorySegment mine = tensor[near.index()];
-        long offset = first * reduction.byteSize();
+    private void reduce(
+            ScaledReduction scaledReduction, MemorySegment[] tensor, long first, long elements) {
+        MemorySegment mine = tensor[local.index()];
+        long offset = first * scaledReduction.byteSize();
         Arrays.fill(offsets, offset);
-        reduction.fold(mine, offset, tensor, offsets, elements);
-        reduction.finish(mine, offset, elements);
-        long bytes = elements * reduction.byteSize();
+        scaledReduction.fold(mine, offset, tensor, offsets, elements);
+        scaledReduction.finish(mine, offset, elements);
+        long bytes = elements * scaledReduction.byteSize();
         for (int member = 0; member < tensor.length; member++) {
-            if (member != near.index()) {
+            if (member != local.index()) {
                 MemorySegment.copy(mine, offset, tensor[member], offset, bytes);
             }
         }

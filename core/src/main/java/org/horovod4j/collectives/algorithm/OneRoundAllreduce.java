@@ -1,9 +1,9 @@
 package org.horovod4j.collectives.algorithm;
 
-import org.horovod4j.spi.Activities;
 import org.horovod4j.spi.Activity;
-import org.horovod4j.spi.Bundle;
-import org.horovod4j.transport.Neighbourhood;
+import org.horovod4j.spi.ActivityRecorder;
+import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.transport.LocalGroup;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -22,43 +22,44 @@ public final class OneRoundAllreduce {
 
     private static final long MAX_READ = 64 * 1024;
 
-    private final Neighbourhood near;
+    private final LocalGroup local;
     private final MemorySegment scratch;
-    private final Activities activities;
+    private final ActivityRecorder activityRecorder;
     private final MemorySegment[] sources;
     private final long[] offsets;
 
     /// @param scratch memory outside the heap of this rank's own, as large as a notice
-    public OneRoundAllreduce(Neighbourhood near, MemorySegment scratch, Activities activities) {
-        this.near = near;
-        this.activities = activities;
+    public OneRoundAllreduce(
+            LocalGroup local, MemorySegment scratch, ActivityRecorder activityRecorder) {
+        this.local = local;
+        this.activityRecorder = activityRecorder;
         this.scratch = scratch;
-        this.sources = new MemorySegment[near.size()];
-        this.offsets = new long[near.size()];
-        for (int member = 0; member < near.size(); member++) {
-            sources[member] = near.region(member);
+        this.sources = new MemorySegment[local.size()];
+        this.offsets = new long[local.size()];
+        for (int member = 0; member < local.size(); member++) {
+            sources[member] = local.region(member);
         }
     }
 
-    public boolean suits(long byteSize) {
-        return byteSize <= MAX_BYTES && byteSize * near.size() <= MAX_READ;
+    public boolean supports(long byteSize) {
+        return byteSize <= MAX_BYTES && byteSize * local.size() <= MAX_READ;
     }
 
-    public void run(long stamp, Reduction reduction, Bundle bundle) {
-        long count = bundle.elementCount();
-        MemorySegment mine = near.region(near.index());
-        long payload = near.nextPayload();
-        long since = activities.begin();
-        bundle.pack(0, count, mine, payload);
-        reduction.prepare(mine, payload, count);
-        since = activities.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
-        near.meet(stamp);
-        since = activities.end(Activity.WAIT_FOR_DATA, since);
+    public void run(long stamp, ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+        long count = fusedTensors.elementCount();
+        MemorySegment mine = local.region(local.index());
+        long payload = local.nextPayloadOffset();
+        long since = activityRecorder.begin();
+        fusedTensors.pack(0, count, mine, payload);
+        scaledReduction.prepare(mine, payload, count);
+        since = activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
+        local.barrier(stamp);
+        since = activityRecorder.end(Activity.WAIT_FOR_DATA, since);
         Arrays.fill(offsets, payload);
-        reduction.fold(scratch, 0, sources, offsets, count);
-        reduction.finish(scratch, 0, count);
-        since = activities.end(Activity.SHM_ALLREDUCE, since);
-        bundle.unpack(scratch, 0, 0, count);
-        activities.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
+        scaledReduction.fold(scratch, 0, sources, offsets, count);
+        scaledReduction.finish(scratch, 0, count);
+        since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
+        fusedTensors.unpack(scratch, 0, 0, count);
+        activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
     }
 }

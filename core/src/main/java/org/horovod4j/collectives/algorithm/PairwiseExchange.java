@@ -1,8 +1,8 @@
 package org.horovod4j.collectives.algorithm;
 
 import org.horovod4j.collectives.algorithm.StagedAlltoall.Pieces;
-import org.horovod4j.transport.Sink;
-import org.horovod4j.transport.Wire;
+import org.horovod4j.transport.MessageSink;
+import org.horovod4j.transport.PointToPoint;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -14,21 +14,22 @@ import java.util.List;
 /// |---------|--------------------------------|
 /// | `n - 1` | what it has for other hosts    |
 public final class PairwiseExchange {
-    private final Wire wire;
+    private final PointToPoint pointToPoint;
     private final int rank;
     private final int size;
-    private final List<Integer> near;
+    private final List<Integer> localRanks;
 
-    /// @param near the ranks that are reached in another way
-    public PairwiseExchange(Wire wire, int rank, int size, List<Integer> near) {
-        this.wire = wire;
+    /// @param localRanks the ranks that are reached in another way
+    public PairwiseExchange(
+            PointToPoint pointToPoint, int rank, int size, List<Integer> localRanks) {
+        this.pointToPoint = pointToPoint;
         this.rank = rank;
         this.size = size;
-        this.near = List.copyOf(near);
+        this.localRanks = List.copyOf(localRanks);
     }
 
     /// Exchanges one number with each other rank.
-    public void ints(int[] out, int[] in) {
+    public void exchangeInts(int[] out, int[] in) {
         long[] starts = new long[size];
         long[] sizes = new long[size];
         for (int peer = 0; peer < size; peer++) {
@@ -46,15 +47,16 @@ public final class PairwiseExchange {
             int source = Math.floorMod(rank - distance, size);
             long start = outPieces.start(target);
             long length = outPieces.size(target);
-            Sink sink = Sink.into(in, inPieces.start(source), inPieces.size(source));
-            boolean sends = !near.contains(target);
-            boolean receives = !near.contains(source);
+            MessageSink messageSink =
+                    MessageSink.into(in, inPieces.start(source), inPieces.size(source));
+            boolean sends = !localRanks.contains(target);
+            boolean receives = !localRanks.contains(source);
             if (sends && receives) {
-                wire.exchange(target, out, start, length, source, sink);
+                pointToPoint.exchange(target, out, start, length, source, messageSink);
             } else if (sends) {
-                wire.send(target, out, start, length);
+                pointToPoint.send(target, out, start, length);
             } else if (receives) {
-                wire.receive(source, sink);
+                pointToPoint.receive(source, messageSink);
             }
         }
     }

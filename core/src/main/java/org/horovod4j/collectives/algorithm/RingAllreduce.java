@@ -10,33 +10,33 @@ package org.horovod4j.collectives.algorithm;
 /// neighbours only. Where steps weigh more than bytes, see [HalvingDoublingAllreduce].
 public final class RingAllreduce implements Allreduce {
     @Override
-    public void run(Group group, Operands operands) {
-        int size = group.size();
-        int index = group.index();
+    public void run(LinkGroup linkGroup, Operands operands) {
+        int size = linkGroup.size();
+        int index = linkGroup.index();
         for (int step = 0; step < size - 1; step++) {
-            pass(group, operands, index - step, true, step == size - 2);
+            pass(linkGroup, operands, index - step, true, step == size - 2);
         }
         for (int step = 0; step < size - 1; step++) {
-            pass(group, operands, index + 1 - step, false, false);
+            pass(linkGroup, operands, index + 1 - step, false, false);
         }
     }
 
     /// Sends a part to the right and takes the one before it from the left.
     private static void pass(
-            Group group, Operands operands, int sent, boolean combine, boolean last) {
-        int size = group.size();
+            LinkGroup linkGroup, Operands operands, int sent, boolean combine, boolean last) {
+        int size = linkGroup.size();
         int out = Math.floorMod(sent, size);
         int in = Math.floorMod(sent - 1, size);
         long outStart = operands.partStart(out, size);
         long outEnd = operands.partStart(out + 1, size);
         long inStart = operands.partStart(in, size);
         long inEnd = operands.partStart(in + 1, size);
-        group.exchange(
-                (group.index() + 1) % size,
+        linkGroup.exchange(
+                (linkGroup.index() + 1) % size,
                 operands.memory(),
                 operands.at(outStart),
                 operands.bytes(outEnd - outStart),
-                Math.floorMod(group.index() - 1, size),
+                Math.floorMod(linkGroup.index() - 1, size),
                 combine
                         ? operands.combining(inStart, inEnd, true, last)
                         : operands.replacing(inStart, inEnd));

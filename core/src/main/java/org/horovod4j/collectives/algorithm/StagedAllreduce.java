@@ -1,12 +1,12 @@
 package org.horovod4j.collectives.algorithm;
 
-import org.horovod4j.spi.Activities;
 import org.horovod4j.spi.Activity;
-import org.horovod4j.spi.Bundle;
+import org.horovod4j.spi.ActivityRecorder;
+import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.Tuning;
-import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.Region;
-import org.horovod4j.transport.Region.Counter;
+import org.horovod4j.transport.LocalGroup;
+import org.horovod4j.transport.RegionLayout;
+import org.horovod4j.transport.RegionLayout.Counter;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
@@ -27,103 +27,108 @@ import java.util.Arrays;
 /// Packing and unpacking are all the copies there are: a round takes tensors as they come, many
 /// small ones or a piece of a large one.
 public final class StagedAllreduce {
-    private final Neighbourhood near;
-    private final StagedRounds rounds;
-    private final Activities activities;
+    private final LocalGroup local;
+    private final StagedPipeline rounds;
+    private final ActivityRecorder activityRecorder;
     private final MemorySegment[] sources;
     private final long[] offsets;
 
     /// What a round takes without other hosts. By default four stages of it fit into the smaller
     /// level-2 caches of today.
-    private long nearRoundBytes = Tuning.DEFAULT.roundBytes();
+    private long localRoundBytes = Tuning.DEFAULT.roundBytes();
 
-    public StagedAllreduce(Neighbourhood near, Activities activities) {
-        this.near = near;
-        this.activities = activities;
-        this.rounds = new StagedRounds(near);
-        this.sources = new MemorySegment[near.size()];
-        this.offsets = new long[near.size()];
-        for (int member = 0; member < near.size(); member++) {
-            sources[member] = near.region(member);
+    public StagedAllreduce(LocalGroup local, ActivityRecorder activityRecorder) {
+        this.local = local;
+        this.activityRecorder = activityRecorder;
+        this.rounds = new StagedPipeline(local);
+        this.sources = new MemorySegment[local.size()];
+        this.offsets = new long[local.size()];
+        for (int member = 0; member < local.size(); member++) {
+            sources[member] = local.region(member);
         }
     }
 
     /// Lets a round without other hosts take `bytes`, on all members from the same operation on.
-    public void roundBytes(long bytes) {
-        nearRoundBytes = bytes;
+    public void setRoundBytes(long bytes) {
+        localRoundBytes = bytes;
     }
 
-    /// Reduces `bundle` and gives this rank what it wants of it.
+    /// Reduces `fusedTensors` and gives this rank what it wants of it.
     ///
     /// @param owners how many of the members, the first ones, reduce a part each
-    /// @param between what an owner does with its part to bring in other hosts; null without any
-    public void run(Reduction reduction, int owners, @Nullable Between between, Bundle bundle) {
-        long roundBytes = between == null ? nearRoundBytes : Region.STAGE_BYTES;
-        long roundElements = roundBytes / reduction.byteSize();
+    /// @param crossReducer what an owner does with its part to bring in other hosts; null without any
+    public void run(
+            ScaledReduction scaledReduction,
+            int owners,
+            @Nullable CrossReducer crossReducer,
+            FusedTensors fusedTensors) {
+        long roundBytes = crossReducer == null ? localRoundBytes : RegionLayout.STAGE_BYTES;
+        long roundElements = roundBytes / scaledReduction.byteSize();
         rounds.run(
-                (bundle.elementCount() + roundElements - 1) / roundElements,
-                new Work(reduction, owners, between, bundle, roundElements));
+                (fusedTensors.elementCount() + roundElements - 1) / roundElements,
+                new AllreducePhases(
+                        scaledReduction, owners, crossReducer, fusedTensors, roundElements));
     }
 
     /// Reduces a part to the end, over the owners of the same part elsewhere.
-    public interface Between {
+    public interface CrossReducer {
         void reduce(Operands part);
     }
 
-    private final class Work implements StagedRounds.Work {
-        private final Reduction reduction;
+    private final class AllreducePhases implements StagedPipeline.Phases {
+        private final ScaledReduction scaledReduction;
         private final int owners;
-        private final @Nullable Between between;
-        private final Bundle bundle;
+        private final @Nullable CrossReducer crossReducer;
+        private final FusedTensors fusedTensors;
         private final long roundElements;
 
-        Work(
-                Reduction reduction,
+        AllreducePhases(
+                ScaledReduction scaledReduction,
                 int owners,
-                @Nullable Between between,
-                Bundle bundle,
+                @Nullable CrossReducer crossReducer,
+                FusedTensors fusedTensors,
                 long roundElements) {
-            this.reduction = reduction;
+            this.scaledReduction = scaledReduction;
             this.owners = owners;
-            this.between = between;
-            this.bundle = bundle;
+            this.crossReducer = crossReducer;
+            this.fusedTensors = fusedTensors;
             this.roundElements = roundElements;
         }
 
         @Override
         public void pack(long round, long stage) {
-            MemorySegment mine = near.region(near.index());
+            MemorySegment mine = local.region(local.index());
             long elements = elements(round);
-            long since = activities.begin();
-            bundle.pack(round * roundElements, elements, mine, stage);
-            reduction.prepare(mine, stage, elements);
-            activities.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
+            long since = activityRecorder.begin();
+            fusedTensors.pack(round * roundElements, elements, mine, stage);
+            scaledReduction.prepare(mine, stage, elements);
+            activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
         }
 
         @Override
         public void reduce(long round, long stage, long packed) {
-            if (near.index() >= owners) {
+            if (local.index() >= owners) {
                 return;
             }
-            long since = activities.begin();
-            near.awaitAll(Counter.PACKED, packed);
-            since = activities.end(Activity.WAIT_FOR_DATA, since);
+            long since = activityRecorder.begin();
+            local.awaitAll(Counter.PACKED, packed);
+            since = activityRecorder.end(Activity.WAIT_FOR_DATA, since);
             long elements = elements(round);
-            long start = Parts.start(elements, near.index(), owners);
-            long size = Parts.start(elements, near.index() + 1, owners) - start;
-            long offset = stage + start * reduction.byteSize();
-            MemorySegment mine = near.region(near.index());
-            if (near.size() > 1) {
+            long start = Partition.start(elements, local.index(), owners);
+            long size = Partition.start(elements, local.index() + 1, owners) - start;
+            long offset = stage + start * scaledReduction.byteSize();
+            MemorySegment mine = local.region(local.index());
+            if (local.size() > 1) {
                 Arrays.fill(offsets, offset);
-                reduction.fold(mine, offset, sources, offsets, size);
+                scaledReduction.fold(mine, offset, sources, offsets, size);
             }
-            if (between == null) {
-                reduction.finish(mine, offset, size);
-                activities.end(Activity.SHM_ALLREDUCE, since);
+            if (crossReducer == null) {
+                scaledReduction.finish(mine, offset, size);
+                activityRecorder.end(Activity.SHM_ALLREDUCE, since);
             } else {
-                since = activities.end(Activity.SHM_ALLREDUCE, since);
-                between.reduce(reduction.operands(mine, offset, size));
-                activities.end(Activity.TCP_ALLREDUCE, since);
+                since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
+                crossReducer.reduce(scaledReduction.operands(mine, offset, size));
+                activityRecorder.end(Activity.TCP_ALLREDUCE, since);
             }
         }
 
@@ -132,22 +137,22 @@ public final class StagedAllreduce {
             long elements = elements(round);
             long first = round * roundElements;
             for (int owner = 0; owner < owners; owner++) {
-                long since = activities.begin();
-                near.await(owner, Counter.REDUCED, reduced);
-                since = activities.end(Activity.WAIT_FOR_DATA, since);
-                long start = Parts.start(elements, owner, owners);
-                long size = Parts.start(elements, owner + 1, owners) - start;
-                bundle.unpack(
-                        near.region(owner),
-                        stage + start * reduction.byteSize(),
+                long since = activityRecorder.begin();
+                local.await(owner, Counter.REDUCED, reduced);
+                since = activityRecorder.end(Activity.WAIT_FOR_DATA, since);
+                long start = Partition.start(elements, owner, owners);
+                long size = Partition.start(elements, owner + 1, owners) - start;
+                fusedTensors.unpack(
+                        local.region(owner),
+                        stage + start * scaledReduction.byteSize(),
                         first + start,
                         size);
-                activities.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
+                activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
             }
         }
 
         private long elements(long round) {
-            return Math.min(roundElements, bundle.elementCount() - round * roundElements);
+            return Math.min(roundElements, fusedTensors.elementCount() - round * roundElements);
         }
     }
 }

@@ -1,8 +1,8 @@
 package org.horovod4j.collectives.algorithm;
 
-import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.Region;
-import org.horovod4j.transport.Region.Counter;
+import org.horovod4j.transport.LocalGroup;
+import org.horovod4j.transport.RegionLayout;
+import org.horovod4j.transport.RegionLayout.Counter;
 
 import java.lang.foreign.MemorySegment;
 
@@ -12,14 +12,14 @@ import java.lang.foreign.MemorySegment;
 /// |-----------------------------------|------------------------------|
 /// | longest piece / (512 KiB / `n`)   | all it sends, all it receives |
 public final class StagedAlltoall {
-    private final Neighbourhood near;
-    private final StagedRounds rounds;
-    private final long slot;
+    private final LocalGroup local;
+    private final StagedPipeline rounds;
+    private final long slotBytes;
 
-    public StagedAlltoall(Neighbourhood near) {
-        this.near = near;
-        this.rounds = new StagedRounds(near);
-        this.slot = Region.STAGE_BYTES / near.size();
+    public StagedAlltoall(LocalGroup local) {
+        this.local = local;
+        this.rounds = new StagedPipeline(local);
+        this.slotBytes = RegionLayout.STAGE_BYTES / local.size();
     }
 
     /// Sends and receives a piece for each member.
@@ -28,31 +28,31 @@ public final class StagedAlltoall {
     public void run(
             Pieces out, MemorySegment input, Pieces in, MemorySegment output, long longest) {
         rounds.run(
-                (longest + slot - 1) / slot,
-                new StagedRounds.Work() {
+                (longest + slotBytes - 1) / slotBytes,
+                new StagedPipeline.Phases() {
                     @Override
                     public void pack(long round, long stage) {
-                        for (int member = 0; member < near.size(); member++) {
+                        for (int member = 0; member < local.size(); member++) {
                             MemorySegment.copy(
                                     input,
-                                    out.start(member) + out.before(member, round, slot),
-                                    near.region(near.index()),
-                                    stage + member * slot,
-                                    out.length(member, round, slot));
+                                    out.start(member) + out.before(member, round, slotBytes),
+                                    local.region(local.index()),
+                                    stage + member * slotBytes,
+                                    out.length(member, round, slotBytes));
                         }
                     }
 
                     @Override
                     public void unpack(long round, long stage, long packed) {
-                        for (int member = 0; member < near.size(); member++) {
-                            long bytes = in.length(member, round, slot);
+                        for (int member = 0; member < local.size(); member++) {
+                            long bytes = in.length(member, round, slotBytes);
                             if (bytes > 0) {
-                                near.await(member, Counter.PACKED, packed);
+                                local.await(member, Counter.PACKED, packed);
                                 MemorySegment.copy(
-                                        near.region(member),
-                                        stage + near.index() * slot,
+                                        local.region(member),
+                                        stage + local.index() * slotBytes,
                                         output,
-                                        in.start(member) + round * slot,
+                                        in.start(member) + round * slotBytes,
                                         bytes);
                             }
                         }

@@ -1,8 +1,8 @@
 package org.horovod4j.collectives.algorithm;
 
-import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.Region;
-import org.horovod4j.transport.Region.Counter;
+import org.horovod4j.transport.LocalGroup;
+import org.horovod4j.transport.RegionLayout;
+import org.horovod4j.transport.RegionLayout.Counter;
 
 import java.lang.foreign.MemorySegment;
 
@@ -12,42 +12,42 @@ import java.lang.foreign.MemorySegment;
 /// |------------------|---------------------------|
 /// | tensor / 512 KiB | tensor                    |
 public final class StagedBroadcast {
-    private final Neighbourhood near;
-    private final StagedRounds rounds;
+    private final LocalGroup local;
+    private final StagedPipeline rounds;
 
-    public StagedBroadcast(Neighbourhood near) {
-        this.near = near;
-        this.rounds = new StagedRounds(near);
+    public StagedBroadcast(LocalGroup local) {
+        this.local = local;
+        this.rounds = new StagedPipeline(local);
     }
 
     /// Gives every member the `length` bytes that `source` brings to `root`'s stage, piece by
     /// piece.
     public void run(int root, Source source, MemorySegment output, long outputOffset, long length) {
         rounds.run(
-                (length + Region.STAGE_BYTES - 1) / Region.STAGE_BYTES,
-                new StagedRounds.Work() {
+                (length + RegionLayout.STAGE_BYTES - 1) / RegionLayout.STAGE_BYTES,
+                new StagedPipeline.Phases() {
                     @Override
                     public void pack(long round, long stage) {
-                        if (near.index() == root) {
-                            long position = round * Region.STAGE_BYTES;
-                            source.bring(
+                        if (local.index() == root) {
+                            long position = round * RegionLayout.STAGE_BYTES;
+                            source.fill(
                                     position,
-                                    StagedRounds.piece(length, round),
-                                    near.region(root),
+                                    StagedPipeline.bytesInRound(length, round),
+                                    local.region(root),
                                     stage);
                         }
                     }
 
                     @Override
                     public void unpack(long round, long stage, long packed) {
-                        near.await(root, Counter.PACKED, packed);
-                        if (near.index() != root || source.isForeign()) {
+                        local.await(root, Counter.PACKED, packed);
+                        if (local.index() != root || source.isRemote()) {
                             MemorySegment.copy(
-                                    near.region(root),
+                                    local.region(root),
                                     stage,
                                     output,
-                                    outputOffset + round * Region.STAGE_BYTES,
-                                    StagedRounds.piece(length, round));
+                                    outputOffset + round * RegionLayout.STAGE_BYTES,
+                                    StagedPipeline.bytesInRound(length, round));
                         }
                     }
                 });
@@ -56,10 +56,10 @@ public final class StagedBroadcast {
     /// Where the root's bytes come from.
     public interface Source {
         /// Brings `count` bytes from `position` to `stage` of `region`.
-        void bring(long position, long count, MemorySegment region, long stage);
+        void fill(long position, long count, MemorySegment region, long stage);
 
         /// Whether the bytes come from elsewhere, so that the root has to copy them out as well.
-        default boolean isForeign() {
+        default boolean isRemote() {
             return false;
         }
     }

@@ -10,26 +10,26 @@ package org.horovod4j.collectives.algorithm;
 /// messages, but all at once, so that this one is left to those who ask for it.
 public final class TreeAllreduce implements Allreduce {
     @Override
-    public void run(Group group, Operands operands) {
-        int index = group.index();
+    public void run(LinkGroup linkGroup, Operands operands) {
+        int index = linkGroup.index();
         long bytes = operands.byteSize();
         int distance = 1;
-        while (distance < group.size() && (index & distance) == 0) {
-            if (index + distance < group.size()) {
-                boolean last = index == 0 && 2 * distance >= group.size();
-                group.receive(
+        while (distance < linkGroup.size() && (index & distance) == 0) {
+            if (index + distance < linkGroup.size()) {
+                boolean last = index == 0 && 2 * distance >= linkGroup.size();
+                linkGroup.receive(
                         index + distance, operands.combining(0, operands.count(), false, last));
             }
             distance *= 2;
         }
         if (index != 0) {
             int parent = index - distance;
-            group.send(parent, operands.memory(), operands.at(0), bytes);
-            group.receive(parent, operands.replacing(0, operands.count()));
+            linkGroup.send(parent, operands.memory(), operands.at(0), bytes);
+            linkGroup.receive(parent, operands.replacing(0, operands.count()));
         }
         for (distance /= 2; distance >= 1; distance /= 2) {
-            if (index + distance < group.size()) {
-                group.send(index + distance, operands.memory(), operands.at(0), bytes);
+            if (index + distance < linkGroup.size()) {
+                linkGroup.send(index + distance, operands.memory(), operands.at(0), bytes);
             }
         }
     }

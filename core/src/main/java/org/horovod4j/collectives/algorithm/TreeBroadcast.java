@@ -1,6 +1,6 @@
 package org.horovod4j.collectives.algorithm;
 
-import org.horovod4j.transport.Sink;
+import org.horovod4j.transport.MessageSink;
 
 import java.lang.foreign.MemorySegment;
 
@@ -12,29 +12,29 @@ import java.lang.foreign.MemorySegment;
 ///
 /// Long tensors come piece by piece, so that the levels of the tree work at the same time.
 public final class TreeBroadcast {
-    private final Group group;
+    private final LinkGroup linkGroup;
 
-    public TreeBroadcast(Group group) {
-        this.group = group;
+    public TreeBroadcast(LinkGroup linkGroup) {
+        this.linkGroup = linkGroup;
     }
 
     public boolean isRoot() {
-        return group.index() == 0;
+        return linkGroup.index() == 0;
     }
 
     /// Fills `memory` from the member before this one, if any, and passes it on.
     public void run(MemorySegment memory, long offset, long length) {
-        int index = group.index();
+        int index = linkGroup.index();
         int distance = 1;
-        while (distance < group.size() && (index & distance) == 0) {
+        while (distance < linkGroup.size() && (index & distance) == 0) {
             distance *= 2;
         }
         if (!isRoot()) {
-            group.receive(index - distance, Sink.into(memory, offset, length));
+            linkGroup.receive(index - distance, MessageSink.into(memory, offset, length));
         }
         for (distance /= 2; distance >= 1; distance /= 2) {
-            if (index + distance < group.size()) {
-                group.send(index + distance, memory, offset, length);
+            if (index + distance < linkGroup.size()) {
+                linkGroup.send(index + distance, memory, offset, length);
             }
         }
     }

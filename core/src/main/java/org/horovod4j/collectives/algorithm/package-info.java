@@ -1,8 +1,8 @@
 /// One file per algorithm, each with its steps and bytes.
 ///
 /// Ranks of one host: [OneRoundAllreduce] for small tensors, [StagedAllreduce] for large ones,
-/// [InPlaceAllreduce] for those that lie in shared memory already; [StagedRounds] moves everything
-/// else. Between hosts, over a [Group]: [RingAllreduce], [HalvingDoublingAllreduce],
+/// [InPlaceAllreduce] for those that lie in shared memory already; [StagedPipeline] moves everything
+/// else. Between hosts, over a [LinkGroup]: [RingAllreduce], [HalvingDoublingAllreduce],
 /// [DoublingAllreduce] and [TreeAllreduce].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.transport`,

@@ -16,33 +16,33 @@ import java.util.Arrays;
 public final class AdasumKernel {
     /// Elements of a block. Whoever splits a vector does it between blocks, or its products would
     /// depend on where it was split.
-    public static final int BLOCK = Scratch.HALF_BLOCK;
+    public static final int BLOCK = KernelScratch.HALF_BLOCK;
 
     /// Squares between these bounds have lost nothing that matters to overflow or underflow.
     private static final double LEAST_SAFE = 0x1p-500;
 
     private static final double GREATEST_SAFE = 0x1p500;
 
-    private final DotLoop dots;
-    private final WideDoubles wide = new WideDoubles(new Scratch());
+    private final DotLoop dotLoop;
+    private final DoubleConverter converter = new DoubleConverter(new KernelScratch());
     private final double[] lefts = new double[BLOCK];
     private final double[] rights = new double[BLOCK];
     private final double[] sums = new double[3 * DotLoop.LANES];
 
     /// @param kernels whether to use vectors
     public AdasumKernel(Kernels kernels) {
-        this.dots = kernels.usesVectors() ? DotLoops.Vector::run : DotLoops.Scalar::run;
+        this.dotLoop = kernels.usesVectors() ? DotLoops.Vector::run : DotLoops.Scalar::run;
     }
 
     /// The products of two vectors of `count` elements.
-    public Products products(
+    public DotProducts products(
             DataType dataType,
             MemorySegment left,
             long leftOffset,
             MemorySegment right,
             long rightOffset,
             long count) {
-        Products sum = Products.NONE;
+        DotProducts sum = DotProducts.EMPTY;
         for (long start = 0; start < count; start += BLOCK) {
             int elements = (int) Math.min(BLOCK, count - start);
             load(dataType, left, leftOffset, start, elements, lefts);
@@ -56,7 +56,7 @@ public final class AdasumKernel {
     /// the two.
     public void combine(
             DataType dataType,
-            Weights weights,
+            AdasumWeights adasumWeights,
             MemorySegment target,
             long targetOffset,
             MemorySegment left,
@@ -69,12 +69,12 @@ public final class AdasumKernel {
             int elements = (int) Math.min(BLOCK, count - start);
             load(dataType, left, leftOffset, start, elements, lefts);
             load(dataType, right, rightOffset, start, elements, rights);
-            if (weights.isPlain()) {
-                combine(lefts, weights.left(), rights, weights.right(), elements);
+            if (adasumWeights.isUnscaled()) {
+                combine(lefts, adasumWeights.left(), rights, adasumWeights.right(), elements);
             } else {
-                combineScaled(lefts, rights, weights, elements);
+                combineScaled(lefts, rights, adasumWeights, elements);
             }
-            wide.narrow(
+            converter.narrow(
                     dataType,
                     lefts,
                     target.asSlice(targetOffset + start * byteSize, (long) elements * byteSize));
@@ -89,31 +89,31 @@ public final class AdasumKernel {
             int count,
             double[] values) {
         int byteSize = dataType.byteSize();
-        wide.widen(
+        converter.widen(
                 dataType,
                 memory.asSlice(offset + start * byteSize, (long) count * byteSize),
                 values);
     }
 
     /// The products of the block that was loaded.
-    private Products products(DataType dataType, int count) {
+    private DotProducts products(DataType dataType, int count) {
         int padded = Math.ceilDiv(count, DotLoop.LANES) * DotLoop.LANES;
         Arrays.fill(lefts, count, padded, 0);
         Arrays.fill(rights, count, padded, 0);
-        Products plain = products(padded, 0, 0);
+        DotProducts plain = products(padded, 0, 0);
         if (dataType != DataType.FLOAT64 || (isSafe(plain.left()) && isSafe(plain.right()))) {
             return plain;
         }
-        int leftRange = Products.range(largest(lefts, count));
-        int rightRange = Products.range(largest(rights, count));
-        multiply(lefts, Products.factor(leftRange), count);
-        multiply(rights, Products.factor(rightRange), count);
+        int leftRange = DotProducts.range(largest(lefts, count));
+        int rightRange = DotProducts.range(largest(rights, count));
+        multiply(lefts, DotProducts.factor(leftRange), count);
+        multiply(rights, DotProducts.factor(rightRange), count);
         return products(padded, leftRange, rightRange);
     }
 
-    private Products products(int padded, int leftRange, int rightRange) {
-        dots.run(lefts, rights, padded, sums);
-        return new Products(sum(0), sum(1), sum(2), leftRange, rightRange);
+    private DotProducts products(int padded, int leftRange, int rightRange) {
+        dotLoop.run(lefts, rights, padded, sums);
+        return new DotProducts(sum(0), sum(1), sum(2), leftRange, rightRange);
     }
 
     private double sum(int product) {
@@ -150,11 +150,12 @@ public final class AdasumKernel {
         }
     }
 
-    private static void combineScaled(double[] lefts, double[] rights, Weights weights, int count) {
+    private static void combineScaled(
+            double[] lefts, double[] rights, AdasumWeights adasumWeights, int count) {
         for (int i = 0; i < count; i++) {
-            double left = weights.left() * (weights.leftFactor() * lefts[i]);
-            double right = weights.right() * (weights.rightFactor() * rights[i]);
-            lefts[i] = weights.unit() * (left + right);
+            double left = adasumWeights.left() * (adasumWeights.leftFactor() * lefts[i]);
+            double right = adasumWeights.right() * (adasumWeights.rightFactor() * rights[i]);
+            lefts[i] = adasumWeights.unit() * (left + right);
         }
     }
 }

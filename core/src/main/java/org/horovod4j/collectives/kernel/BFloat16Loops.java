@@ -24,16 +24,16 @@ final class BFloat16Loops {
     private BFloat16Loops() {}
 
     /// One element at a time.
-    static final class Scalar implements Half {
+    static final class Scalar implements HalfConverter {
         private static final ValueLayout.OfShort LAYOUT = ValueLayout.JAVA_SHORT_UNALIGNED;
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Scalar::sum;
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -105,20 +105,20 @@ final class BFloat16Loops {
     ///
     /// Two neighbours are loaded as one `int`. Each half becomes a `float` by shifting or masking,
     /// which is cheaper than to widen and narrow whole vectors.
-    static final class Vector implements Half {
+    static final class Vector implements HalfConverter {
         private static final VectorSpecies<Integer> PAIRS = IntVector.SPECIES_PREFERRED;
         private static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
         private static final int STEP = PAIRS.vectorByteSize();
         private static final ByteOrder ORDER = ByteOrder.nativeOrder();
         private static final int UPPER_HALF = 0xffff_0000;
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Vector::sum;
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -220,11 +220,11 @@ final class BFloat16Loops {
         }
 
         private static IntVector load(MemorySegment segment, long offset) {
-            return IntVector.fromMemorySegment(PAIRS, OffHeap.known(segment), offset, ORDER);
+            return IntVector.fromMemorySegment(PAIRS, OffHeap.cast(segment), offset, ORDER);
         }
 
         private static void store(IntVector vector, MemorySegment segment, long offset) {
-            vector.intoMemorySegment(OffHeap.known(segment), offset, ORDER);
+            vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
         /// Where the last whole vector ends.

@@ -20,11 +20,11 @@ final class BoolLoops {
 
         private Scalar() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE, MAX -> Scalar::or;
                 case PRODUCT, MIN -> Scalar::and;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -53,11 +53,11 @@ final class BoolLoops {
 
         private Vector() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE, MAX -> Vector::or;
                 case PRODUCT, MIN -> Vector::and;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -84,11 +84,11 @@ final class BoolLoops {
         }
 
         private static ByteVector load(MemorySegment segment, long offset) {
-            return ByteVector.fromMemorySegment(SPECIES, OffHeap.known(segment), offset, ORDER);
+            return ByteVector.fromMemorySegment(SPECIES, OffHeap.cast(segment), offset, ORDER);
         }
 
         private static void store(ByteVector vector, MemorySegment segment, long offset) {
-            vector.intoMemorySegment(OffHeap.known(segment), offset, ORDER);
+            vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
         /// Where the last whole vector ends.

@@ -21,13 +21,13 @@ final class DoubleLoops {
 
         private Scalar() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Scalar::sum;
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -77,13 +77,13 @@ final class DoubleLoops {
 
         private Vector() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Vector::sum;
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -137,11 +137,11 @@ final class DoubleLoops {
         }
 
         private static DoubleVector load(MemorySegment segment, long offset) {
-            return DoubleVector.fromMemorySegment(SPECIES, OffHeap.known(segment), offset, ORDER);
+            return DoubleVector.fromMemorySegment(SPECIES, OffHeap.cast(segment), offset, ORDER);
         }
 
         private static void store(DoubleVector vector, MemorySegment segment, long offset) {
-            vector.intoMemorySegment(OffHeap.known(segment), offset, ORDER);
+            vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
         /// Where the last whole vector ends.

@@ -15,14 +15,14 @@ final class Float16Loops {
     private Float16Loops() {}
 
     /// One element at a time.
-    static final class Scalar implements Half {
-        static Loop of(ReduceOp op) {
+    static final class Scalar implements HalfConverter {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Scalar::sum;
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -79,16 +79,16 @@ final class Float16Loops {
     /// The Vector API has no `float16` yet, but the compiler turns the conversions below into
     /// vector instructions, if the loop runs over heap arrays: the detour of two copies pays
     /// threefold.
-    static final class Vector implements Half {
+    static final class Vector implements HalfConverter {
         private final short[] lefts;
         private final short[] rights;
 
-        Vector(Scratch scratch) {
-            this.lefts = scratch.lefts;
-            this.rights = scratch.rights;
+        Vector(KernelScratch kernelScratch) {
+            this.lefts = kernelScratch.lefts;
+            this.rights = kernelScratch.rights;
         }
 
-        Loop of(ReduceOp op) {
+        KernelLoop of(ReduceOp op) {
             return (target, left, right, from) -> {
                 long byteSize = target.byteSize();
                 for (long i = from; i < byteSize; i += Short.BYTES * (long) lefts.length) {
@@ -100,7 +100,7 @@ final class Float16Loops {
                         case PRODUCT -> product(lefts, rights, count);
                         case MIN -> min(lefts, rights, count);
                         case MAX -> max(lefts, rights, count);
-                        case ADASUM -> throw Loop.noneFor(op);
+                        case ADASUM -> throw KernelLoop.unsupported(op);
                     }
                     MemorySegment.copy(lefts, 0, target, LAYOUT, i, count);
                 }

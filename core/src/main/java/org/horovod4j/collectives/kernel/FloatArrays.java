@@ -16,7 +16,7 @@ final class FloatArrays {
             case PRODUCT -> product(results, terms, count);
             case MIN -> min(results, terms, count);
             case MAX -> max(results, terms, count);
-            case ADASUM -> throw Loop.noneFor(op);
+            case ADASUM -> throw KernelLoop.unsupported(op);
         }
     }
 

@@ -19,13 +19,13 @@ final class IntLoops {
 
         private Scalar() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Scalar::sum;
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -75,13 +75,13 @@ final class IntLoops {
 
         private Vector() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Vector::sum;
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -119,11 +119,11 @@ final class IntLoops {
         }
 
         private static IntVector load(MemorySegment segment, long offset) {
-            return IntVector.fromMemorySegment(SPECIES, OffHeap.known(segment), offset, ORDER);
+            return IntVector.fromMemorySegment(SPECIES, OffHeap.cast(segment), offset, ORDER);
         }
 
         private static void store(IntVector vector, MemorySegment segment, long offset) {
-            vector.intoMemorySegment(OffHeap.known(segment), offset, ORDER);
+            vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
         /// Where the last whole vector ends.

@@ -27,21 +27,21 @@ public final class Kernels {
 
     /// Fewer elements than this are quicker one by one, and a program that reduces nothing larger
     /// never spends the 30 ms that loading the Vector API takes.
-    private static final int WORTH_VECTORS = 64;
+    private static final int MIN_VECTOR_ELEMENTS = 64;
 
-    private final ThreadLocal<Scratch> scratch = ThreadLocal.withInitial(Scratch::new);
-    private final ScalarTwin scalar = new ScalarTwin(scratch);
-    private final Twin preferred;
-    private final long worthPreferring;
+    private final ThreadLocal<KernelScratch> scratch = ThreadLocal.withInitial(KernelScratch::new);
+    private final ScalarKernels scalar = new ScalarKernels(scratch);
+    private final KernelVariant preferred;
+    private final long minPreferredElements;
 
-    private Kernels(boolean vector, long worthPreferring) {
-        this.preferred = vector ? new VectorTwin(scalar, scratch) : scalar;
-        this.worthPreferring = worthPreferring;
+    private Kernels(boolean vector, long minPreferredElements) {
+        this.preferred = vector ? new VectorKernels(scalar, scratch) : scalar;
+        this.minPreferredElements = minPreferredElements;
     }
 
     /// Vectors if this JVM has the Vector API, and for arrays that are worth it.
     public static Kernels best() {
-        return new Kernels(hasVectorModule(), WORTH_VECTORS);
+        return new Kernels(hasVectorModule(), MIN_VECTOR_ELEMENTS);
     }
 
     /// One element at a time.
@@ -69,7 +69,7 @@ public final class Kernels {
 
     /// Whether the vector twin is in use, for arithmetic that is not this class's own.
     boolean usesVectors() {
-        return preferred instanceof VectorTwin;
+        return preferred instanceof VectorKernels;
     }
 
     /// A line for the log at start-up: which twin is in use and how wide it is.
@@ -78,11 +78,11 @@ public final class Kernels {
     /// a line that nobody logs.
     public String description() {
         return switch (preferred) {
-            case VectorTwin _ ->
+            case VectorKernels _ ->
                     "vector kernels of %d bits"
                             .formatted(VectorShape.preferredShape().vectorBitSize());
-            case ScalarTwin _ when hasVectorModule() -> "scalar kernels, as chosen";
-            case ScalarTwin _ ->
+            case ScalarKernels _ when hasVectorModule() -> "scalar kernels, as chosen";
+            case ScalarKernels _ ->
                     "scalar kernels; start Java with --add-modules %s for faster ones"
                             .formatted(VECTOR_MODULE);
         };
@@ -92,7 +92,7 @@ public final class Kernels {
     public Kernel kernel(DataType dataType, ReduceOp op) {
         return (target, targetOffset, left, leftOffset, right, rightOffset, count) -> {
             long byteSize = byteSize(dataType, count);
-            twinFor(count)
+            variantFor(count)
                     .loop(dataType, op)
                     .run(
                             target.asSlice(targetOffset, byteSize),
@@ -133,28 +133,31 @@ public final class Kernels {
             slices[k] = sources[k].asSlice(sourceOffsets[k], byteSize);
         }
         MemorySegment result = target.asSlice(targetOffset, byteSize);
-        Twin twin = twinFor(count);
+        KernelVariant kernelVariant = variantFor(count);
         if (sourceCount == 2) {
-            twin.loop(dataType, op).run(result, slices[0], slices[1], 0);
+            kernelVariant.loop(dataType, op).run(result, slices[0], slices[1], 0);
         } else if (dataType == DataType.FLOAT16 || dataType == DataType.BFLOAT16) {
-            twin.wide(dataType).reduce(op, result, slices);
+            kernelVariant.halfArithmetic(dataType).reduce(op, result, slices);
         } else {
-            reduceInBlocks(twin.loop(dataType, op), result, slices);
+            reduceInBlocks(kernelVariant.loop(dataType, op), result, slices);
         }
     }
 
-    private void reduceInBlocks(Loop loop, MemorySegment target, MemorySegment[] sources) {
+    private void reduceInBlocks(
+            KernelLoop kernelLoop, MemorySegment target, MemorySegment[] sources) {
         MemorySegment block = scratch.get().partial;
         int last = sources.length - 1;
-        for (long i = 0; i < target.byteSize(); i += Scratch.BLOCK_BYTES) {
-            long byteSize = Math.min(Scratch.BLOCK_BYTES, target.byteSize() - i);
+        for (long i = 0; i < target.byteSize(); i += KernelScratch.BLOCK_BYTES) {
+            long byteSize = Math.min(KernelScratch.BLOCK_BYTES, target.byteSize() - i);
             MemorySegment partial = block.asSlice(0, byteSize);
-            loop.run(partial, sources[0].asSlice(i, byteSize), sources[1].asSlice(i, byteSize), 0);
+            kernelLoop.run(
+                    partial, sources[0].asSlice(i, byteSize), sources[1].asSlice(i, byteSize), 0);
             for (int k = 2; k < last; k++) {
-                loop.run(partial, partial, sources[k].asSlice(i, byteSize), 0);
+                kernelLoop.run(partial, partial, sources[k].asSlice(i, byteSize), 0);
             }
             // The target is written last, for it may be a source itself.
-            loop.run(target.asSlice(i, byteSize), partial, sources[last].asSlice(i, byteSize), 0);
+            kernelLoop.run(
+                    target.asSlice(i, byteSize), partial, sources[last].asSlice(i, byteSize), 0);
         }
     }
 
@@ -167,7 +170,7 @@ public final class Kernels {
     public void scale(
             DataType dataType, MemorySegment values, long offset, long count, double factor) {
         MemorySegment slice = values.asSlice(offset, byteSize(dataType, count));
-        twinFor(count).scale(dataType, slice, factor);
+        variantFor(count).scale(dataType, slice, factor);
     }
 
     /// Divides `count` elements in place, as AVERAGE does with the number of ranks.
@@ -183,11 +186,11 @@ public final class Kernels {
                     "an average is taken over at least 1 rank, not %d".formatted(divisor));
         }
         MemorySegment slice = values.asSlice(offset, byteSize(dataType, count));
-        twinFor(count).divide(dataType, slice, divisor);
+        variantFor(count).divide(dataType, slice, divisor);
     }
 
-    private Twin twinFor(long count) {
-        return count < worthPreferring ? scalar : preferred;
+    private KernelVariant variantFor(long count) {
+        return count < minPreferredElements ? scalar : preferred;
     }
 
     private static long byteSize(DataType dataType, long count) {

@@ -19,13 +19,13 @@ final class LongLoops {
 
         private Scalar() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Scalar::sum;
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -76,13 +76,13 @@ final class LongLoops {
 
         private Vector() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Vector::sum;
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -120,11 +120,11 @@ final class LongLoops {
         }
 
         private static LongVector load(MemorySegment segment, long offset) {
-            return LongVector.fromMemorySegment(SPECIES, OffHeap.known(segment), offset, ORDER);
+            return LongVector.fromMemorySegment(SPECIES, OffHeap.cast(segment), offset, ORDER);
         }
 
         private static void store(LongVector vector, MemorySegment segment, long offset) {
-            vector.intoMemorySegment(OffHeap.known(segment), offset, ORDER);
+            vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
         /// Where the last whole vector ends.

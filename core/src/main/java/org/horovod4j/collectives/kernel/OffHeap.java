@@ -15,7 +15,7 @@ final class OffHeap {
     private OffHeap() {}
 
     /// The same segment. One on the heap works too, at the price above.
-    static MemorySegment known(MemorySegment segment) {
+    static MemorySegment cast(MemorySegment segment) {
         return OFF_HEAP.isInstance(segment) ? OFF_HEAP.cast(segment) : segment;
     }
 }

@@ -23,23 +23,23 @@ final class ShortLoops {
 
         private Scalar() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Scalar::sum;
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::min;
                 case MAX -> Scalar::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
-        static Loop ofUnsigned(ReduceOp op) {
+        static KernelLoop ofUnsigned(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Scalar::sum;
                 case PRODUCT -> Scalar::product;
                 case MIN -> Scalar::unsignedMin;
                 case MAX -> Scalar::unsignedMax;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -122,23 +122,23 @@ final class ShortLoops {
 
         private Vector() {}
 
-        static Loop of(ReduceOp op) {
+        static KernelLoop of(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Vector::sum;
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::min;
                 case MAX -> Vector::max;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
-        static Loop ofUnsigned(ReduceOp op) {
+        static KernelLoop ofUnsigned(ReduceOp op) {
             return switch (op) {
                 case SUM, AVERAGE -> Vector::sum;
                 case PRODUCT -> Vector::product;
                 case MIN -> Vector::unsignedMin;
                 case MAX -> Vector::unsignedMax;
-                case ADASUM -> throw Loop.noneFor(op);
+                case ADASUM -> throw KernelLoop.unsupported(op);
             };
         }
 
@@ -194,11 +194,11 @@ final class ShortLoops {
         }
 
         private static ShortVector load(MemorySegment segment, long offset) {
-            return ShortVector.fromMemorySegment(SPECIES, OffHeap.known(segment), offset, ORDER);
+            return ShortVector.fromMemorySegment(SPECIES, OffHeap.cast(segment), offset, ORDER);
         }
 
         private static void store(ShortVector vector, MemorySegment segment, long offset) {
-            vector.intoMemorySegment(OffHeap.known(segment), offset, ORDER);
+            vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
         /// Where the last whole vector ends.

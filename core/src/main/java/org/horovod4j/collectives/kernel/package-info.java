@@ -1,7 +1,7 @@
 /// The arithmetic: combine, scale and divide arrays of every data type.
 ///
-/// Start with [Kernels], which does all of it for any type. Below it are two twins: [ScalarTwin],
-/// which anyone can check by eye, and [VectorTwin], which is fast. They pick the loop for a type
+/// Start with [Kernels], which does all of it for any type. Below it are two twins: [ScalarKernels],
+/// which anyone can check by eye, and [VectorKernels], which is fast. They pick the loop for a type
 /// and an op, and the loops of a type lie side by side in one file: [FloatLoops] is the one to read
 /// first.
 ///

@@ -33,16 +33,16 @@ public final class Autotuner {
 
     private final AutotuneSettings settings;
     private final Tuning defaults;
-    private final Space space;
+    private final SearchSpace searchSpace;
     private final Consumer<String> progress;
     private final AutotuneLog log;
     private final BayesianSearch search;
-    private final Comparison comparison = new Comparison();
+    private final TuningComparison tuningComparison = new TuningComparison();
 
     private Phase phase = Phase.WARMUP;
     private Tuning current;
     private Tuning best;
-    private Sample sample;
+    private TunerSample tunerSample;
     private int samples;
 
     private enum Phase {
@@ -55,42 +55,45 @@ public final class Autotuner {
     /// Starts a search, or takes over what an earlier run has saved: see [#current].
     ///
     /// @param defaults what is in use now, with the knobs that the user has fixed
-    /// @param space which knobs may be turned
+    /// @param searchSpace which knobs may be turned
     /// @param progress gets a line for each sample and one for the result
     /// @throws ConfigurationException when a file cannot be written, or a saved tuning is damaged
     public Autotuner(
-            AutotuneSettings settings, Tuning defaults, Space space, Consumer<String> progress) {
-        this(settings, defaults, space, progress, SEED);
+            AutotuneSettings settings,
+            Tuning defaults,
+            SearchSpace searchSpace,
+            Consumer<String> progress) {
+        this(settings, defaults, searchSpace, progress, SEED);
     }
 
     Autotuner(
             AutotuneSettings settings,
             Tuning defaults,
-            Space space,
+            SearchSpace searchSpace,
             Consumer<String> progress,
             long seed) {
         this.settings = settings;
         this.defaults = defaults;
-        this.space = space;
+        this.searchSpace = searchSpace;
         this.progress = progress;
         this.current = defaults;
         this.best = defaults;
         this.log = new AutotuneLog(settings.enabled() ? settings.log() : null, progress);
         this.search =
                 new BayesianSearch(
-                        new Grid(space, defaults),
+                        new Grid(searchSpace, defaults),
                         defaults,
                         settings.maxSamples(),
                         settings.noise(),
                         seed);
-        this.sample = new Sample(settings.stepsPerSample(), 0);
+        this.tunerSample = new TunerSample(settings.stepsPerSample(), 0);
         begin();
     }
 
     private void begin() {
         if (!settings.enabled()) {
             phase = Phase.DONE;
-        } else if (space.free().isEmpty()) {
+        } else if (searchSpace.free().isEmpty()) {
             phase = Phase.DONE;
             progress.accept("autotune: nothing to search, every knob is fixed or without effect");
         } else if (!reuse()) {
@@ -104,7 +107,8 @@ public final class Autotuner {
             return false;
         }
         Optional<SavedTuning> saved = SavedTuning.read(file);
-        Optional<String> misfit = saved.flatMap(found -> found.misfit(space, defaults));
+        Optional<String> misfit =
+                saved.flatMap(found -> found.mismatchReason(searchSpace, defaults));
         misfit.ifPresent(
                 why -> progress.accept("autotune: %s is not used: %s".formatted(file, why)));
         if (saved.isEmpty() || misfit.isPresent()) {
@@ -114,7 +118,7 @@ public final class Autotuner {
         phase = Phase.DONE;
         current = saved.get().tuning();
         best = current;
-        progress.accept("autotune: %s, from %s".formatted(show(best), file));
+        progress.accept("autotune: %s, from %s".formatted(describe(best), file));
         log.row("best", best, saved.get().score());
         return true;
     }
@@ -140,27 +144,27 @@ public final class Autotuner {
     /// @param nanos how long the step took
     /// @return the tuning to use from now on when it changes, else null
     public @Nullable Tuning step(long bytes, long nanos) {
-        if (isDone() || !sample.add(bytes, nanos)) {
+        if (isDone() || !tunerSample.add(bytes, nanos)) {
             return null;
         }
         samples++;
-        double score = sample.score();
-        learn(score, sample);
+        double score = tunerSample.score();
+        learn(score, tunerSample);
         report(score);
         Tuning next = next();
         boolean changes = !next.equals(current);
         current = next;
-        sample = new Sample(settings.stepsPerSample(), changes ? SETTLING_STEPS : 0);
+        tunerSample = new TunerSample(settings.stepsPerSample(), changes ? SETTLING_STEPS : 0);
         return changes ? next : null;
     }
 
-    private void learn(double score, Sample sample) {
+    private void learn(double score, TunerSample tunerSample) {
         switch (phase) {
             case SEARCH -> {
                 search.observe(current, score);
                 best = search.best();
             }
-            case COMPARE -> comparison.add(sample);
+            case COMPARE -> tuningComparison.add(tunerSample);
             case WARMUP, DONE -> {} // nothing to learn
         }
     }
@@ -175,19 +179,19 @@ public final class Autotuner {
                         samples,
                         maxSamples(),
                         name,
-                        show(current),
+                        describe(current),
                         score,
-                        show(best)));
+                        describe(best)));
     }
 
     private int maxSamples() {
-        return settings.warmupSamples() + settings.maxSamples() + 2 * Comparison.MAX_PAIRS;
+        return settings.warmupSamples() + settings.maxSamples() + 2 * TuningComparison.MAX_PAIRS;
     }
 
     private Tuning next() {
         return switch (phase) {
             case WARMUP -> warmUp();
-            case SEARCH -> lookFurther();
+            case SEARCH -> searchNext();
             case COMPARE -> compare();
             case DONE -> current;
         };
@@ -200,7 +204,7 @@ public final class Autotuner {
         return defaults;
     }
 
-    private Tuning lookFurther() {
+    private Tuning searchNext() {
         if (search.samples() < settings.maxSamples()) {
             return search.next();
         }
@@ -213,20 +217,20 @@ public final class Autotuner {
     }
 
     private Tuning compare() {
-        return switch (comparison.verdict()) {
-            case UNDECIDED -> comparison.isCandidatesTurn() ? best : defaults;
+        return switch (tuningComparison.verdict()) {
+            case UNDECIDED -> tuningComparison.isCandidatesTurn() ? best : defaults;
             case CANDIDATE ->
                     finish(
                             best,
-                            comparison.candidateScore(),
+                            tuningComparison.candidateScore(),
                             String.format(
                                     Locale.ROOT,
                                     "%.1f %% faster than the defaults",
-                                    100 * comparison.gain()));
+                                    100 * tuningComparison.gain()));
             case DEFAULTS ->
                     finish(
                             defaults,
-                            comparison.defaultsScore(),
+                            tuningComparison.defaultsScore(),
                             "the defaults stay, nothing was surely faster");
         };
     }
@@ -236,7 +240,7 @@ public final class Autotuner {
         best = chosen;
         log.row("best", chosen, score);
         String options =
-                space.free().stream()
+                searchSpace.free().stream()
                         .map(knob -> knob.variable() + "=" + knob.text(knob.read(chosen)))
                         .collect(Collectors.joining(" "));
         progress.accept(
@@ -245,11 +249,11 @@ public final class Autotuner {
                         "autotune: done after %d samples: %s at %.1f bytes/us: %s; to have it from"
                                 + " the start, without a search: %s",
                         samples,
-                        show(chosen),
+                        describe(chosen),
                         score,
                         why,
                         options));
-        save(new SavedTuning(space, chosen, score));
+        save(new SavedTuning(searchSpace, chosen, score));
         return chosen;
     }
 
@@ -267,8 +271,8 @@ public final class Autotuner {
         }
     }
 
-    private String show(Tuning tuning) {
-        return space.free().stream()
+    private String describe(Tuning tuning) {
+        return searchSpace.free().stream()
                 .map(knob -> knob.show(tuning))
                 .collect(Collectors.joining(", "));
     }

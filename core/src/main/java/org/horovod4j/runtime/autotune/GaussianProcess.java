@@ -13,14 +13,14 @@ final class GaussianProcess {
 
     private final List<double[]> positions;
     private final double[] values;
-    private final Kernel kernel;
+    private final CovarianceKernel covarianceKernel;
     private final Cholesky covariance;
     private final double[] weights;
 
-    GaussianProcess(List<double[]> positions, double[] values, Kernel kernel) {
+    GaussianProcess(List<double[]> positions, double[] values, CovarianceKernel covarianceKernel) {
         this.positions = positions;
         this.values = values;
-        this.kernel = kernel;
+        this.covarianceKernel = covarianceKernel;
         this.covariance = new Cholesky(covariances());
         this.weights = covariance.solve(values);
     }
@@ -30,9 +30,10 @@ final class GaussianProcess {
         double[][] matrix = new double[n][n];
         for (int row = 0; row < n; row++) {
             for (int column = 0; column < n; column++) {
-                matrix[row][column] = kernel.covariance(positions.get(row), positions.get(column));
+                matrix[row][column] =
+                        covarianceKernel.covariance(positions.get(row), positions.get(column));
             }
-            matrix[row][row] += kernel.noise() * kernel.noise() + JITTER;
+            matrix[row][row] += covarianceKernel.noise() * covarianceKernel.noise() + JITTER;
         }
         return matrix;
     }
@@ -40,9 +41,11 @@ final class GaussianProcess {
     /// The function at a position, without the noise of measuring it.
     Prediction predict(double[] position) {
         double[] likeness =
-                positions.stream().mapToDouble(p -> kernel.covariance(p, position)).toArray();
+                positions.stream()
+                        .mapToDouble(p -> covarianceKernel.covariance(p, position))
+                        .toArray();
         double[] known = covariance.solveLower(likeness);
-        double variance = kernel.covariance(position, position) - dot(known, known);
+        double variance = covarianceKernel.covariance(position, position) - dot(known, known);
         return new Prediction(dot(likeness, weights), Math.sqrt(Math.max(0, variance)));
     }
 

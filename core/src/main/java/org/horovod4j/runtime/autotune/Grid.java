@@ -17,9 +17,12 @@ final class Grid {
     private final Tuning defaults;
     private final List<Axis> axes;
 
-    Grid(Space space, Tuning defaults) {
+    Grid(SearchSpace searchSpace, Tuning defaults) {
         this.defaults = defaults;
-        this.axes = space.free().stream().map(knob -> Axis.of(knob, knob.read(defaults))).toList();
+        this.axes =
+                searchSpace.free().stream()
+                        .map(knob -> Axis.of(knob, knob.read(defaults)))
+                        .toList();
     }
 
     int dimensions() {
@@ -51,10 +54,10 @@ final class Grid {
         for (Axis axis : axes) {
             int index = axis.nearest(axis.position(tuning));
             if (index > 0) {
-                neighbours.add(axis.knob().turn(tuning, axis.values().get(index - 1)));
+                neighbours.add(axis.knob().withValue(tuning, axis.values().get(index - 1)));
             }
             if (index < axis.values().size() - 1) {
-                neighbours.add(axis.knob().turn(tuning, axis.values().get(index + 1)));
+                neighbours.add(axis.knob().withValue(tuning, axis.values().get(index + 1)));
             }
         }
         return neighbours;
@@ -76,7 +79,7 @@ final class Grid {
         Tuning tuning = defaults;
         for (int axis = 0; axis < indices.length; axis++) {
             Knob knob = axes.get(axis).knob();
-            tuning = knob.turn(tuning, axes.get(axis).values().get(indices[axis]));
+            tuning = knob.withValue(tuning, axes.get(axis).values().get(indices[axis]));
         }
         return tuning;
     }
@@ -86,10 +89,10 @@ final class Grid {
         static Axis of(Knob knob, long byDefault) {
             return new Axis(
                     knob,
-                    LongStream.concat(knob.ladder(), LongStream.of(byDefault))
+                    LongStream.concat(knob.candidateValues(), LongStream.of(byDefault))
                             .boxed()
                             .distinct()
-                            .sorted(Comparator.comparingDouble(knob::place))
+                            .sorted(Comparator.comparingDouble(knob::logScale))
                             .toList());
         }
 
@@ -98,9 +101,9 @@ final class Grid {
         }
 
         private double position(long value) {
-            double low = knob.place(values.getFirst());
-            double high = knob.place(values.getLast());
-            return (knob.place(value) - low) / (high - low);
+            double low = knob.logScale(values.getFirst());
+            double high = knob.logScale(values.getLast());
+            return (knob.logScale(value) - low) / (high - low);
         }
 
         int nearest(double position) {

@@ -21,7 +21,7 @@ public enum Knob {
         }
 
         @Override
-        Tuning turn(Tuning tuning, long value) {
+        Tuning withValue(Tuning tuning, long value) {
             return tuning.withFusionThreshold(value);
         }
     },
@@ -34,7 +34,7 @@ public enum Knob {
         }
 
         @Override
-        Tuning turn(Tuning tuning, long value) {
+        Tuning withValue(Tuning tuning, long value) {
             return tuning.withCycleTime(Duration.ofNanos(value));
         }
 
@@ -70,7 +70,7 @@ public enum Knob {
         }
 
         @Override
-        Tuning turn(Tuning tuning, long value) {
+        Tuning withValue(Tuning tuning, long value) {
             return tuning.withRoundBytes(value);
         }
     },
@@ -83,7 +83,7 @@ public enum Knob {
         }
 
         @Override
-        Tuning turn(Tuning tuning, long value) {
+        Tuning withValue(Tuning tuning, long value) {
             return tuning.withRingBytes(value);
         }
 
@@ -101,7 +101,7 @@ public enum Knob {
         }
 
         @Override
-        Tuning turn(Tuning tuning, long value) {
+        Tuning withValue(Tuning tuning, long value) {
             return tuning.withStreams(Math.toIntExact(value));
         }
 
@@ -121,15 +121,15 @@ public enum Knob {
     private static final int NANO_DIGITS = 6;
 
     private final KnobOption option;
-    private final long least;
-    private final long most;
-    private final long zeroActsLike;
+    private final long min;
+    private final long max;
+    private final long zeroEquivalent;
 
-    Knob(KnobOption option, long least, long most, long zeroActsLike) {
+    Knob(KnobOption option, long min, long max, long zeroEquivalent) {
         this.option = option;
-        this.least = least;
-        this.most = most;
-        this.zeroActsLike = zeroActsLike;
+        this.min = min;
+        this.max = max;
+        this.zeroEquivalent = zeroEquivalent;
     }
 
     /// The knob that `option` sets.
@@ -146,17 +146,17 @@ public enum Knob {
     abstract long read(Tuning tuning);
 
     /// The same tuning with this knob at `value`.
-    abstract Tuning turn(Tuning tuning, long value);
+    abstract Tuning withValue(Tuning tuning, long value);
 
     /// The values to try, upwards.
-    LongStream ladder() {
-        return LongStream.iterate(least, value -> value <= most, value -> 2 * value)
-                .map(value -> value == zeroActsLike ? 0 : value);
+    LongStream candidateValues() {
+        return LongStream.iterate(min, value -> value <= max, value -> 2 * value)
+                .map(value -> value == zeroEquivalent ? 0 : value);
     }
 
     /// Where a value stands on the logarithmic scale.
-    double place(long value) {
-        return Math.log((double) (value == 0 ? zeroActsLike : value));
+    double logScale(long value) {
+        return Math.log((double) (value == 0 ? zeroEquivalent : value));
     }
 
     /// What the option that fixes this knob is called in the environment.

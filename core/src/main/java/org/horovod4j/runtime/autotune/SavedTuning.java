@@ -23,9 +23,9 @@ import java.util.stream.Collectors;
 /// The file has lines `name=value`. The knobs are named by their options, in the options' own
 /// words, so that people can copy them.
 ///
-/// @param space what was searched: the result holds for that alone
+/// @param searchSpace what was searched: the result holds for that alone
 /// @param score what the tuning reached, in bytes per microsecond
-record SavedTuning(Space space, Tuning tuning, double score) {
+record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
     private static final String FORMAT = "1";
 
     /// Reads what [#write] wrote.
@@ -50,7 +50,7 @@ record SavedTuning(Space space, Tuning tuning, double score) {
                             .formatted(file, "HOROVOD_AUTOTUNE_FILE", e),
                     e);
         } catch (IOException e) {
-            throw refused("read", file, e.toString(), e);
+            throw fileError("read", file, e.toString(), e);
         }
     }
 
@@ -62,14 +62,14 @@ record SavedTuning(Space space, Tuning tuning, double score) {
         }
         Tuning tuning = Tuning.DEFAULT;
         for (Knob knob : Knob.values()) {
-            tuning = knob.turn(tuning, value(lines, knob.variable(), knob::parse));
+            tuning = knob.withValue(tuning, value(lines, knob.variable(), knob::parse));
         }
-        Space space =
-                new Space(
+        SearchSpace searchSpace =
+                new SearchSpace(
                         value(lines, "ranks", Integer::valueOf),
                         value(lines, "hosts", Integer::valueOf),
                         value(lines, "searched", SavedTuning::knobs));
-        return new SavedTuning(space, tuning, value(lines, "score", Double::valueOf));
+        return new SavedTuning(searchSpace, tuning, value(lines, "score", Double::valueOf));
     }
 
     private static <T> T value(Properties lines, String name, Function<String, T> parse) {
@@ -102,13 +102,13 @@ record SavedTuning(Space space, Tuning tuning, double score) {
     static void checkWritable(Path file) {
         Path folder = folder(file);
         if (Files.isDirectory(file)) {
-            throw refused("written", file, "it is a folder", null);
+            throw fileError("written", file, "it is a folder", null);
         }
         if (!Files.isDirectory(folder)) {
-            throw refused("written", file, "there is no folder " + folder, null);
+            throw fileError("written", file, "there is no folder " + folder, null);
         }
         if (!Files.isWritable(folder)) {
-            throw refused("written", file, "nothing may be written to " + folder, null);
+            throw fileError("written", file, "nothing may be written to " + folder, null);
         }
     }
 
@@ -133,7 +133,7 @@ record SavedTuning(Space space, Tuning tuning, double score) {
                         .map(knob -> knob.variable() + "=" + knob.text(knob.read(tuning)))
                         .collect(Collectors.joining("\n"));
         String searched =
-                space.free().stream().map(Knob::variable).collect(Collectors.joining(" "));
+                searchSpace.free().stream().map(Knob::variable).collect(Collectors.joining(" "));
         return """
         # Found by the autotuner of Horovod4J, and used by the next run on as many ranks and hosts.
         # Delete this file to search anew.
@@ -144,15 +144,20 @@ record SavedTuning(Space space, Tuning tuning, double score) {
         %s
         score=%s
         """
-                .formatted(FORMAT, space.ranks(), space.hosts(), searched, knobs, score);
+                .formatted(
+                        FORMAT, searchSpace.ranks(), searchSpace.hosts(), searched, knobs, score);
     }
 
     /// Why this result cannot be used here, if so.
-    Optional<String> misfit(Space here, Tuning defaults) {
-        if (space.ranks() != here.ranks() || space.hosts() != here.hosts()) {
+    Optional<String> mismatchReason(SearchSpace here, Tuning defaults) {
+        if (searchSpace.ranks() != here.ranks() || searchSpace.hosts() != here.hosts()) {
             return Optional.of(
                     "it is for %d ranks on %d hosts, and here are %d on %d"
-                            .formatted(space.ranks(), space.hosts(), here.ranks(), here.hosts()));
+                            .formatted(
+                                    searchSpace.ranks(),
+                                    searchSpace.hosts(),
+                                    here.ranks(),
+                                    here.hosts()));
         }
         return Arrays.stream(Knob.values())
                 .filter(knob -> !fits(knob, here, defaults))
@@ -160,9 +165,9 @@ record SavedTuning(Space space, Tuning tuning, double score) {
                 .map(knob -> "%s is fixed or free otherwise now".formatted(knob.variable()));
     }
 
-    private boolean fits(Knob knob, Space here, Tuning defaults) {
+    private boolean fits(Knob knob, SearchSpace here, Tuning defaults) {
         boolean isFree = here.free().contains(knob);
-        return space.free().contains(knob) == isFree
+        return searchSpace.free().contains(knob) == isFree
                 && (isFree || knob.read(tuning) == knob.read(defaults));
     }
 
@@ -171,7 +176,7 @@ record SavedTuning(Space space, Tuning tuning, double score) {
         return folder == null ? file : folder;
     }
 
-    private static ConfigurationException refused(
+    private static ConfigurationException fileError(
             String deed, Path file, String reason, @Nullable Throwable cause) {
         return new ConfigurationException(
                 """

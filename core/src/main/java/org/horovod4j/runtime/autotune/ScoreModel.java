@@ -11,7 +11,7 @@ import java.util.stream.DoubleStream;
 final class ScoreModel {
     /// What is slower than the best by more than this factor counts as slower by this factor. How
     /// bad a bad tuning is does not matter, and would drown the differences between good ones.
-    private static final double SLOW_ENOUGH = 1.5;
+    private static final double MAX_SLOWDOWN = 1.5;
 
     private final double mean;
     private final double deviation;
@@ -28,14 +28,15 @@ final class ScoreModel {
                         .orElseThrow();
         this.deviation = variance > 0 ? Math.sqrt(variance) : 1;
         double[] values = DoubleStream.of(logs).map(log -> (log - mean) / deviation).toArray();
-        Kernel kernel = new KernelFit(positions, values, maxNoise).best();
-        this.process = new GaussianProcess(positions, values, kernel);
+        CovarianceKernel covarianceKernel =
+                new CovarianceKernelFit(positions, values, maxNoise).best();
+        this.process = new GaussianProcess(positions, values, covarianceKernel);
     }
 
     private static double[] logs(List<Double> scores) {
         double best = scores.stream().mapToDouble(score -> score).max().orElseThrow();
         return scores.stream()
-                .mapToDouble(score -> Math.log(Math.max(score, best / SLOW_ENOUGH)))
+                .mapToDouble(score -> Math.log(Math.max(score, best / MAX_SLOWDOWN)))
                 .toArray();
     }
 

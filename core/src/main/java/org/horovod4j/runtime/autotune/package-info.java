@@ -1,7 +1,7 @@
 /// Looks for the tuning that moves the most bytes per time, while the job trains.
 ///
-/// Start with [Autotuner] (warm up, search, compare), then [Space], [Knob] and [Grid] (what may be
-/// tried), [BayesianSearch] (what to try next) over [GaussianProcess], and [Comparison] (whether it
+/// Start with [Autotuner] (warm up, search, compare), then [SearchSpace], [Knob] and [Grid] (what may be
+/// tried), [BayesianSearch] (what to try next) over [GaussianProcess], and [TuningComparison] (whether it
 /// was worth it). [AutotuneLog] and [SavedTuning] are what remains.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.spi`.

@@ -37,7 +37,7 @@ public final class RankCache {
         Request known = requests.get(slot);
         boolean same =
                 known != null
-                        && request.fits(known)
+                        && request.matches(known)
                         && request.shared() == known.shared()
                         && request.group().equals(known.group());
         return same ? slot : -1;

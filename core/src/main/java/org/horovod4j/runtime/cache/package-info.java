@@ -1,6 +1,6 @@
 /// Requests that all ranks have agreed on before, so that a number is enough to ask for them again.
 ///
-/// The coordinator keeps a [CacheBook] and tells the ranks what it writes there; each rank keeps a
+/// The coordinator keeps a [CoordinatorCache] and tells the ranks what it writes there; each rank keeps a
 /// [RankCache].
 ///
 /// - May depend on: `org.horovod4j.runtime.message`.

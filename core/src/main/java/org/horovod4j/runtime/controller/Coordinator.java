@@ -1,14 +1,14 @@
 package org.horovod4j.runtime.controller;
 
-import org.horovod4j.runtime.cache.CacheBook;
+import org.horovod4j.runtime.cache.CoordinatorCache;
 import org.horovod4j.runtime.fusion.Fusion;
-import org.horovod4j.runtime.message.Disagreement;
-import org.horovod4j.runtime.message.FromRank;
-import org.horovod4j.runtime.message.FromRank.Ask;
-import org.horovod4j.runtime.message.Kind;
+import org.horovod4j.runtime.message.CollectiveKind;
+import org.horovod4j.runtime.message.CoordinatorMessage;
+import org.horovod4j.runtime.message.CoordinatorMessage.OperationRef;
+import org.horovod4j.runtime.message.MismatchReport;
+import org.horovod4j.runtime.message.RankMessage;
+import org.horovod4j.runtime.message.RankMessage.RequestRef;
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.message.ToRanks;
-import org.horovod4j.runtime.message.ToRanks.Named;
 import org.horovod4j.spi.Tuning;
 import org.jspecify.annotations.Nullable;
 
@@ -25,26 +25,26 @@ import java.util.function.LongSupplier;
 /// Agrees with all ranks of a process set what runs next: rank 0 has one beside its own [Follower].
 ///
 /// It is told who asks for what, and says in one order for all what is to be run, what failed, and
-/// when a plan is locked and unlocked. Nothing here waits or sends: messages go in by [#hear] and
+/// when a plan is locked and unlocked. Nothing here waits or sends: messages go in by [#receive] and
 /// come out by [#decisions].
 public final class Coordinator {
     private final List<Integer> worldRanks;
     private final int size;
-    private final Rules rules;
-    private final Watcher watcher;
-    private final CacheBook cache;
-    private final Map<String, Tally> tallies = new LinkedHashMap<>();
-    private final List<Tally> ready = new ArrayList<>();
+    private final CoordinatorSettings settings;
+    private final RequestListener requestListener;
+    private final CoordinatorCache cache;
+    private final Map<String, RequestTally> tallies = new LinkedHashMap<>();
+    private final List<RequestTally> ready = new ArrayList<>();
     private final Planner planner;
     private final BitSet joined = new BitSet();
     private final BitSet stopped = new BitSet();
-    private final BitSet cleaned = new BitSet();
-    private List<ToRanks> decisions = new ArrayList<>();
+    private final BitSet resetDone = new BitSet();
+    private List<CoordinatorMessage> decisions = new ArrayList<>();
     private Tuning tuning;
-    private @Nullable Tuning wanted;
+    private @Nullable Tuning pendingTuning;
     private State state = State.NEGOTIATING;
     private long epoch;
-    private long said;
+    private long decisionCount;
 
     /// How many operations have been decided on, well or not, joins too, and how many when the plan
     /// was locked.
@@ -62,7 +62,7 @@ public final class Coordinator {
         /// Some ranks may still be in an operation of the plan.
         UNLOCKING,
         /// Ranks clean up after an abandoned operation.
-        CLEANING
+        RESETTING
     }
 
     /// What the coordinator may do.
@@ -73,7 +73,7 @@ public final class Coordinator {
     /// @param averageOverLive whether an average counts the ranks that have not joined, rather than
     ///     all
     /// @param fusesFreely bytes that may be fused as chance has it, without a trace in the results
-    public record Rules(
+    public record CoordinatorSettings(
             int cacheCapacity,
             boolean groupFusion,
             boolean planLocking,
@@ -82,41 +82,45 @@ public final class Coordinator {
 
     /// Hears who has asked for what.
     @FunctionalInterface
-    public interface Watcher {
-        void reported(String tensor, int rank);
+    public interface RequestListener {
+        void onRequest(String tensor, int rank);
     }
 
     /// @param worldRanks the ranks of the process set, as ranks of the world
-    public Coordinator(List<Integer> worldRanks, Rules rules, Tuning tuning, Watcher watcher) {
+    public Coordinator(
+            List<Integer> worldRanks,
+            CoordinatorSettings coordinatorSettings,
+            Tuning tuning,
+            RequestListener requestListener) {
         this.worldRanks = List.copyOf(worldRanks);
         this.size = worldRanks.size();
-        this.rules = rules;
+        this.settings = coordinatorSettings;
         this.tuning = tuning;
-        this.watcher = watcher;
-        this.cache = new CacheBook(rules.cacheCapacity, size);
-        this.planner = new Planner(size, rules.groupFusion, tuning);
+        this.requestListener = requestListener;
+        this.cache = new CoordinatorCache(coordinatorSettings.cacheCapacity, size);
+        this.planner = new Planner(size, coordinatorSettings.groupFusion, tuning);
     }
 
     /// Takes in what a rank says.
     ///
     /// @param rank its rank in the process set
-    public void hear(int rank, FromRank message) {
+    public void receive(int rank, RankMessage message) {
         switch (message) {
-            case FromRank.Submit submit -> submitted(rank, submit);
-            case FromRank.Join(long when) -> {
+            case RankMessage.Submit submit -> submitted(rank, submit);
+            case RankMessage.Join(long when) -> {
                 if (when == epoch) {
                     join(rank);
                 }
             }
-            case FromRank.Deviate(long completed, boolean fault) ->
+            case RankMessage.Deviate(long completed, boolean fault) ->
                     deviated(rank, completed, fault);
-            case FromRank.Stopped(boolean gaveUp) -> {
+            case RankMessage.Stopped(boolean gaveUp) -> {
                 abandoned |= gaveUp;
                 stopped(rank);
             }
-            case FromRank.Ready() -> {
-                cleaned.set(rank);
-                if (cleaned.cardinality() == size) {
+            case RankMessage.Ready() -> {
+                resetDone.set(rank);
+                if (resetDone.cardinality() == size) {
                     state = State.NEGOTIATING;
                 }
             }
@@ -124,14 +128,14 @@ public final class Coordinator {
     }
 
     /// What all ranks are to do, in this order; each decision is given once.
-    public List<ToRanks> decisions() {
+    public List<CoordinatorMessage> decisions() {
         if (state == State.NEGOTIATING) {
-            answer();
+            decideReady();
         }
         if (decisions.isEmpty()) {
             return List.of();
         }
-        List<ToRanks> due = decisions;
+        List<CoordinatorMessage> due = decisions;
         decisions = new ArrayList<>();
         return due;
     }
@@ -139,34 +143,35 @@ public final class Coordinator {
     /// Wants another tuning: at once, or, while a plan is locked, as soon as nobody follows it, for
     /// which the caller sees that its own rank deviates.
     public void retune(Tuning other) {
-        wanted = other;
+        pendingTuning = other;
         if (state == State.NEGOTIATING) {
             leavePlan();
         }
     }
 
-    private void submitted(int rank, FromRank.Submit submit) {
-        cache.seen(rank, submit.seen());
+    private void submitted(int rank, RankMessage.Submit submit) {
+        cache.acknowledge(rank, submit.decisionsSeen());
         if (submit.epoch() != epoch) {
             return; // said before the rank heard of a plan, in which these have their places now
         }
-        List<Request> asks = submit.asks().stream().map(ask -> request(rank, ask)).toList();
+        List<Request> asks =
+                submit.requests().stream().map(requestRef -> request(rank, requestRef)).toList();
         for (int i = 0; i < asks.size(); i++) {
             if (rank == 0 && lock(asks.subList(i, asks.size()), submit.segment())) {
                 return;
             }
-            count(rank, asks.get(i), submit.segment());
+            addRequest(rank, asks.get(i), submit.segment());
         }
     }
 
-    private Request request(int rank, Ask ask) {
-        return switch (ask) {
-            case FromRank.Fresh(Request fresh) -> fresh;
-            case FromRank.Known(int slot) -> known(rank, slot);
+    private Request request(int rank, RequestRef requestRef) {
+        return switch (requestRef) {
+            case RankMessage.NewRequest(Request fresh) -> fresh;
+            case RankMessage.CachedRequest(int slot) -> cachedRequest(rank, slot);
         };
     }
 
-    private Request known(int rank, int slot) {
+    private Request cachedRequest(int rank, int slot) {
         Request request = cache.request(slot);
         if (request == null) {
             throw new IllegalStateException(
@@ -176,30 +181,31 @@ public final class Coordinator {
         return request;
     }
 
-    private void count(int rank, Request request, long segment) {
-        Tally tally = tallies.computeIfAbsent(request.name(), name -> new Tally(name, size));
-        tally.add(rank, request, segment);
-        watcher.reported(request.name(), worldRanks.get(rank));
-        if (rank == 0 && joined.isEmpty() && rules.planLocking) {
-            planner.asked(tally, request, segment);
+    private void addRequest(int rank, Request request, long segment) {
+        RequestTally requestTally =
+                tallies.computeIfAbsent(request.name(), name -> new RequestTally(name, size));
+        requestTally.add(rank, request, segment);
+        requestListener.onRequest(request.name(), worldRanks.get(rank));
+        if (rank == 0 && joined.isEmpty() && settings.planLocking) {
+            planner.recordRequest(requestTally, request, segment);
         }
-        if (isReady(tally)) {
-            becomesReady(tally);
-        }
-    }
-
-    private void becomesReady(Tally tally) {
-        if (tally.becomeReady()) {
-            ready.add(tally);
+        if (isReady(requestTally)) {
+            markReady(requestTally);
         }
     }
 
-    private boolean isReady(Tally tally) {
-        if (tally.count() == size) {
+    private void markReady(RequestTally requestTally) {
+        if (requestTally.markReady()) {
+            ready.add(requestTally);
+        }
+    }
+
+    private boolean isReady(RequestTally requestTally) {
+        if (requestTally.count() == size) {
             return true;
         }
         for (int rank = joined.nextClearBit(0); rank < size; rank = joined.nextClearBit(rank + 1)) {
-            if (!tally.has(rank)) {
+            if (!requestTally.has(rank)) {
                 return false;
             }
         }
@@ -209,55 +215,57 @@ public final class Coordinator {
     private void join(int rank) {
         joined.set(rank);
         lastJoined = rank;
-        planner.forget();
-        for (Tally tally : tallies.values()) {
-            if (isReady(tally)) {
-                becomesReady(tally);
+        planner.clearHistory();
+        for (RequestTally requestTally : tallies.values()) {
+            if (isReady(requestTally)) {
+                markReady(requestTally);
             }
         }
     }
 
     /// Answers all that is ready, and says so when all have joined.
-    private void answer() {
+    private void decideReady() {
         if (!ready.isEmpty()) {
-            List<Tally> agreed = new ArrayList<>();
-            for (Tally tally : ready) {
-                tallies.remove(tally.name());
-                String objection = objection(tally);
+            List<RequestTally> agreed = new ArrayList<>();
+            for (RequestTally requestTally : ready) {
+                tallies.remove(requestTally.name());
+                String objection = failureReason(requestTally);
                 if (objection == null) {
-                    agreed.add(tally);
+                    agreed.add(requestTally);
                 } else {
-                    planner.forget();
-                    decide(new ToRanks.Fail(tally.name(), objection));
+                    planner.clearHistory();
+                    decide(new CoordinatorMessage.Fail(requestTally.name(), objection));
                     operations++;
                 }
             }
             ready.clear();
             run(agreed);
-            agreed.forEach(Tally::decided);
+            agreed.forEach(RequestTally::clearRequests);
         }
         if (joined.cardinality() == size) {
-            decide(new ToRanks.Joined(worldRanks.get(lastJoined)));
+            decide(new CoordinatorMessage.Joined(worldRanks.get(lastJoined)));
             operations++;
             joined.clear();
         }
     }
 
     /// Why an operation cannot run, or null.
-    private @Nullable String objection(Tally tally) {
-        if (!tally.isAgreed()) {
+    private @Nullable String failureReason(RequestTally requestTally) {
+        if (!requestTally.isAgreed()) {
             SortedMap<Integer, Request> asked = new TreeMap<>();
-            tally.requests().forEach((rank, request) -> asked.put(worldRanks.get(rank), request));
-            return new Disagreement(asked).describe();
+            requestTally
+                    .requests()
+                    .forEach((rank, request) -> asked.put(worldRanks.get(rank), request));
+            return new MismatchReport(asked).describe();
         }
-        return joined.isEmpty() ? null : objectionToJoin(tally);
+        return joined.isEmpty() ? null : failureReasonAfterJoin(requestTally);
     }
 
     /// Why an operation cannot run while ranks have joined, or null.
-    private @Nullable String objectionToJoin(Tally tally) {
-        Request request = tally.first();
-        if (request.kind() == Kind.BROADCAST
-                && !tally.has(worldRanks.indexOf(request.rootRank()))) {
+    private @Nullable String failureReasonAfterJoin(RequestTally requestTally) {
+        Request request = requestTally.first();
+        if (request.collectiveKind() == CollectiveKind.BROADCAST
+                && !requestTally.has(worldRanks.indexOf(request.rootRank()))) {
             return """
             %s: root rank %d has joined, so it has nothing to send
             Broadcast from a rank that still has data, or before the join."""
@@ -279,35 +287,37 @@ public final class Coordinator {
                 : null;
     }
 
-    private void run(List<Tally> agreed) {
+    private void run(List<RequestTally> agreed) {
         if (agreed.isEmpty()) {
             return;
         }
-        List<Fusion.Item> items = agreed.stream().map(tally -> tally.item(0)).toList();
-        long limit = Math.min(tuning.fusionThreshold(), rules.fusesFreely.getAsLong());
-        for (List<Integer> batch : new Fusion(limit, rules.groupFusion).batches(items)) {
+        List<Fusion.Item> items =
+                agreed.stream().map(requestTally -> requestTally.item(0)).toList();
+        long limit = Math.min(tuning.fusionThreshold(), settings.fusesFreely.getAsLong());
+        for (List<Integer> batch : new Fusion(limit, settings.groupFusion).batches(items)) {
             List<Integer> evicted = new ArrayList<>();
-            List<Named> named =
+            List<OperationRef> named =
                     batch.stream().map(i -> named(agreed.get(i).first(), evicted)).toList();
             int bringing = items.get(batch.getFirst()).ranks();
-            decide(new ToRanks.Run(named, rules.averageOverLive ? bringing : size));
+            decide(new CoordinatorMessage.Run(named, settings.averageOverLive ? bringing : size));
             operations++;
             if (!evicted.isEmpty()) { // after the run, which may still name them
-                decide(new ToRanks.Evict(evicted));
+                decide(new CoordinatorMessage.Evict(evicted));
             }
         }
     }
 
-    private Named named(Request request, List<Integer> evicted) {
+    private OperationRef named(Request request, List<Integer> evicted) {
         int slot = cache.slot(request);
         return slot >= 0
-                ? new ToRanks.Cached(slot)
-                : new ToRanks.Introduced(request, cache.add(request, evicted, said + 1));
+                ? new CoordinatorMessage.Cached(slot)
+                : new CoordinatorMessage.Uncached(
+                        request, cache.add(request, evicted, decisionCount + 1));
     }
 
     /// Locks a plan if what this rank's program submits now begins one.
     private boolean lock(List<Request> asks, long segment) {
-        if (!rules.planLocking
+        if (!settings.planLocking
                 || state != State.NEGOTIATING
                 || !joined.isEmpty()
                 || !ready.isEmpty()) {
@@ -317,29 +327,29 @@ public final class Coordinator {
         if (start == null) {
             return false;
         }
-        forget();
+        clearRequests();
         epoch++;
         state = State.LOCKED;
         lockedAt = operations;
-        KnownPlan plan = start.plan();
-        decide(new ToRanks.Lock(plan.number(), plan.introduction(), start.batch()));
+        LearnedPlan plan = start.plan();
+        decide(new CoordinatorMessage.Lock(plan.number(), plan.batchesToSend(), start.batch()));
         return true;
     }
 
     /// A new epoch begins, in which the ranks ask again for whatever is in flight.
-    private void forget() {
+    private void clearRequests() {
         tallies.clear();
         ready.clear();
         joined.clear();
-        planner.forget();
+        planner.clearHistory();
     }
 
     private void deviated(int rank, long completed, boolean fault) {
         if (state == State.LOCKED) {
             state = State.UNLOCKING;
-            planner.left(fault, completed - lockedAt);
+            planner.unlocked(fault, completed - lockedAt);
             operations = completed;
-            decide(new ToRanks.Unlock(completed));
+            decide(new CoordinatorMessage.Unlock(completed));
         }
         stopped(rank);
     }
@@ -354,34 +364,34 @@ public final class Coordinator {
     /// Nobody follows a plan any more, so that operations can be agreed on again.
     private void leavePlan() {
         stopped.clear();
-        forget();
-        tune();
+        clearRequests();
+        applyTuning();
         epoch++;
-        decide(new ToRanks.Unlocked(abandoned));
+        decide(new CoordinatorMessage.Unlocked(abandoned));
         if (abandoned) {
             abandoned = false;
-            cleaned.clear();
-            state = State.CLEANING;
+            resetDone.clear();
+            state = State.RESETTING;
         } else {
             state = State.NEGOTIATING;
         }
     }
 
     /// Tells the ranks of a new tuning, and forms the batches of the last plan anew.
-    private void tune() {
-        Tuning other = wanted;
+    private void applyTuning() {
+        Tuning other = pendingTuning;
         if (other == null) {
             return;
         }
         abandoned |= other.streams() != tuning.streams(); // links must be opened anew
-        wanted = null;
+        pendingTuning = null;
         tuning = other;
         planner.retune(other);
-        decide(new ToRanks.Tune(other));
+        decide(new CoordinatorMessage.Tune(other));
     }
 
-    private void decide(ToRanks decision) {
-        said++;
+    private void decide(CoordinatorMessage decision) {
+        decisionCount++;
         decisions.add(decision);
     }
 

@@ -19,10 +19,10 @@ final class Planner {
 
     private final int ranks;
     private final boolean groupFusion;
-    private final History history = new History();
+    private final SubmissionHistory submissionHistory = new SubmissionHistory();
 
     /// Most recently followed first.
-    private final Deque<KnownPlan> plans = new ArrayDeque<>();
+    private final Deque<LearnedPlan> plans = new ArrayDeque<>();
 
     private Tuning tuning;
     private long planCount;
@@ -37,17 +37,17 @@ final class Planner {
     }
 
     /// A plan to follow, and where to begin.
-    record Start(KnownPlan plan, int batch) {}
+    record Start(LearnedPlan plan, int batch) {}
 
     /// Notes what the coordinator's own program has asked for.
-    void asked(Tally tally, Request request, long segment) {
+    void recordRequest(RequestTally requestTally, Request request, long segment) {
         lastSegment = segment;
-        history.add(tally, request);
+        submissionHistory.add(requestTally, request);
     }
 
     /// Something has happened that is part of no step.
-    void forget() {
-        history.clear();
+    void clearHistory() {
+        submissionHistory.clear();
         lastSegment = -1;
     }
 
@@ -56,32 +56,34 @@ final class Planner {
     ///
     /// @param asks what the coordinator's program asks for, beginning with the operation in
     ///     question
-    /// @param segment the program's segment; see [org.horovod4j.runtime.message.FromRank.Submit]
+    /// @param segment the program's segment; see [org.horovod4j.runtime.message.RankMessage.Submit]
     /// @param outstanding what ranks have asked for and not got
-    @Nullable Start start(List<Request> asks, long segment, Collection<Tally> outstanding) {
+    @Nullable Start start(List<Request> asks, long segment, Collection<RequestTally> outstanding) {
         Request next = asks.getFirst();
-        for (KnownPlan plan : plans) {
-            boolean rested = plan.rest();
-            int batch = plan.startingWith(next);
+        for (LearnedPlan plan : plans) {
+            boolean rested = plan.advanceBackoff();
+            int batch = plan.batchStartingWith(next);
             if (rested && batch >= 0 && fits(plan, asks, outstanding)) {
                 plans.remove(plan);
                 plans.addFirst(plan);
                 return new Start(plan, batch);
             }
         }
-        return segment != lastSegment && history.repeats(next) ? learnt(asks, outstanding) : null;
+        return segment != lastSegment && submissionHistory.repeats(next)
+                ? startLearned(asks, outstanding)
+                : null;
     }
 
-    private @Nullable Start learnt(List<Request> asks, Collection<Tally> outstanding) {
-        List<Tally> step = history.step();
-        if (step.stream().anyMatch(tally -> tally.count() < ranks)) {
+    private @Nullable Start startLearned(List<Request> asks, Collection<RequestTally> outstanding) {
+        List<RequestTally> step = submissionHistory.step();
+        if (step.stream().anyMatch(requestTally -> requestTally.count() < ranks)) {
             return null; // some rank has not asked yet, so nobody knows what may travel together
         }
         List<Fusion.Item> items = items(step);
         if (plans.stream().anyMatch(plan -> plan.isSame(items))) {
             return null; // it rests
         }
-        KnownPlan plan = planned(items);
+        LearnedPlan plan = planned(items);
         if (!fits(plan, asks, outstanding)) {
             return null;
         }
@@ -93,37 +95,42 @@ final class Planner {
     }
 
     /// The step's operations, their segments numbered in the order of the step.
-    private List<Fusion.Item> items(List<Tally> step) {
+    private List<Fusion.Item> items(List<RequestTally> step) {
         Map<Long, Long> segments = new HashMap<>();
         List<Fusion.Item> items = new ArrayList<>();
-        for (Tally tally : step) {
-            long segment = segments.computeIfAbsent(tally.segments(), _ -> (long) segments.size());
-            items.add(tally.item(segment));
+        for (RequestTally requestTally : step) {
+            long segment =
+                    segments.computeIfAbsent(
+                            requestTally.segmentHash(), _ -> (long) segments.size());
+            items.add(requestTally.item(segment));
         }
         return items;
     }
 
-    private KnownPlan planned(List<Fusion.Item> items) {
-        return new KnownPlan(++planCount, items, new Fusion(tuning.fusionThreshold(), groupFusion));
+    private LearnedPlan planned(List<Fusion.Item> items) {
+        return new LearnedPlan(
+                ++planCount, items, new Fusion(tuning.fusionThreshold(), groupFusion));
     }
 
-    private static boolean fits(KnownPlan plan, List<Request> asks, Collection<Tally> outstanding) {
-        return asks.stream().allMatch(plan::has)
-                && outstanding.stream().allMatch(tally -> tally.allMatch(plan::has));
+    private static boolean fits(
+            LearnedPlan plan, List<Request> asks, Collection<RequestTally> outstanding) {
+        return asks.stream().allMatch(plan::contains)
+                && outstanding.stream()
+                        .allMatch(requestTally -> requestTally.allMatch(plan::contains));
     }
 
     /// Notes that the plan last followed was left.
     ///
     /// @param fault whether a rank waited for what the plan kept back
     /// @param operations how many of its operations ran
-    void left(boolean fault, long operations) {
-        plans.getFirst().left(fault, operations);
+    void unlocked(boolean fault, long operations) {
+        plans.getFirst().unlocked(fault, operations);
     }
 
     /// Forms the batches of the plan last followed anew, and forgets all others.
     void retune(Tuning other) {
         tuning = other;
-        KnownPlan last = plans.peekFirst();
+        LearnedPlan last = plans.peekFirst();
         plans.clear();
         if (last != null) {
             plans.add(planned(last.items()));

@@ -4,7 +4,7 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.spi.Loss;
+import org.horovod4j.spi.RankDeparture;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Liveness;
 import org.jspecify.annotations.Nullable;
@@ -21,40 +21,40 @@ import java.util.stream.Collectors;
 
 /// What this rank has heard of its world: who is gone.
 ///
-/// Everyone who waits asks, by way of a [SetState] or, at the start, by [#check], and so learns
+/// Everyone who waits asks, by way of a [ProcessSetState] or, at the start, by [#check], and so learns
 /// within moments why waiting is in vain.
 public final class WorldState implements Liveness, ControlPlane.Listener {
     /// How long to wait for the story behind a failure. Heartbeats may need longer, but most losses
     /// are known within milliseconds.
-    private static final Duration NEWS_PATIENCE = Duration.ofSeconds(3);
+    private static final Duration LOSS_REPORT_TIMEOUT = Duration.ofSeconds(3);
 
     private final CountDownLatch lossKnown = new CountDownLatch(1);
-    private final Map<Integer, SetState> sets = new ConcurrentHashMap<>();
+    private final Map<Integer, ProcessSetState> sets = new ConcurrentHashMap<>();
 
     /// Who has left in order, first things first, and the first to fail.
-    private final List<Loss> departures = new CopyOnWriteArrayList<>();
+    private final List<RankDeparture> departures = new CopyOnWriteArrayList<>();
 
-    private volatile @Nullable Loss failure;
+    private volatile @Nullable RankDeparture failure;
     private volatile @Nullable HorovodException stopped;
-    private volatile Supplier<byte[]> description = () -> new byte[0];
+    private volatile Supplier<byte[]> reportSupplier = () -> new byte[0];
 
     /// Lets `state` be asked how far it has come.
-    void watch(int processSet, SetState state) {
+    void register(int processSet, ProcessSetState state) {
         sets.put(processSet, state);
     }
 
-    public void forget(int processSet, SetState state) {
+    public void unregister(int processSet, ProcessSetState state) {
         sets.remove(processSet, state);
     }
 
     /// Says what the rank is doing, whenever another asks.
-    public void describeBy(Supplier<byte[]> words) {
-        description = words;
+    public void setReportSupplier(Supplier<byte[]> words) {
+        reportSupplier = words;
     }
 
     @Override
     public byte[] describe() {
-        return description.get();
+        return reportSupplier.get();
     }
 
     /// How many operations of each process set are over.
@@ -72,14 +72,14 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
 
     /// The story of the failure that ended this world; empty when there is none.
     public String failure() {
-        Loss gone = failure;
+        RankDeparture gone = failure;
         return gone == null ? "" : String.valueOf(describe(gone).getMessage());
     }
 
     /// At the start, when any loss is the end.
     @Override
     public void check() {
-        Loss gone = failure;
+        RankDeparture gone = failure;
         if (gone == null && !departures.isEmpty()) {
             gone = departures.getFirst();
         }
@@ -104,7 +104,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         if (closed != null) {
             throw closed;
         }
-        Loss missed = missed(processSet, ranks, operation);
+        RankDeparture missed = blockingLoss(processSet, ranks, operation);
         if (missed != null) {
             throw describe(missed);
         }
@@ -113,20 +113,21 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     /// Who is missed by an operation. After a departure others may well fail for want of the one
     /// that left, so it is named first; but operations that it had completed may still be running
     /// here, and a failure ends these too, as it ends operation 0, the start.
-    private @Nullable Loss missed(int processSet, List<Integer> ranks, long operation) {
-        for (Loss left : departures) {
+    private @Nullable RankDeparture blockingLoss(
+            int processSet, List<Integer> ranks, long operation) {
+        for (RankDeparture left : departures) {
             if (ranks.contains(left.rank()) && operation > left.completed(processSet)) {
                 return left;
             }
         }
-        Loss failed = failure;
+        RankDeparture failed = failure;
         boolean ends =
                 failed != null && (operation == 0 || operation > failed.completed(processSet));
         return ends ? failed : null;
     }
 
     @Override
-    public synchronized void lost(Loss news) {
+    public synchronized void rankDeparted(RankDeparture news) {
         if (news.orderly()) {
             departures.add(news);
         } else if (failure == null) {
@@ -140,11 +141,11 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     /// @param ranks whose departure may have led to it
     public HorovodException explain(HorovodException seen, List<Integer> ranks) {
         try {
-            lossKnown.await(NEWS_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            lossKnown.await(LOSS_REPORT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        Loss known = behind(seen, ranks);
+        RankDeparture known = causeOf(seen, ranks);
         if (known != null) {
             return describe(known);
         }
@@ -159,38 +160,39 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
 
     /// A failure, unless a link to a rank that has left in order is broken: then others may have failed,
     /// and left, for want of the first that left.
-    private @Nullable Loss behind(HorovodException seen, List<Integer> ranks) {
+    private @Nullable RankDeparture causeOf(HorovodException seen, List<Integer> ranks) {
         boolean hasLeft = false;
-        Loss first = null;
-        for (Loss left : departures) {
+        RankDeparture first = null;
+        for (RankDeparture left : departures) {
             if (ranks.contains(left.rank())) {
                 first = first == null ? left : first;
                 hasLeft |=
                         seen instanceof LinkBrokenException broken && broken.peer() == left.rank();
             }
         }
-        Loss failed = failure;
+        RankDeparture failed = failure;
         return failed == null || hasLeft ? first : failed;
     }
 
-    private static HorovodException describe(Loss loss) {
-        if (loss.rank() < 0) {
-            return new PeerLostException(loss.rank(), loss.host(), loss.reason(), null);
+    private static HorovodException describe(RankDeparture rankDeparture) {
+        if (rankDeparture.rank() < 0) {
+            return new PeerLostException(
+                    rankDeparture.rank(), rankDeparture.host(), rankDeparture.reason(), null);
         }
-        String who = "rank %d on %s".formatted(loss.rank(), loss.host());
-        return loss.orderly()
+        String who = "rank %d on %s".formatted(rankDeparture.rank(), rankDeparture.host());
+        return rankDeparture.orderly()
                 ? new ShutDownException(
                         """
                         %s %s, so no further collective can run
                         Let every rank call the same collectives before shutdown."""
-                                .formatted(who, loss.reason()))
+                                .formatted(who, rankDeparture.reason()))
                 : new PeerLostException(
-                        loss.rank(),
-                        loss.host(),
+                        rankDeparture.rank(),
+                        rankDeparture.host(),
                         """
                         %s is lost: %s
                         Its own output tells why; this rank is well, but cannot go on without it."""
-                                .formatted(who, loss.reason()),
+                                .formatted(who, rankDeparture.reason()),
                         null);
     }
 }

@@ -1,7 +1,7 @@
 /// Agrees with all ranks on what runs next, and knows when they no longer can.
 ///
-/// Start with [Coordinator], which is told who asks for what and decides; [History] finds the steps
-/// that repeat, [KnownPlan] is what becomes of them. [WorldState] is what this rank has heard of
+/// Start with [Coordinator], which is told who asks for what and decides; [SubmissionHistory] finds the steps
+/// that repeat, [LearnedPlan] is what becomes of them. [WorldState] is what this rank has heard of
 /// the others.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.transport`,

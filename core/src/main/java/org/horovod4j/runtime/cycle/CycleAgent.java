@@ -2,15 +2,15 @@ package org.horovod4j.runtime.cycle;
 
 import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
-import org.horovod4j.runtime.controller.SetState;
+import org.horovod4j.runtime.controller.ProcessSetState;
 import org.horovod4j.runtime.cycle.TensorQueue.Deviation;
 import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.queue.Entry;
 import org.horovod4j.runtime.queue.Operation;
+import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.transport.Clock;
-import org.horovod4j.transport.Patience;
+import org.horovod4j.transport.IdleStrategy;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -25,29 +25,29 @@ import java.util.function.Function;
 /// thread and back would cost more than a small operation takes. While the program does something
 /// else, thread `hvd-cycle` drives, and as long as anything is in flight it looks every few
 /// milliseconds whether other ranks have something to say. One thread drives at a time; it owns the
-/// [Follower] and the [Conversation], and gives them up between two steps.
-public final class CycleAgent implements Entry.Owner {
+/// [Follower] and the [ControlChannel], and gives them up between two steps.
+public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// How long the program may wait for an operation that a plan keeps back for want of others,
     /// before the plan is left.
-    private static final long GRACE_NANOS = 10_000_000;
+    private static final long STUCK_TIMEOUT_NANOS = 10_000_000;
 
     /// How long to wait for whoever drives before looking again.
-    private static final long HELPLESS_NANOS = 1_000_000;
+    private static final long DRIVER_WAIT_NANOS = 1_000_000;
 
     /// How often thread `hvd-cycle` looks after operations that wait for others of this rank.
-    private static final long LOOK_NANOS = 3_000_000;
+    private static final long POLL_NANOS = 3_000_000;
 
     /// How often it goes on looking when there are none. A look and a wake-up cost about the same, and
     /// where every core computes, both take it from a core that does: steps that follow each other
     /// closely need no wake-up, and long ones are not looked through.
-    private static final int IDLE_LOOKS = 1;
+    private static final int MAX_IDLE_POLLS = 1;
 
     private final TensorQueue queue;
-    private final Anticipation anticipation;
+    private final WaitPredictor waitPredictor;
     private final Follower follower;
-    private final Conversation conversation;
-    private final SetState state;
-    private final Patience patience;
+    private final ControlChannel controlChannel;
+    private final ProcessSetState state;
+    private final IdleStrategy idleStrategy;
     private final int processSet;
     private final Recorder recorder;
     private final Clock clock;
@@ -62,13 +62,13 @@ public final class CycleAgent implements Entry.Owner {
     private volatile @Nullable Thread waiter;
 
     /// Whether thread `hvd-cycle` looks by itself; otherwise it must be woken.
-    private volatile boolean looking;
+    private volatile boolean polling;
 
     /// Whether it was woken for something to do now, rather than to look by itself again.
-    private volatile boolean wanted;
+    private volatile boolean wokenForWork;
 
     /// The wait that was last seen to be in vain, which may be over.
-    private volatile @Nullable Stuck stuck;
+    private volatile @Nullable BlockedWait blockedWait;
 
     /// Puts an agent together.
     ///
@@ -77,29 +77,29 @@ public final class CycleAgent implements Entry.Owner {
     /// @param explain tells the world of a failure, and finds the best story for it
     public CycleAgent(
             String threadName,
-            AgentParts parts,
-            StepWatcher steps,
+            AgentComponents parts,
+            StepListener steps,
             Function<Throwable, HorovodException> explain) {
         this.state = parts.state();
         this.processSet = parts.processSet();
         this.recorder = parts.recorder();
         this.clock = parts.clock();
         this.queue = new TensorQueue(clock);
-        this.anticipation = new Anticipation(clock);
-        this.patience =
-                new Patience(() -> {}, clock, parts.crowded()); // each step checks by itself
+        this.waitPredictor = new WaitPredictor(clock);
+        this.idleStrategy =
+                new IdleStrategy(() -> {}, clock, parts.crowded()); // each step checks by itself
         this.explain = explain;
-        this.conversation =
-                new Conversation(
-                        new Star(parts.control(), parts.rank(), parts.size()),
+        this.controlChannel =
+                new ControlChannel(
+                        new ControlConnections(parts.control(), parts.rank(), parts.size()),
                         parts.coordinator(),
                         state,
-                        patience,
+                        idleStrategy,
                         clock,
                         decision -> this.follower().handle(decision));
-        this.follower = new Follower(parts, queue, conversation::tell, steps);
+        this.follower = new Follower(parts, queue, controlChannel::send, steps);
         this.thread = Thread.ofPlatform().name(threadName).daemon().unstarted(this::work);
-        state.whileWaiting(this::listenInPlan);
+        state.setWaitHook(this::receiveInPlan);
     }
 
     private Follower follower() {
@@ -111,50 +111,50 @@ public final class CycleAgent implements Entry.Owner {
     /// @param sinceNanos when that was first seen
     /// @param completed how many operations were over by then; once there are more, a wait is another
     ///     one, though nobody may have seen the end of this one
-    private record Stuck(long sinceNanos, long completed) {}
+    private record BlockedWait(long sinceNanos, long completed) {}
 
     /// Hears of each step of a locked plan, on the driving thread.
     @FunctionalInterface
-    public interface StepWatcher {
+    public interface StepListener {
         /// Hears of a step.
         ///
         /// @return whether to leave the plan now
-        boolean stepped(long bytes, long nanos);
+        boolean onStep(long bytes, long nanos);
     }
 
     /// Submits an operation and returns at once.
     public <T> Handle<T> submit(Request request, Operation<T> operation) {
-        Entry<T> entry = entry(request, operation);
+        TensorEntry<T> tensorEntry = entry(request, operation);
         try {
-            submitted(queue.submit(entry));
+            submitted(queue.submit(tensorEntry));
         } catch (RuntimeException e) {
-            throw refused(request, e);
+            throw recordRejection(request, e);
         }
-        return entry;
+        return tensorEntry;
     }
 
     /// Submits an operation and returns its result.
     public <T> T perform(Request request, Operation<T> operation) {
-        Entry<T> entry = entry(request, operation);
+        TensorEntry<T> tensorEntry = entry(request, operation);
         try {
-            boolean _ = queue.submit(entry);
+            boolean _ = queue.submit(tensorEntry);
         } catch (RuntimeException e) {
-            throw refused(request, e);
+            throw recordRejection(request, e);
         }
-        return entry.join();
+        return tensorEntry.join();
     }
 
     /// Submits operations that belong together, all or none.
-    public <T> List<Entry<T>> submitAll(
+    public <T> List<TensorEntry<T>> submitAll(
             List<Request> requests, List<? extends Operation<T>> operations) {
-        List<Entry<T>> entries = new ArrayList<>(requests.size());
+        List<TensorEntry<T>> entries = new ArrayList<>(requests.size());
         for (int i = 0; i < requests.size(); i++) {
             entries.add(entry(requests.get(i), operations.get(i)));
         }
         try {
             submitted(!entries.isEmpty() && queue.submit(entries));
         } catch (RuntimeException e) {
-            requests.forEach(request -> refused(request, e));
+            requests.forEach(request -> recordRejection(request, e));
             throw e;
         }
         return entries;
@@ -167,19 +167,20 @@ public final class CycleAgent implements Entry.Owner {
 
     private boolean isAwaited() {
         Batch batch = queue.ready();
-        return batch != null && anticipation.isAwaited(batch);
+        return batch != null && waitPredictor.expectsWait(batch);
     }
 
-    private <T> Entry<T> entry(Request request, Operation<T> operation) {
+    private <T> TensorEntry<T> entry(Request request, Operation<T> operation) {
         if (recorder.isOn()) {
-            recorder.submitted(processSet, request.name(), request.kind().name());
+            recorder.submitted(processSet, request.name(), request.collectiveKind().name());
         }
-        return new Entry<>(request, operation, this);
+        return new TensorEntry<>(request, operation, this);
     }
 
-    private RuntimeException refused(Request request, RuntimeException reason) {
+    private RuntimeException recordRejection(Request request, RuntimeException reason) {
         if (recorder.isOn()) {
-            recorder.failed(processSet, request.name(), String.valueOf(reason.getMessage()));
+            recorder.negotiationFailed(
+                    processSet, request.name(), String.valueOf(reason.getMessage()));
         }
         return reason;
     }
@@ -187,44 +188,45 @@ public final class CycleAgent implements Entry.Owner {
     /// Takes part with nothing in whatever the others do, until all ranks have called this.
     ///
     /// @return the last rank to call it, as a rank of the world
-    public int joinAll() {
-        Entry<Integer> last = new Entry<>(Request.joining(), new Operation.Barrier(), this);
+    public int join() {
+        TensorEntry<Integer> last =
+                new TensorEntry<>(Request.join(), new Operation.Barrier(), this);
         queue.join(last);
         return last.join();
     }
 
     /// What is in flight.
-    public List<Entry<?>> pending() {
+    public List<TensorEntry<?>> pending() {
         return queue.pending();
     }
 
     /// The join that this rank waits in, or null when it has not joined.
-    public @Nullable Entry<Integer> joining() {
+    public @Nullable TensorEntry<Integer> joining() {
         return queue.joining();
     }
 
     @Override
-    public void observed() {
-        queue.observed();
+    public void completionObserved() {
+        queue.completionObserved();
     }
 
     /// A program that looks again and again is waiting too, and must not look in vain.
     @Override
-    public void polled(Entry<?> entry) {
-        noteStuck(entry);
+    public void polled(TensorEntry<?> tensorEntry) {
+        leavePlanIfStuck(tensorEntry);
         wakeIf(queue.hasWork());
     }
 
     @Override
-    public void await(Entry<?> entry) {
-        anticipation.waits();
-        while (!entry.hasEnded()) {
+    public void await(TensorEntry<?> tensorEntry) {
+        waitPredictor.onWait();
+        while (!tensorEntry.hasEnded()) {
             if (driver.compareAndSet(null, Thread.currentThread())) {
                 // An interrupt would close files and sockets under the operation, and not end it on
                 // other ranks.
                 boolean interrupted = Thread.interrupted();
                 try {
-                    driveUntil(entry);
+                    driveUntil(tensorEntry);
                 } finally {
                     release();
                     if (interrupted) {
@@ -232,20 +234,20 @@ public final class CycleAgent implements Entry.Owner {
                     }
                 }
             } else {
-                awaitDriver(entry);
-                noteStuck(entry);
+                awaitDriver(tensorEntry);
+                leavePlanIfStuck(tensorEntry);
             }
         }
     }
 
     /// Waits for the end of `entry`, or for the cycle to be free.
-    private void awaitDriver(Entry<?> entry) {
+    private void awaitDriver(TensorEntry<?> tensorEntry) {
         waiter = Thread.currentThread();
         if (driver.get() != null) {
-            entry.awaitEnd(HELPLESS_NANOS);
+            tensorEntry.awaitEnd(DRIVER_WAIT_NANOS);
         }
         waiter = null;
-        if (entry.hasEnded() && driver.get() == null && queue.hasWork()) {
+        if (tensorEntry.hasEnded() && driver.get() == null && queue.hasWork()) {
             wakeIf(!isAwaited()); // what was left to this thread it does not need
         }
     }
@@ -256,7 +258,8 @@ public final class CycleAgent implements Entry.Owner {
         state.close(reason);
         LockSupport.unpark(thread);
         while (!driver.compareAndSet(null, Thread.currentThread())) {
-            LockSupport.parkNanos(this, HELPLESS_NANOS); // the driver sees soon that it is closed
+            LockSupport.parkNanos(
+                    this, DRIVER_WAIT_NANOS); // the driver sees soon that it is closed
         }
         queue.close(reason);
         driver.set(null);
@@ -267,16 +270,16 @@ public final class CycleAgent implements Entry.Owner {
         return follower.toString();
     }
 
-    private void driveUntil(Entry<?> entry) {
-        patience.reset();
+    private void driveUntil(TensorEntry<?> tensorEntry) {
+        idleStrategy.reset();
         try {
-            while (!entry.hasEnded()) {
+            while (!tensorEntry.hasEnded()) {
                 if (!drive()) {
-                    noteStuck(entry);
+                    leavePlanIfStuck(tensorEntry);
                 }
             }
         } catch (RuntimeException | Error e) {
-            queue.close(story(e));
+            queue.close(endReason(e));
         }
     }
 
@@ -284,60 +287,60 @@ public final class CycleAgent implements Entry.Owner {
     private void work() {
         int idle = 0;
         while (closed == null) {
-            anticipation.looks();
-            boolean work = queue.look();
+            waitPredictor.onPoll();
+            boolean work = queue.pollForWork();
             if (work || !queue.isEmpty()) {
                 idle = 0;
             }
-            if (idle > IDLE_LOOKS) {
-                rest();
+            if (idle > MAX_IDLE_POLLS) {
+                parkUntilSubmitted();
                 idle = 0;
             } else if (!work) {
                 idle++;
-                LockSupport.parkNanos(this, LOOK_NANOS);
+                LockSupport.parkNanos(this, POLL_NANOS);
             }
             if (waiter == null
                     && !queue.isEmpty()
                     && driver.compareAndSet(null, Thread.currentThread())) {
-                driveWhileUseful();
+                driveWhileBusy();
             } else if (work) {
-                LockSupport.parkNanos(this, LOOK_NANOS);
+                LockSupport.parkNanos(this, POLL_NANOS);
             }
         }
     }
 
     /// Waits until something is in flight, and then as long as between two looks, unless there is
     /// something to do at once.
-    private void rest() {
-        wanted = false;
-        looking = false;
+    private void parkUntilSubmitted() {
+        wokenForWork = false;
+        polling = false;
         if (queue.isEmpty()) {
             LockSupport.park(this);
         }
-        looking = true;
-        if (!wanted) {
-            LockSupport.parkNanos(this, LOOK_NANOS);
+        polling = true;
+        if (!wokenForWork) {
+            LockSupport.parkNanos(this, POLL_NANOS);
         }
     }
 
     /// Takes at least one step, to hear what others say, and goes on while there is something to
     /// do.
-    private void driveWhileUseful() {
-        patience.reset();
+    private void driveWhileBusy() {
+        idleStrategy.reset();
         try {
             boolean _ = step();
             while (queue.hasWork() && closed == null && waiter == null) {
                 boolean _ = drive();
             }
         } catch (RuntimeException | Error e) {
-            queue.close(story(e));
+            queue.close(endReason(e));
         } finally {
             release();
         }
     }
 
     /// Why nothing more will happen: what this was closed for, or the best story of a failure.
-    private HorovodException story(Throwable end) {
+    private HorovodException endReason(Throwable end) {
         HorovodException reason = closed;
         if (reason != null && end.equals(reason)) {
             return reason;
@@ -356,19 +359,19 @@ public final class CycleAgent implements Entry.Owner {
     /// @return whether there was a step to take
     private boolean drive() {
         if (step()) {
-            patience.reset();
+            idleStrategy.reset();
             return true;
         }
         try {
             state.check();
-            conversation.check();
+            controlChannel.check();
         } catch (HorovodException e) {
             if (step()) {
                 return true;
             }
             throw e;
         }
-        patience.pause();
+        idleStrategy.idle();
         return false;
     }
 
@@ -377,27 +380,27 @@ public final class CycleAgent implements Entry.Owner {
         if (moved && follower.mode() == Follower.Mode.LOCKED) {
             return true; // a step of a plan sends nothing and waits for nothing
         }
-        return conversation.exchange() || moved;
+        return controlChannel.exchange() || moved;
     }
 
-    private void listenInPlan() {
+    private void receiveInPlan() {
         if (follower.isInPlan()) {
-            conversation.exchangeWhileWaiting();
+            controlChannel.exchangeWhileWaiting();
         }
     }
 
     /// Leaves the plan when the program has waited for too long for what the plan keeps back.
-    private void noteStuck(Entry<?> entry) {
-        if (!queue.isStuck(entry)) {
-            stuck = null;
+    private void leavePlanIfStuck(TensorEntry<?> tensorEntry) {
+        if (!queue.isStuck(tensorEntry)) {
+            blockedWait = null;
             return;
         }
         long now = clock.nanoTime();
         long completed = state.completed();
-        Stuck before = stuck;
+        BlockedWait before = blockedWait;
         if (before == null || before.completed() != completed) {
-            stuck = new Stuck(now, completed);
-        } else if (now - before.sinceNanos() > GRACE_NANOS) {
+            blockedWait = new BlockedWait(now, completed);
+        } else if (now - before.sinceNanos() > STUCK_TIMEOUT_NANOS) {
             queue.deviate(Deviation.FAULT);
             wakeIf(true);
         }
@@ -420,11 +423,11 @@ public final class CycleAgent implements Entry.Owner {
     ///
     /// @param ready whether there is something to do now, rather than when more has come
     private void wakeIf(boolean ready) {
-        if ((ready && driver.get() == null) || !looking) {
+        if ((ready && driver.get() == null) || !polling) {
             if (ready) {
-                wanted = true;
+                wokenForWork = true;
             }
-            looking = true;
+            polling = true;
             if (thread.getState() == Thread.State.NEW) {
                 startThread();
             }

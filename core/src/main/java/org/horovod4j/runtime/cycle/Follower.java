@@ -2,17 +2,17 @@ package org.horovod4j.runtime.cycle;
 
 import org.horovod4j.MismatchException;
 import org.horovod4j.runtime.cache.RankCache;
-import org.horovod4j.runtime.controller.SetState;
-import org.horovod4j.runtime.cycle.CycleAgent.StepWatcher;
+import org.horovod4j.runtime.controller.ProcessSetState;
+import org.horovod4j.runtime.cycle.CycleAgent.StepListener;
 import org.horovod4j.runtime.cycle.TensorQueue.Deviation;
 import org.horovod4j.runtime.dispatch.Dispatcher;
 import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.fusion.Plan;
-import org.horovod4j.runtime.message.FromRank;
-import org.horovod4j.runtime.message.FromRank.Ask;
+import org.horovod4j.runtime.message.CoordinatorMessage;
+import org.horovod4j.runtime.message.RankMessage;
+import org.horovod4j.runtime.message.RankMessage.RequestRef;
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.message.ToRanks;
-import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Collective;
 import org.horovod4j.runtime.timeline.Recorder;
@@ -42,32 +42,32 @@ final class Follower {
     private final int processSet;
     private final int size;
     private final TensorQueue queue;
-    private final SetState state;
+    private final ProcessSetState state;
     private final Backend backend;
     private final Dispatcher dispatcher;
     private final Recorder recorder;
     private final ActivityLog activities;
     private final Clock clock;
-    private final Consumer<FromRank> coordinator;
-    private final StepWatcher steps;
+    private final Consumer<RankMessage> coordinator;
+    private final StepListener steps;
     private final RankCache cache = new RankCache();
     private final Map<Long, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);
-    private final Completion completion = new Completion();
+    private final CompletedEntries completedEntries = new CompletedEntries();
 
     /// What recorders are told of the batches of a plan, each of which runs in every step.
     private final IdentityHashMap<Batch, Collective> described = new IdentityHashMap<>();
 
     private Mode mode = Mode.NEGOTIATING;
     private @Nullable Plan plan;
-    private boolean joinTold;
+    private boolean joinSent;
     private boolean inPlan;
 
     /// Batches that have run since the program wanted something else.
-    private int extra;
+    private int batchesAfterDeviation;
 
     private long stopAfter = NEVER;
     private long epoch;
-    private long seen;
+    private long decisionsSeen;
     private long cycleNanos;
     private long lastCycleNanos;
     private long stepBytes;
@@ -84,10 +84,10 @@ final class Follower {
 
     /// @param coordinator takes what this rank has to say
     Follower(
-            AgentParts parts,
+            AgentComponents parts,
             TensorQueue queue,
-            Consumer<FromRank> coordinator,
-            StepWatcher steps) {
+            Consumer<RankMessage> coordinator,
+            StepListener steps) {
         this.processSet = parts.processSet();
         this.size = parts.size();
         this.queue = queue;
@@ -116,14 +116,14 @@ final class Follower {
     /// @return whether there was anything
     boolean advance() {
         return switch (mode) {
-            case NEGOTIATING -> ask();
-            case LOCKED -> follow();
+            case NEGOTIATING -> sendRequests();
+            case LOCKED -> advancePlan();
             case STOPPING -> false;
         };
     }
 
     /// Asks the coordinator for what the program has submitted, at most once in a cycle time.
-    private boolean ask() {
+    private boolean sendRequests() {
         if (cycleNanos > 0) {
             long now = clock.nanoTime();
             if (now - lastCycleNanos < cycleNanos) {
@@ -131,54 +131,58 @@ final class Follower {
             }
             lastCycleNanos = now;
         }
-        List<Entry<?>> entries = queue.drain();
+        List<TensorEntry<?>> entries = queue.drain();
         boolean asked = !entries.isEmpty();
         if (asked) {
             if (recorder.isOn()) {
                 recorder.cycle();
             }
-            ask(entries);
+            sendRequests(entries);
         }
-        if (!joinTold && queue.joining() != null) {
-            joinTold = true;
-            coordinator.accept(new FromRank.Join(epoch));
+        if (!joinSent && queue.joining() != null) {
+            joinSent = true;
+            coordinator.accept(new RankMessage.Join(epoch));
             return true;
         }
         return asked;
     }
 
-    private void ask(List<Entry<?>> entries) {
+    private void sendRequests(List<TensorEntry<?>> entries) {
         long asking = epoch;
-        List<Ask> asks = new ArrayList<>();
+        List<RequestRef> asks = new ArrayList<>();
         long segment = entries.getFirst().segment();
-        for (Entry<?> entry : entries) {
-            if (entry.segment() != segment) {
-                coordinator.accept(new FromRank.Submit(asking, seen, segment, asks));
+        for (TensorEntry<?> tensorEntry : entries) {
+            if (tensorEntry.segment() != segment) {
+                coordinator.accept(new RankMessage.Submit(asking, decisionsSeen, segment, asks));
                 asks.clear();
-                segment = entry.segment();
+                segment = tensorEntry.segment();
             }
-            int slot = cache.slot(entry.request());
-            asks.add(slot >= 0 ? new FromRank.Known(slot) : new FromRank.Fresh(entry.request()));
+            int slot = cache.slot(tensorEntry.request());
+            asks.add(
+                    slot >= 0
+                            ? new RankMessage.CachedRequest(slot)
+                            : new RankMessage.NewRequest(tensorEntry.request()));
         }
-        coordinator.accept(new FromRank.Submit(asking, seen, segment, asks));
+        coordinator.accept(new RankMessage.Submit(asking, decisionsSeen, segment, asks));
     }
 
     /// Runs the plan's next batch, or leaves the plan when the program wants something else. What
     /// is complete by then runs first, up to a step of it, so that the plan is left where the
     /// program has left it rather than where chance has it.
-    private boolean follow() {
+    private boolean advancePlan() {
         if (state.completed() >= stopAfter) {
-            stop(new FromRank.Stopped(false));
+            stop(new RankMessage.Stopped(false));
             return true;
         }
         Batch batch = queue.ready();
         Deviation deviation = queue.deviation();
-        if (batch != null && (deviation == Deviation.NONE || extra++ < plan().size())) {
+        if (batch != null
+                && (deviation == Deviation.NONE || batchesAfterDeviation++ < plan().size())) {
             runPlanned(batch);
             return true;
         }
         if (deviation != Deviation.NONE) {
-            stop(new FromRank.Deviate(state.completed(), deviation == Deviation.FAULT));
+            stop(new RankMessage.Deviate(state.completed(), deviation == Deviation.FAULT));
             return true;
         }
         return false;
@@ -188,19 +192,19 @@ final class Follower {
         try {
             inPlan = true;
             perform(batch, plan().number(), size, true);
-        } catch (AbandonedException e) {
-            stop(new FromRank.Stopped(true));
+        } catch (PlanAbandonedException e) {
+            stop(new RankMessage.Stopped(true));
             return;
         } finally {
             inPlan = false;
         }
         stepBytes += batch.byteSize();
-        boolean stepEnds = queue.advance(completion);
-        completion.run();
+        boolean stepEnds = queue.advance(completedEntries);
+        completedEntries.completeAll();
         if (stepEnds) {
             long now = clock.nanoTime();
-            if (steps.stepped(stepBytes, now - stepNanos)) {
-                queue.deviate(Deviation.WISH);
+            if (steps.onStep(stepBytes, now - stepNanos)) {
+                queue.deviate(Deviation.REQUESTED);
             }
             stepBytes = 0;
             stepNanos = now;
@@ -211,59 +215,59 @@ final class Follower {
         return Objects.requireNonNull(plan, "a plan is locked");
     }
 
-    private void stop(FromRank why) {
+    private void stop(RankMessage why) {
         mode = Mode.STOPPING;
         coordinator.accept(why);
     }
 
     /// Does what the coordinator has decided.
-    void handle(ToRanks decision) {
-        seen++;
+    void handle(CoordinatorMessage decision) {
+        decisionsSeen++;
         switch (decision) {
-            case ToRanks.Run run -> run(run);
-            case ToRanks.Fail(String name, String reason) -> fail(name, reason);
-            case ToRanks.Joined(int lastRank) -> joined(lastRank);
-            case ToRanks.Evict(List<Integer> slots) -> slots.forEach(cache::remove);
-            case ToRanks.Lock lock -> lock(lock);
-            case ToRanks.Unlock(long completed) -> unlock(completed);
-            case ToRanks.Unlocked(boolean reset) -> unlocked(reset);
-            case ToRanks.Tune(Tuning tuning) -> {
+            case CoordinatorMessage.Run run -> run(run);
+            case CoordinatorMessage.Fail(String name, String reason) -> fail(name, reason);
+            case CoordinatorMessage.Joined(int lastRank) -> joined(lastRank);
+            case CoordinatorMessage.Evict(List<Integer> slots) -> slots.forEach(cache::remove);
+            case CoordinatorMessage.Lock lock -> lock(lock);
+            case CoordinatorMessage.Unlock(long completed) -> unlock(completed);
+            case CoordinatorMessage.Unlocked(boolean reset) -> unlocked(reset);
+            case CoordinatorMessage.Tune(Tuning tuning) -> {
                 cycleNanos = tuning.cycleTime().toNanos();
                 backend.tune(tuning);
             }
         }
     }
 
-    private void run(ToRanks.Run run) {
+    private void run(CoordinatorMessage.Run run) {
         List<Request> requests = run.tensors().stream().map(this::resolved).toList();
         Batch batch = new Batch(requests);
         for (int i = 0; i < batch.size(); i++) {
-            Entry<?> entry = queue.find(requests.get(i).name());
-            if (entry != null) {
-                batch.put(i, entry);
+            TensorEntry<?> tensorEntry = queue.find(requests.get(i).name());
+            if (tensorEntry != null) {
+                batch.put(i, tensorEntry);
             } else if (queue.joining() == null) {
                 throw new IllegalStateException(
                         requests.get(i) + " is to run, but this rank has not asked for it");
             }
         }
         if (recorder.isOn()) {
-            requests.forEach(request -> recorder.agreed(processSet, request.name()));
+            requests.forEach(request -> recorder.negotiationEnded(processSet, request.name()));
         }
         perform(batch, 0, run.divisor(), false);
-        queue.release(batch, completion);
-        completion.run();
+        queue.release(batch, completedEntries);
+        completedEntries.completeAll();
     }
 
-    private Request resolved(ToRanks.Named named) {
-        return switch (named) {
-            case ToRanks.Cached(int slot) -> {
+    private Request resolved(CoordinatorMessage.OperationRef operationRef) {
+        return switch (operationRef) {
+            case CoordinatorMessage.Cached(int slot) -> {
                 Request request = cache.request(slot);
                 if (request == null) {
                     throw new IllegalStateException("cache slot " + slot + " is not known here");
                 }
                 yield request;
             }
-            case ToRanks.Introduced(Request request, int slot) -> {
+            case CoordinatorMessage.Uncached(Request request, int slot) -> {
                 if (slot >= 0) {
                     cache.put(slot, request);
                 }
@@ -273,7 +277,7 @@ final class Follower {
     }
 
     private void perform(Batch batch, long planNumber, int divisor, boolean locked) {
-        long number = state.next();
+        long number = state.nextOperation();
         long stamp = (planNumber * PRIME + number) * PRIME;
         if (recorder.isOn()) {
             performRecorded(
@@ -290,7 +294,7 @@ final class Follower {
     }
 
     private void performRecorded(Batch batch, long stamp, int divisor, Collective collective) {
-        recorder.began(collective);
+        recorder.started(collective);
         activities.open(collective);
         try {
             dispatcher.run(batch, stamp, divisor);
@@ -303,7 +307,7 @@ final class Follower {
     private Collective describe(Batch batch, boolean locked) {
         Request first = batch.first();
         return new Collective(
-                first.kind().name(),
+                first.collectiveKind().name(),
                 processSet,
                 batch.requests().stream().map(Request::name).toList(),
                 first.dataType(),
@@ -313,20 +317,20 @@ final class Follower {
     }
 
     private void fail(String name, String reason) {
-        Entry<?> entry = queue.find(name);
+        TensorEntry<?> tensorEntry = queue.find(name);
         countDecision();
         if (recorder.isOn()) {
-            recorder.failed(processSet, name, reason);
+            recorder.negotiationFailed(processSet, name, reason);
         }
-        if (entry != null) {
-            queue.release(entry);
-            entry.fail(new MismatchException(reason));
+        if (tensorEntry != null) {
+            queue.release(tensorEntry);
+            tensorEntry.fail(new MismatchException(reason));
         }
     }
 
     private void joined(int lastRank) {
         countDecision();
-        joinTold = false;
+        joinSent = false;
         queue.joined(lastRank);
     }
 
@@ -334,10 +338,10 @@ final class Follower {
     /// says that it has completed it, so that others, who may hear of the departure first, still
     /// wait for the message.
     private void countDecision() {
-        state.complete(state.next());
+        state.complete(state.nextOperation());
     }
 
-    private void lock(ToRanks.Lock lock) {
+    private void lock(CoordinatorMessage.Lock lock) {
         Plan locked =
                 lock.buckets().isEmpty()
                         ? plans.get(lock.plan())
@@ -355,15 +359,15 @@ final class Follower {
         stopAfter = NEVER;
         stepBytes = 0;
         stepNanos = clock.nanoTime();
-        extra = 0;
-        queue.follow(locked, lock.start());
+        batchesAfterDeviation = 0;
+        queue.lockPlan(locked, lock.start());
     }
 
     private void unlock(long completed) {
         if (mode == Mode.LOCKED) {
             stopAfter = completed;
             if (inPlan && state.completed() >= completed) {
-                throw new AbandonedException();
+                throw new PlanAbandonedException();
             }
         }
     }
@@ -374,12 +378,12 @@ final class Follower {
         plan = null;
         described.clear();
         stopAfter = NEVER;
-        joinTold = false;
+        joinSent = false;
         if (reset) {
             backend.reset();
-            coordinator.accept(new FromRank.Ready());
+            coordinator.accept(new RankMessage.Ready());
         }
-        queue.unfollow();
+        queue.unlockPlan();
     }
 
     /// What this rank is doing, in words.

@@ -3,7 +3,7 @@ package org.horovod4j.runtime.cycle;
 import org.horovod4j.HorovodException;
 import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.fusion.Plan;
-import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.transport.Clock;
 import org.jspecify.annotations.Nullable;
 
@@ -19,21 +19,21 @@ import java.util.concurrent.locks.ReentrantLock;
 final class TensorQueue {
     private final ReentrantLock lock = new ReentrantLock();
 
-    private final Slots slots = new Slots();
+    private final TensorTable table = new TensorTable();
     private final Clock clock;
 
     /// The time, as of late: to read a clock for each of many small tensors would cost a tenth of a
     /// step.
-    private long lateNanos;
+    private long cachedNanos;
 
-    private List<Entry<?>> arrivals = new ArrayList<>();
+    private List<TensorEntry<?>> arrivals = new ArrayList<>();
     private @Nullable Plan plan;
-    private volatile @Nullable Entry<Integer> joining;
+    private volatile @Nullable TensorEntry<Integer> joining;
     private @Nullable HorovodException closed;
     private Deviation deviation = Deviation.NONE;
     private long segment;
     private long submitted;
-    private volatile boolean observed;
+    private volatile boolean completionObserved;
 
     TensorQueue(Clock clock) {
         this.clock = clock;
@@ -43,7 +43,7 @@ final class TensorQueue {
     public enum Deviation {
         NONE,
         /// The program wants something that is not in the plan.
-        WISH,
+        REQUESTED,
         /// The program waits for something that the plan keeps back.
         FAULT
     }
@@ -53,14 +53,14 @@ final class TensorQueue {
     /// @return whether there is something to do for it now, rather than when more has come
     /// @throws IllegalArgumentException when a name is in flight already
     /// @throws HorovodException when nothing can be submitted any more
-    public boolean submit(List<? extends Entry<?>> entries) {
+    public boolean submit(List<? extends TensorEntry<?>> entries) {
         lock.lock();
         try {
-            begin();
-            slots.admit(entries);
+            beforeSubmit();
+            table.add(entries);
             boolean ready = false;
-            for (Entry<?> entry : entries) {
-                ready |= enter(entry);
+            for (TensorEntry<?> tensorEntry : entries) {
+                ready |= enqueue(tensorEntry);
             }
             return ready;
         } finally {
@@ -69,26 +69,26 @@ final class TensorQueue {
     }
 
     /// The same for a single entry, without a list to make: most are.
-    public boolean submit(Entry<?> entry) {
+    public boolean submit(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
-            begin();
-            slots.admit(entry);
-            return enter(entry);
+            beforeSubmit();
+            table.add(tensorEntry);
+            return enqueue(tensorEntry);
         } finally {
             lock.unlock();
         }
     }
 
-    private boolean enter(Entry<?> entry) {
-        entry.submitted(++submitted, segment, lateNanos);
+    private boolean enqueue(TensorEntry<?> tensorEntry) {
+        tensorEntry.submitted(++submitted, segment, cachedNanos);
         Plan locked = plan;
-        if (locked != null && slots.place(entry)) {
+        if (locked != null && table.place(tensorEntry)) {
             return locked.ready() != null;
         }
-        arrivals.add(entry);
+        arrivals.add(tensorEntry);
         if (locked != null) {
-            deviate(Deviation.WISH);
+            deviate(Deviation.REQUESTED);
         }
         return true;
     }
@@ -107,14 +107,14 @@ final class TensorQueue {
     /// From now on this rank brings nothing of its own, until all ranks have joined.
     ///
     /// @param last ends when they have
-    void join(Entry<Integer> last) {
+    void join(TensorEntry<Integer> last) {
         lock.lock();
         try {
             checkOpen();
             last.submitted(submitted, segment, clock.nanoTime());
             joining = last;
             if (plan != null) {
-                deviation = Deviation.WISH;
+                deviation = Deviation.REQUESTED;
             }
         } finally {
             lock.unlock();
@@ -122,13 +122,13 @@ final class TensorQueue {
     }
 
     /// What ends when all ranks have joined, or null when this one has not.
-    @Nullable Entry<Integer> joining() {
+    @Nullable TensorEntry<Integer> joining() {
         return joining;
     }
 
     /// All ranks have joined.
     void joined(int lastRank) {
-        Entry<Integer> waiting;
+        TensorEntry<Integer> waiting;
         lock.lock();
         try {
             waiting = joining;
@@ -141,32 +141,32 @@ final class TensorQueue {
         }
     }
 
-    private void begin() {
+    private void beforeSubmit() {
         checkOpen();
-        if (slots.inFlight() == 0) { // nobody may have looked for long
-            lateNanos = clock.nanoTime();
+        if (table.inFlight() == 0) { // nobody may have looked for long
+            cachedNanos = clock.nanoTime();
         }
-        if (observed) {
-            observed = false;
+        if (completionObserved) {
+            completionObserved = false;
             segment++;
         }
     }
 
     /// The program has seen an operation complete: what it submits from now on may depend on that.
-    public void observed() {
-        if (!observed) { // a read costs less than a write, and a step has many handles
-            observed = true;
+    public void completionObserved() {
+        if (!completionObserved) { // a read costs less than a write, and a step has many handles
+            completionObserved = true;
         }
     }
 
     /// What is to be asked for; nothing while a plan is locked.
-    public List<Entry<?>> drain() {
+    public List<TensorEntry<?>> drain() {
         lock.lock();
         try {
             if (arrivals.isEmpty() || plan != null) {
                 return List.of();
             }
-            List<Entry<?>> drained = arrivals;
+            List<TensorEntry<?>> drained = arrivals;
             arrivals = new ArrayList<>();
             return drained;
         } finally {
@@ -175,20 +175,20 @@ final class TensorQueue {
     }
 
     /// The entry in flight under a name.
-    public @Nullable Entry<?> find(String name) {
+    public @Nullable TensorEntry<?> find(String name) {
         lock.lock();
         try {
-            return slots.find(name);
+            return table.find(name);
         } finally {
             lock.unlock();
         }
     }
 
     /// Everything in flight, as far as it has not ended.
-    public List<Entry<?>> pending() {
+    public List<TensorEntry<?>> pending() {
         lock.lock();
         try {
-            return slots.bySubmission();
+            return table.inSubmissionOrder();
         } finally {
             lock.unlock();
         }
@@ -198,7 +198,7 @@ final class TensorQueue {
     public boolean isEmpty() {
         lock.lock();
         try {
-            return slots.inFlight() == 0 && joining == null;
+            return table.inFlight() == 0 && joining == null;
         } finally {
             lock.unlock();
         }
@@ -207,53 +207,53 @@ final class TensorQueue {
     /// Frees the names of a batch that has run, so that the program can use them again as soon as
     /// it hears of the end.
     ///
-    /// @param completion takes the entries and their results
-    public void release(Batch batch, Completion completion) {
+    /// @param completedEntries takes the entries and their results
+    public void release(Batch batch, CompletedEntries completedEntries) {
         lock.lock();
         try {
-            collect(batch, completion);
+            collect(batch, completedEntries);
         } finally {
             lock.unlock();
         }
     }
 
-    private void collect(Batch batch, Completion completion) {
+    private void collect(Batch batch, CompletedEntries completedEntries) {
         for (int i = 0; i < batch.size(); i++) {
-            Entry<?> entry = batch.entry(i);
-            if (entry != null) {
-                slots.dismiss(entry);
-                completion.add(entry, batch.result(i));
+            TensorEntry<?> tensorEntry = batch.entry(i);
+            if (tensorEntry != null) {
+                table.remove(tensorEntry);
+                completedEntries.add(tensorEntry, batch.result(i));
             }
         }
     }
 
     /// Frees the name of an entry that ends without having run.
-    public void release(Entry<?> entry) {
+    public void release(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
-            slots.dismiss(entry);
+            table.remove(tensorEntry);
         } finally {
             lock.unlock();
         }
     }
 
     /// Follows `locked` from batch `start` on, with what is in flight.
-    public void follow(Plan locked, int start) {
+    public void lockPlan(Plan locked, int start) {
         lock.lock();
         try {
             leavePlan();
             plan = locked;
             arrivals = new ArrayList<>();
-            locked.begin(start);
-            slots.assign(locked);
-            for (Entry<?> entry : slots.bySubmission()) {
-                if (!slots.place(entry)) {
-                    arrivals.add(entry);
-                    deviation = Deviation.WISH;
+            locked.restart(start);
+            table.assignPlan(locked);
+            for (TensorEntry<?> tensorEntry : table.inSubmissionOrder()) {
+                if (!table.place(tensorEntry)) {
+                    arrivals.add(tensorEntry);
+                    deviation = Deviation.REQUESTED;
                 }
             }
             if (joining != null) { // it was on its way to the coordinator
-                deviation = Deviation.WISH;
+                deviation = Deviation.REQUESTED;
             }
         } finally {
             lock.unlock();
@@ -261,11 +261,11 @@ final class TensorQueue {
     }
 
     /// Stops following the plan: what has not run is to be asked for.
-    public void unfollow() {
+    public void unlockPlan() {
         lock.lock();
         try {
             leavePlan();
-            arrivals = new ArrayList<>(slots.bySubmission());
+            arrivals = new ArrayList<>(table.inSubmissionOrder());
         } finally {
             lock.unlock();
         }
@@ -273,8 +273,8 @@ final class TensorQueue {
 
     private void leavePlan() {
         if (plan != null) {
-            plan.begin(0); // it may be kept, and should not keep tensors
-            slots.unassign();
+            plan.restart(0); // it may be kept, and should not keep tensors
+            table.clearPlan();
         }
         plan = null;
         deviation = Deviation.NONE;
@@ -292,13 +292,13 @@ final class TensorQueue {
 
     /// Ends the turn of the plan's ready batch and frees its names.
     ///
-    /// @param completion takes the entries and their results
+    /// @param completedEntries takes the entries and their results
     /// @return whether that was the last one of a step
-    public boolean advance(Completion completion) {
+    public boolean advance(CompletedEntries completedEntries) {
         lock.lock();
         try {
             Plan locked = Objects.requireNonNull(plan, "a plan is followed");
-            collect(Objects.requireNonNull(locked.ready(), "its batch has run"), completion);
+            collect(Objects.requireNonNull(locked.ready(), "its batch has run"), completedEntries);
             return locked.advance();
         } finally {
             lock.unlock();
@@ -307,13 +307,13 @@ final class TensorQueue {
 
     /// Whether the plan keeps `entry` back for want of something that the program has not
     /// submitted. An entry that has run, and is about to hear of it, is not kept back.
-    public boolean isStuck(Entry<?> entry) {
+    public boolean isStuck(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
             return plan != null
                     && plan.ready() == null
                     && deviation == Deviation.NONE
-                    && entry.equals(find(entry.request().name()));
+                    && tensorEntry.equals(find(tensorEntry.request().name()));
         } finally {
             lock.unlock();
         }
@@ -340,10 +340,10 @@ final class TensorQueue {
     }
 
     /// Like [#hasWork], for a thread that looks every few milliseconds while anything is in flight.
-    public boolean look() {
+    public boolean pollForWork() {
         lock.lock();
         try {
-            lateNanos = clock.nanoTime();
+            cachedNanos = clock.nanoTime();
             return hasWork();
         } finally {
             lock.unlock();
@@ -355,7 +355,7 @@ final class TensorQueue {
         lock.lock();
         try {
             return plan == null
-                    ? slots.inFlight() > 0 || joining != null
+                    ? table.inFlight() > 0 || joining != null
                     : plan.ready() != null || deviation != Deviation.NONE;
         } finally {
             lock.unlock();
@@ -364,23 +364,23 @@ final class TensorQueue {
 
     /// Lets everything in flight fail, and whatever is submitted from now on.
     public void close(HorovodException reason) {
-        List<Entry<?>> failing;
-        Entry<Integer> waiting;
+        List<TensorEntry<?>> failing;
+        TensorEntry<Integer> waiting;
         lock.lock();
         try {
             if (closed == null) {
                 closed = reason;
             }
-            failing = slots.bySubmission();
+            failing = table.inSubmissionOrder();
             waiting = joining;
             joining = null;
-            slots.clear();
+            table.clear();
             arrivals = new ArrayList<>();
             leavePlan();
         } finally {
             lock.unlock();
         }
-        failing.forEach(entry -> entry.fail(reason));
+        failing.forEach(tensorEntry -> tensorEntry.fail(reason));
         if (waiting != null) {
             waiting.fail(reason);
         }

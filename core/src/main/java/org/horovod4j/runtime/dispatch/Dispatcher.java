@@ -5,10 +5,10 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.queue.Entry;
 import org.horovod4j.runtime.queue.Operation;
+import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.spi.Backend;
-import org.horovod4j.spi.Bundle;
+import org.horovod4j.spi.FusedTensors;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -35,7 +35,7 @@ public final class Dispatcher {
     ///
     /// @param divisor what an average divides by
     public void run(Batch batch, long stamp, int divisor) {
-        switch (batch.first().kind()) {
+        switch (batch.first().collectiveKind()) {
             case ALLREDUCE -> allreduce(batch, stamp, divisor);
             case REDUCESCATTER -> reducescatter(batch, stamp, divisor);
             case ALLGATHER -> allgather(batch, stamp);
@@ -49,78 +49,82 @@ public final class Dispatcher {
     }
 
     private void allreduce(Batch batch, long stamp, int divisor) {
-        Bundle bundle = bundle(batch);
+        FusedTensors fusedTensors = fusedTensors(batch);
         for (int i = 0; i < batch.size(); i++) {
-            Entry<?> entry = batch.entry(i);
-            if (entry == null) {
-                Tensor nothing = nothing(batch.requests().get(i));
-                bundle.set(i, nothing.segment(), nothing.segment());
+            TensorEntry<?> tensorEntry = batch.entry(i);
+            if (tensorEntry == null) {
+                Tensor nothing = neutral(batch.requests().get(i));
+                fusedTensors.set(i, nothing.segment(), nothing.segment());
             } else {
-                Operation.Allreduce operation = (Operation.Allreduce) entry.operation();
-                bundle.set(i, operation.input().segment(), operation.output().segment());
+                Operation.Allreduce operation = (Operation.Allreduce) tensorEntry.operation();
+                fusedTensors.set(i, operation.input().segment(), operation.output().segment());
                 batch.result(i, operation.output());
             }
         }
         Request request = batch.first();
         if (request.op() == ReduceOp.ADASUM) {
-            backend.adasum(stamp, bundle, request.scale());
+            backend.adasum(stamp, fusedTensors, request.scale());
         } else {
-            backend.allreduce(stamp, bundle, request.op(), request.scale(), divisor);
+            backend.allreduce(stamp, fusedTensors, request.op(), request.scale(), divisor);
         }
     }
 
     /// The batch's bundle, made when it runs for the first time.
-    private Bundle bundle(Batch batch) {
-        Bundle bundle = batch.bundle();
-        if (bundle == null) {
+    private FusedTensors fusedTensors(Batch batch) {
+        FusedTensors fusedTensors = batch.fusedTensors();
+        if (fusedTensors == null) {
             long[] counts =
                     batch.requests().stream()
                             .mapToLong(request -> request.shape().elementCount())
                             .toArray();
-            bundle = new Bundle(batch.first().dataType(), counts);
-            batch.keep(bundle);
+            fusedTensors = new FusedTensors(batch.first().dataType(), counts);
+            batch.setFusedTensors(fusedTensors);
         }
-        return bundle;
+        return fusedTensors;
     }
 
     private void reducescatter(Batch batch, long stamp, int divisor) {
-        Bundle bundle = scattered(batch);
+        FusedTensors fusedTensors = scatteredTensors(batch);
         for (int i = 0; i < batch.size(); i++) {
             Request request = batch.requests().get(i);
-            Entry<?> entry = batch.entry(i);
+            TensorEntry<?> tensorEntry = batch.entry(i);
             Tensor input =
-                    entry == null
-                            ? nothing(request)
-                            : ((Operation.Reducescatter) entry.operation()).tensor();
+                    tensorEntry == null
+                            ? neutral(request)
+                            : ((Operation.Reducescatter) tensorEntry.operation()).tensor();
             long all = request.shape().dimension(0);
             int size = worldRanks.size();
-            long rows = Bundle.firstRow(all, rank + 1, size) - Bundle.firstRow(all, rank, size);
+            long rows =
+                    FusedTensors.firstRow(all, rank + 1, size)
+                            - FusedTensors.firstRow(all, rank, size);
             Tensor output = Tensor.zeros(request.dataType(), request.shape().withRows(rows));
-            bundle.set(i, input.segment(), output.segment());
+            fusedTensors.set(i, input.segment(), output.segment());
             batch.result(i, output);
         }
         Request request = batch.first();
-        backend.reducescatter(stamp, bundle, request.op(), request.scale(), divisor);
+        backend.reducescatter(stamp, fusedTensors, request.op(), request.scale(), divisor);
     }
 
-    private Bundle scattered(Batch batch) {
-        Bundle bundle = batch.bundle();
-        if (bundle == null) {
+    private FusedTensors scatteredTensors(Batch batch) {
+        FusedTensors fusedTensors = batch.fusedTensors();
+        if (fusedTensors == null) {
             List<Shape> shapes = batch.requests().stream().map(Request::shape).toList();
-            bundle = Bundle.scattered(batch.first().dataType(), shapes, rank, worldRanks.size());
-            batch.keep(bundle);
+            fusedTensors =
+                    FusedTensors.forReducescatter(
+                            batch.first().dataType(), shapes, rank, worldRanks.size());
+            batch.setFusedTensors(fusedTensors);
         }
-        return bundle;
+        return fusedTensors;
     }
 
     private void allgather(Batch batch, long stamp) {
         List<Tensor> tensors = new ArrayList<>(batch.size());
         for (int i = 0; i < batch.size(); i++) {
-            Entry<?> entry = batch.entry(i);
+            TensorEntry<?> tensorEntry = batch.entry(i);
             tensors.add(
-                    entry == null
+                    tensorEntry == null
                             ? noRows(batch.requests().get(i))
-                            : ((Operation.Allgather) entry.operation()).tensor());
+                            : ((Operation.Allgather) tensorEntry.operation()).tensor());
         }
         List<Tensor> gathered = backend.allgather(stamp, tensors);
         for (int i = 0; i < batch.size(); i++) {
@@ -130,28 +134,28 @@ public final class Dispatcher {
 
     private void broadcast(Batch batch, long stamp) {
         Request request = batch.first();
-        Entry<?> entry = batch.entry(0);
+        TensorEntry<?> tensorEntry = batch.entry(0);
         Tensor tensor =
-                entry == null
-                        ? nothing(request)
-                        : ((Operation.Broadcast) entry.operation()).tensor();
+                tensorEntry == null
+                        ? neutral(request)
+                        : ((Operation.Broadcast) tensorEntry.operation()).tensor();
         backend.broadcast(stamp, tensor, worldRanks.indexOf(request.rootRank()));
         batch.result(0, tensor);
     }
 
     private void alltoall(Batch batch, long stamp) {
-        Entry<?> entry = batch.entry(0);
-        if (entry == null) {
+        TensorEntry<?> tensorEntry = batch.entry(0);
+        if (tensorEntry == null) {
             Tensor nothing = noRows(batch.first());
             batch.result(0, backend.alltoall(stamp, nothing, new int[worldRanks.size()]));
         } else {
-            Operation.Alltoall operation = (Operation.Alltoall) entry.operation();
+            Operation.Alltoall operation = (Operation.Alltoall) tensorEntry.operation();
             batch.result(0, backend.alltoall(stamp, operation.tensor(), operation.splits()));
         }
     }
 
-    private static Tensor nothing(Request request) {
-        return Neutral.of(request.dataType(), request.shape(), request.op());
+    private static Tensor neutral(Request request) {
+        return NeutralTensors.of(request.dataType(), request.shape(), request.op());
     }
 
     private static Tensor noRows(Request request) {
@@ -160,7 +164,7 @@ public final class Dispatcher {
 
     /// Ends an entry with its result.
     @SuppressWarnings({"unchecked", "NullAway"}) // the operation's kind says what its entry's T is
-    public static void complete(Entry<?> entry, @Nullable Object result) {
-        ((Entry<Object>) entry).complete(result);
+    public static void complete(TensorEntry<?> tensorEntry, @Nullable Object result) {
+        ((TensorEntry<Object>) tensorEntry).complete(result);
     }
 }

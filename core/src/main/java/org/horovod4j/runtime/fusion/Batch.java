@@ -1,8 +1,8 @@
 package org.horovod4j.runtime.fusion;
 
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.queue.Entry;
-import org.horovod4j.spi.Bundle;
+import org.horovod4j.runtime.queue.TensorEntry;
+import org.horovod4j.spi.FusedTensors;
 import org.jspecify.annotations.Nullable;
 
 import java.util.Arrays;
@@ -13,17 +13,17 @@ import java.util.List;
 /// A batch of a plan runs again and again, so it keeps its bundle.
 public final class Batch {
     private final List<Request> requests;
-    private final @Nullable Entry<?>[] entries;
+    private final @Nullable TensorEntry<?>[] entries;
     private final long byteSize;
     private @Nullable Object[] results;
     private int missing;
-    private @Nullable Bundle bundle;
-    private volatile boolean awaited;
+    private @Nullable FusedTensors fusedTensors;
+    private volatile boolean awaitedSoon;
 
     /// @param requests at least one
     public Batch(List<Request> requests) {
         this.requests = List.copyOf(requests);
-        this.entries = new Entry<?>[requests.size()];
+        this.entries = new TensorEntry<?>[requests.size()];
         this.results = new Object[entries.length];
         this.byteSize = requests.stream().mapToLong(Request::byteSize).sum();
         this.missing = entries.length;
@@ -49,17 +49,17 @@ public final class Batch {
     }
 
     /// This rank's entry, or null when it takes part with nothing of its own, or not yet.
-    public @Nullable Entry<?> entry(int index) {
+    public @Nullable TensorEntry<?> entry(int index) {
         return entries[index];
     }
 
     /// Whether the place is free.
-    public boolean lacks(int index) {
+    public boolean isFree(int index) {
         return entries[index] == null;
     }
 
-    public void put(int index, Entry<?> entry) {
-        entries[index] = entry;
+    public void put(int index, TensorEntry<?> tensorEntry) {
+        entries[index] = tensorEntry;
         missing--;
     }
 
@@ -82,29 +82,29 @@ public final class Batch {
         Arrays.fill(entries, null);
         Arrays.fill(results, null);
         missing = entries.length;
-        if (bundle != null) {
-            bundle.clear();
+        if (fusedTensors != null) {
+            fusedTensors.clear();
         }
     }
 
     /// Whether the program waited for it as soon as it was complete, the last time.
-    public boolean wasAwaited() {
-        return awaited;
+    public boolean wasAwaitedSoon() {
+        return awaitedSoon;
     }
 
     /// Notes whether the program waits for it as soon as it is complete.
-    public void awaited(boolean soon) {
-        if (awaited != soon) { // a read costs less than a write
-            awaited = soon;
+    public void setAwaitedSoon(boolean soon) {
+        if (awaitedSoon != soon) { // a read costs less than a write
+            awaitedSoon = soon;
         }
     }
 
-    public @Nullable Bundle bundle() {
-        return bundle;
+    public @Nullable FusedTensors fusedTensors() {
+        return fusedTensors;
     }
 
     /// Keeps `made` for the next round.
-    public void keep(Bundle made) {
-        bundle = made;
+    public void setFusedTensors(FusedTensors made) {
+        fusedTensors = made;
     }
 }

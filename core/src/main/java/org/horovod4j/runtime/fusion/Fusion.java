@@ -3,7 +3,7 @@ package org.horovod4j.runtime.fusion;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
-import org.horovod4j.runtime.message.Kind;
+import org.horovod4j.runtime.message.CollectiveKind;
 import org.horovod4j.runtime.message.Request;
 
 import java.util.ArrayList;
@@ -33,7 +33,7 @@ public record Fusion(long threshold, boolean groups) {
     /// The items' positions, batch by batch.
     public List<List<Integer>> batches(List<Item> items) {
         boolean[] taken = new boolean[items.size()];
-        int[] likeness = likeness(items);
+        int[] likeness = fusionKey(items);
         List<List<Integer>> batches = new ArrayList<>();
         for (int first = 0; first < taken.length; first++) {
             if (!taken[first]) {
@@ -44,10 +44,10 @@ public record Fusion(long threshold, boolean groups) {
     }
 
     /// A number for each item, the same for those that can travel together.
-    private int[] likeness(List<Item> items) {
-        Map<Likeness, Integer> numbers = new HashMap<>();
+    private int[] fusionKey(List<Item> items) {
+        Map<FusionKey, Integer> numbers = new HashMap<>();
         return items.stream()
-                .mapToInt(item -> numbers.computeIfAbsent(likeness(item), _ -> numbers.size()))
+                .mapToInt(item -> numbers.computeIfAbsent(fusionKey(item), _ -> numbers.size()))
                 .toArray();
     }
 
@@ -55,7 +55,7 @@ public record Fusion(long threshold, boolean groups) {
         List<Integer> batch = new ArrayList<>();
         batch.add(first);
         Item head = items.get(first);
-        if (threshold == 0 || !head.request.kind().isFusible()) {
+        if (threshold == 0 || !head.request.collectiveKind().isFusible()) {
             return batch;
         }
         long bytes = head.byteSize;
@@ -76,12 +76,12 @@ public record Fusion(long threshold, boolean groups) {
         return batch;
     }
 
-    private Likeness likeness(Item item) {
+    private FusionKey fusionKey(Item item) {
         Request request = item.request;
         String group = groups ? "" : request.group();
         String lone = groups || !group.isEmpty() ? "" : request.name();
-        return new Likeness(
-                request.kind(),
+        return new FusionKey(
+                request.collectiveKind(),
                 request.dataType(),
                 request.op(),
                 request.scale(),
@@ -94,15 +94,15 @@ public record Fusion(long threshold, boolean groups) {
 
     /// What the members of a batch have in common.
     ///
-    /// @param lone the name of a tensor that travels alone for want of a group, else empty
-    private record Likeness(
-            Kind kind,
+    /// @param ungroupedName the name of a tensor that travels alone for want of a group, else empty
+    private record FusionKey(
+            CollectiveKind collectiveKind,
             DataType dataType,
             ReduceOp op,
             Scale scale,
             boolean shared,
             String group,
-            String lone,
+            String ungroupedName,
             long segment,
             int ranks) {}
 }

@@ -1,7 +1,7 @@
 package org.horovod4j.runtime.fusion;
 
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.runtime.queue.TensorEntry;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -46,10 +46,10 @@ public final class Plan {
     }
 
     /// Begins at batch `start`, with no entries.
-    public void begin(int start) {
+    public void restart(int start) {
         next = start;
         batches.forEach(Batch::clear);
-        places.values().forEach(each -> each.begin(start));
+        places.values().forEach(each -> each.restart(start));
     }
 
     /// The places of each name; those who submit the same names again and again look them up once.
@@ -73,15 +73,15 @@ public final class Plan {
     }
 
     /// Which batch begins with `request`, or -1.
-    public int startingWith(Request request) {
+    public int batchStartingWith(Request request) {
         Places known = places.get(request.name());
-        return known == null ? -1 : known.startingWith(request);
+        return known == null ? -1 : known.batchStartingWith(request);
     }
 
     /// Whether `request` is asked for somewhere in the plan.
-    public boolean has(Request request) {
+    public boolean contains(Request request) {
         Places known = places.get(request.name());
-        return known != null && known.has(request);
+        return known != null && known.contains(request);
     }
 
     private record Place(Batch batch, int index, int position) {
@@ -99,7 +99,7 @@ public final class Plan {
             this.all = all;
         }
 
-        private void begin(int start) {
+        private void restart(int start) {
             turn = 0;
             while (turn < all.length - 1 && all[turn].index < start) {
                 turn++;
@@ -112,28 +112,29 @@ public final class Plan {
         /// Puts an entry of this name where it belongs.
         ///
         /// @return whether there is room for it now, and it fits
-        public boolean put(Entry<?> entry) {
+        public boolean put(TensorEntry<?> tensorEntry) {
             Place place = all[turn];
-            if (!place.batch.lacks(place.position) || !entry.request().fits(place.request())) {
+            if (!place.batch.isFree(place.position)
+                    || !tensorEntry.request().matches(place.request())) {
                 return false;
             }
-            place.batch.put(place.position, entry);
+            place.batch.put(place.position, tensorEntry);
             turn = turn + 1 == all.length ? 0 : turn + 1;
             return true;
         }
 
-        private int startingWith(Request request) {
+        private int batchStartingWith(Request request) {
             for (Place place : all) {
-                if (place.position == 0 && request.fits(place.request())) {
+                if (place.position == 0 && request.matches(place.request())) {
                     return place.index;
                 }
             }
             return -1;
         }
 
-        private boolean has(Request request) {
+        private boolean contains(Request request) {
             for (Place place : all) {
-                if (request.fits(place.request())) {
+                if (request.matches(place.request())) {
                     return true;
                 }
             }

@@ -9,7 +9,7 @@ import org.horovod4j.Tensor;
 /// One operation as a rank asks for it: everything on which the ranks have to agree, and two things
 /// that only decide what travels together.
 ///
-/// @param kind which collective
+/// @param collectiveKind which collective
 /// @param name the tensor's name
 /// @param dataType the type of its elements
 /// @param shape its shape on the rank that asks
@@ -19,7 +19,7 @@ import org.horovod4j.Tensor;
 /// @param group the name of the group it was submitted in; empty without one
 /// @param shared whether it lies in memory that the ranks of a host share
 public record Request(
-        Kind kind,
+        CollectiveKind collectiveKind,
         String name,
         DataType dataType,
         Shape shape,
@@ -37,25 +37,39 @@ public record Request(
         if (name.isEmpty() || name.length() > MAX_NAME) {
             throw new IllegalArgumentException(
                     "%s: a name has 1 to %d characters, not %d"
-                            .formatted(kind, MAX_NAME, name.length()));
+                            .formatted(collectiveKind, MAX_NAME, name.length()));
         }
     }
 
     /// A request for a collective that reduces.
-    public static Request reducing(
-            Kind kind, String name, Tensor tensor, ReduceOp op, Scale scale, boolean shared) {
+    public static Request forReduction(
+            CollectiveKind collectiveKind,
+            String name,
+            Tensor tensor,
+            ReduceOp op,
+            Scale scale,
+            boolean shared) {
         return new Request(
-                kind, name, tensor.dataType(), tensor.shape(), op, scale, NO_ROOT, "", shared);
+                collectiveKind,
+                name,
+                tensor.dataType(),
+                tensor.shape(),
+                op,
+                scale,
+                NO_ROOT,
+                "",
+                shared);
     }
 
     /// A request for a collective that only moves rows.
-    public static Request moving(Kind kind, String name, Tensor tensor) {
-        return reducing(kind, name, tensor, ReduceOp.SUM, Scale.NONE, false);
+    public static Request forDataMovement(
+            CollectiveKind collectiveKind, String name, Tensor tensor) {
+        return forReduction(collectiveKind, name, tensor, ReduceOp.SUM, Scale.NONE, false);
     }
 
     public static Request broadcast(String name, Tensor tensor, int rootRank) {
         return new Request(
-                Kind.BROADCAST,
+                CollectiveKind.BROADCAST,
                 name,
                 tensor.dataType(),
                 tensor.shape(),
@@ -67,17 +81,17 @@ public record Request(
     }
 
     public static Request barrier() {
-        return nothing(BARRIER);
+        return withoutTensor(BARRIER);
     }
 
     /// Stands for a join in what is said of this rank; never sent.
-    public static Request joining() {
-        return nothing(JOIN);
+    public static Request join() {
+        return withoutTensor(JOIN);
     }
 
-    private static Request nothing(String name) {
+    private static Request withoutTensor(String name) {
         return new Request(
-                Kind.BARRIER,
+                CollectiveKind.BARRIER,
                 name,
                 DataType.UINT8,
                 Shape.SCALAR,
@@ -89,30 +103,33 @@ public record Request(
     }
 
     public Request inGroup(String other) {
-        return new Request(kind, name, dataType, shape, op, scale, rootRank, other, shared);
+        return new Request(
+                collectiveKind, name, dataType, shape, op, scale, rootRank, other, shared);
     }
 
     public Request withShape(Shape other) {
-        return new Request(kind, name, dataType, other, op, scale, rootRank, group, shared);
+        return new Request(
+                collectiveKind, name, dataType, other, op, scale, rootRank, group, shared);
     }
 
     public Request withShared(boolean other) {
-        return new Request(kind, name, dataType, shape, op, scale, rootRank, group, other);
+        return new Request(
+                collectiveKind, name, dataType, shape, op, scale, rootRank, group, other);
     }
 
     /// Whether two ranks that ask for this and for `other` mean the same operation. The names are
     /// known to be equal.
-    public boolean fits(Request other) {
-        return kind == other.kind
+    public boolean matches(Request other) {
+        return collectiveKind == other.collectiveKind
                 && dataType == other.dataType
                 && op == other.op
                 && rootRank == other.rootRank
                 && scale.equals(other.scale)
-                && shapeFits(other.shape);
+                && shapeMatches(other.shape);
     }
 
-    private boolean shapeFits(Shape other) {
-        if (!kind.isRagged()) {
+    private boolean shapeMatches(Shape other) {
+        if (!collectiveKind.isRagged()) {
             return shape.equals(other);
         }
         if (shape.rank() != other.rank()) {
@@ -133,6 +150,8 @@ public record Request(
 
     @Override
     public String toString() {
-        return kind == Kind.BARRIER ? name : "%s of '%s'".formatted(kind, name);
+        return collectiveKind == CollectiveKind.BARRIER
+                ? name
+                : "%s of '%s'".formatted(collectiveKind, name);
     }
 }

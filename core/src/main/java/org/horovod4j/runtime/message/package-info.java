@@ -1,7 +1,7 @@
 /// What ranks and their coordinator say to each other, and what is said when ranks ask for
 /// different things.
 ///
-/// Start with [Request], then [FromRank] and [ToRanks].
+/// Start with [Request], then [RankMessage] and [CoordinatorMessage].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
 /// - Used by: `org.horovod4j.runtime` and its other packages.

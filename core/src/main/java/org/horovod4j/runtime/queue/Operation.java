@@ -1,6 +1,6 @@
 package org.horovod4j.runtime.queue;
 
-import org.horovod4j.Received;
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.Tensor;
 
 /// What an operation works on, on this rank.
@@ -16,7 +16,7 @@ public sealed interface Operation<T> {
 
     /// Sends `splits[r]` rows to each rank.
     @SuppressWarnings("ArrayRecordComponent") // handed on, never compared
-    record Alltoall(Tensor tensor, int[] splits) implements Operation<Received> {}
+    record Alltoall(Tensor tensor, int[] splits) implements Operation<AlltoallResult> {}
 
     record Reducescatter(Tensor tensor) implements Operation<Tensor> {}
 

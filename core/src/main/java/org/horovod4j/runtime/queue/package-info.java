@@ -1,6 +1,6 @@
 /// What the program has submitted and not yet got back.
 ///
-/// An [Entry] is an operation and the handle that the program holds of it.
+/// An [TensorEntry] is an operation and the handle that the program holds of it.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.runtime.message`.
 /// - Used by: `org.horovod4j.runtime`, `org.horovod4j.runtime.fusion`,

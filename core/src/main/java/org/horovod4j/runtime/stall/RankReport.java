@@ -10,8 +10,9 @@ import java.util.List;
 ///
 /// @param nanoTime its clock, by which ranks on other hosts set theirs
 /// @param sets the process sets that it is in
-/// @param changes how it makes and removes process sets
-public record RankReport(long nanoTime, List<OfSet> sets, Changes changes) {
+/// @param processSetChanges how it makes and removes process sets
+public record RankReport(
+        long nanoTime, List<ProcessSetReport> sets, ProcessSetChanges processSetChanges) {
     /// Names that fit into an answer; a rank with more in flight says so.
     private static final int MAX_PENDING = 1_000;
 
@@ -23,26 +24,26 @@ public record RankReport(long nanoTime, List<OfSet> sets, Changes changes) {
     ///
     /// @param id its number
     /// @param ranks its ranks, of the world
-    /// @param doing in words
+    /// @param activity in words
     /// @param progress how far it has come
     /// @param join the join that this rank waits in, or null
     /// @param pending what is in flight, oldest first, as far as it fits
-    /// @param more how many operations did not fit
-    public record OfSet(
+    /// @param omitted how many operations did not fit
+    public record ProcessSetReport(
             int id,
             List<Integer> ranks,
-            String doing,
+            String activity,
             Progress progress,
             @Nullable Pending join,
             List<Pending> pending,
-            int more) {
-        public OfSet {
+            int omitted) {
+        public ProcessSetReport {
             ranks = List.copyOf(ranks);
             pending = List.copyOf(pending);
         }
 
         /// The same with as many operations as fit.
-        public static OfSet of(
+        public static ProcessSetReport of(
                 int id,
                 List<Integer> ranks,
                 String doing,
@@ -50,7 +51,7 @@ public record RankReport(long nanoTime, List<OfSet> sets, Changes changes) {
                 @Nullable Pending join,
                 List<Pending> all) {
             int most = Math.min(all.size(), MAX_PENDING);
-            return new OfSet(
+            return new ProcessSetReport(
                     id, ranks, doing, progress, join, all.subList(0, most), all.size() - most);
         }
 
@@ -71,9 +72,9 @@ public record RankReport(long nanoTime, List<OfSet> sets, Changes changes) {
 
     /// How far a rank has come with process sets, which all ranks make and remove together.
     ///
-    /// @param begun how many changes it has begun
-    /// @param now the last of these while it is not over, or null
-    public record Changes(long begun, @Nullable Pending now) {}
+    /// @param started how many changes it has begun
+    /// @param pending the last of these while it is not over, or null
+    public record ProcessSetChanges(long started, @Nullable Pending pending) {}
 
     /// Something in flight: an operation, or a call that all ranks make together.
     ///
@@ -107,7 +108,7 @@ public record RankReport(long nanoTime, List<OfSet> sets, Changes changes) {
     }
 
     /// What it says of a process set, or null when it is not in it.
-    @Nullable OfSet set(int id) {
+    @Nullable ProcessSetReport set(int id) {
         return sets.stream().filter(each -> each.id == id).findFirst().orElse(null);
     }
 

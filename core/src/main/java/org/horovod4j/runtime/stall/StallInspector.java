@@ -72,17 +72,17 @@ public final class StallInspector implements AutoCloseable {
     ///
     /// @return milliseconds until there may be something to see again
     long inspect() {
-        List<Wait> old = new ArrayList<>();
+        List<StallCandidate> old = new ArrayList<>();
         long next = settings.warning().toMillis();
         Set<String> present = new HashSet<>();
-        for (Wait wait : Wait.of(own.get())) {
-            long due = nextDue(wait);
+        for (StallCandidate stallCandidate : StallCandidate.of(own.get())) {
+            long due = nextDue(stallCandidate);
             if (due <= 0) {
-                old.add(wait);
+                old.add(stallCandidate);
             } else {
                 next = Math.min(next, due);
             }
-            present.add(wait.key());
+            present.add(stallCandidate.key());
         }
         warned.retainAll(present);
         if (!old.isEmpty() && !closed) {
@@ -95,43 +95,43 @@ public final class StallInspector implements AutoCloseable {
 
     /// When a wait is next to be looked at: at the warning time, and, once warned of, at the time
     /// of the shutdown.
-    private long nextDue(Wait wait) {
-        boolean told = warned.contains(wait.key());
+    private long nextDue(StallCandidate stallCandidate) {
+        boolean told = warned.contains(stallCandidate.key());
         long limit = told ? shutdownMillis() : settings.warning().toMillis();
-        return limit == 0 ? settings.warning().toMillis() : limit - wait.millis();
+        return limit == 0 ? settings.warning().toMillis() : limit - stallCandidate.millis();
     }
 
     private long shutdownMillis() {
         return settings.shutdown().toMillis();
     }
 
-    private void report(List<Wait> old) {
+    private void report(List<StallCandidate> old) {
         StateReport state;
         try {
-            state = StateReport.ask(control);
+            state = StateReport.collect(control);
         } catch (ShutDownException | PeerLostException e) {
             closed = true; // the end of the world explains all stalls
             return;
         }
         List<String> stories = new ArrayList<>();
         boolean over = false;
-        for (Wait wait : old) {
-            Stall stall = wait.stall(state, settings.warning().toMillis());
-            if (stall.lacking().isEmpty()) {
+        for (StallCandidate stallCandidate : old) {
+            Stall stall = stallCandidate.stall(state, settings.warning().toMillis());
+            if (stall.missing().isEmpty()) {
                 continue; // nobody is missing now; somebody may be at a later look
             }
-            warned.add(wait.key());
-            if (!stall.having().isEmpty() && stall.having().getFirst() == rank) {
-                stories.add(wait.explain(state, stall));
-                over |= shutdownMillis() > 0 && wait.millis() >= shutdownMillis();
+            warned.add(stallCandidate.key());
+            if (!stall.arrived().isEmpty() && stall.arrived().getFirst() == rank) {
+                stories.add(stallCandidate.explain(state, stall));
+                over |= shutdownMillis() > 0 && stallCandidate.millis() >= shutdownMillis();
             }
         }
         if (!stories.isEmpty() && !closed) {
-            tell(String.join("\n", stories), over);
+            warnOrShutDown(String.join("\n", stories), over);
         }
     }
 
-    private void tell(String story, boolean over) {
+    private void warnOrShutDown(String story, boolean over) {
         if (over) {
             shutdown.accept(
                     """

@@ -1,8 +1,8 @@
 package org.horovod4j.runtime.stall;
 
-import org.horovod4j.runtime.message.Disagreement;
-import org.horovod4j.runtime.stall.RankReport.OfSet;
+import org.horovod4j.runtime.message.MismatchReport;
 import org.horovod4j.runtime.stall.RankReport.Pending;
+import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
 import org.horovod4j.spi.ControlPlane;
 import org.jspecify.annotations.Nullable;
 
@@ -15,10 +15,10 @@ import java.util.stream.Collectors;
 /// @param reports by rank; null where no answer came
 public record StateReport(List<@Nullable RankReport> reports) {
     /// How many operations are named of each rank.
-    private static final int SHOWN = 6;
+    private static final int MAX_SHOWN = 6;
 
     /// Asks all ranks.
-    public static StateReport ask(ControlPlane control) {
+    public static StateReport collect(ControlPlane control) {
         List<@Nullable RankReport> reports = new ArrayList<>();
         for (byte @Nullable [] answer : control.survey()) {
             reports.add(RankReport.decode(answer));
@@ -28,22 +28,22 @@ public record StateReport(List<@Nullable RankReport> reports) {
 
     /// Who has come to something and who has not.
     ///
-    /// @param having ranks that wait in it, ascending
-    /// @param lacking ranks that it waits for, ascending; none when there is no reason to worry
-    public record Stall(List<Integer> having, List<Integer> lacking) {
+    /// @param arrived ranks that wait in it, ascending
+    /// @param missing ranks that it waits for, ascending; none when there is no reason to worry
+    public record Stall(List<Integer> arrived, List<Integer> missing) {
         public Stall {
-            having = List.copyOf(having);
-            lacking = List.copyOf(lacking);
+            arrived = List.copyOf(arrived);
+            missing = List.copyOf(missing);
         }
     }
 
     /// How things stand with an operation of a process set. A rank that has joined cannot be
     /// missed.
-    public Stall stall(OfSet set, String name) {
+    public Stall stall(ProcessSetReport set, String name) {
         List<Integer> having = new ArrayList<>();
         List<Integer> lacking = new ArrayList<>();
         for (int rank : set.ranks()) {
-            OfSet other = of(rank, set.id());
+            ProcessSetReport other = of(rank, set.id());
             if (other != null && other.has(name)) {
                 having.add(rank);
             } else if (other == null || !other.joined()) {
@@ -56,12 +56,12 @@ public record StateReport(List<@Nullable RankReport> reports) {
     /// How things stand with a join. Ranks that have not joined are missed only when all of them
     /// have been idle for so long: one with an operation in flight gets on, or has a story of its
     /// own to tell.
-    Stall joinStall(OfSet set, long idleMillis) {
+    Stall joinStall(ProcessSetReport set, long idleMillis) {
         List<Integer> having = new ArrayList<>();
         List<Integer> lacking = new ArrayList<>();
         boolean idle = true;
         for (int rank : set.ranks()) {
-            OfSet other = of(rank, set.id());
+            ProcessSetReport other = of(rank, set.id());
             if (other != null && other.joined()) {
                 having.add(rank);
             } else {
@@ -73,7 +73,7 @@ public record StateReport(List<@Nullable RankReport> reports) {
     }
 
     private static boolean isIdle(
-            @Nullable RankReport report, @Nullable OfSet set, long idleMillis) {
+            @Nullable RankReport report, @Nullable ProcessSetReport set, long idleMillis) {
         return report == null
                 || ((set == null || set.pending().isEmpty()) && report.idleMillis() >= idleMillis);
     }
@@ -86,9 +86,10 @@ public record StateReport(List<@Nullable RankReport> reports) {
         List<Integer> lacking = new ArrayList<>();
         for (int rank = 0; rank < reports.size(); rank++) {
             RankReport report = reports.get(rank);
-            if (report == null || report.changes().begun() < number) {
+            if (report == null || report.processSetChanges().started() < number) {
                 lacking.add(rank);
-            } else if (report.changes().begun() == number && report.changes().now() != null) {
+            } else if (report.processSetChanges().started() == number
+                    && report.processSetChanges().pending() != null) {
                 having.add(rank);
             }
         }
@@ -105,7 +106,7 @@ public record StateReport(List<@Nullable RankReport> reports) {
                 text.append("  gave no answer\n");
                 continue;
             }
-            Pending change = report.changes().now();
+            Pending change = report.processSetChanges().pending();
             if (change != null) {
                 text.append("  is ")
                         .append(change)
@@ -118,24 +119,26 @@ public record StateReport(List<@Nullable RankReport> reports) {
     }
 
     private Stall changeStall(RankReport report) {
-        return changeStall(report.changes().begun());
+        return changeStall(report.processSetChanges().started());
     }
 
     private static String missing(Stall stall) {
-        return stall.lacking().isEmpty()
+        return stall.missing().isEmpty()
                 ? ""
-                : ", missing on " + Disagreement.name(stall.lacking());
+                : ", missing on " + MismatchReport.formatRanks(stall.missing());
     }
 
-    private void describe(OfSet set, StringBuilder text) {
-        text.append("  process set %d, %s: %s%n".formatted(set.id(), set.doing(), inFlight(set)));
+    private void describe(ProcessSetReport set, StringBuilder text) {
+        text.append(
+                "  process set %d, %s: %s%n".formatted(set.id(), set.activity(), inFlight(set)));
         for (Pending pending : set.pending()) {
             Stall stall = stall(set, pending.name());
-            if (!stall.lacking().isEmpty()) {
+            if (!stall.missing().isEmpty()) {
                 text.append(
                         "    %s is missing on %s%n"
                                 .formatted(
-                                        pending.operation(), Disagreement.name(stall.lacking())));
+                                        pending.operation(),
+                                        MismatchReport.formatRanks(stall.missing())));
             }
         }
     }
@@ -143,16 +146,16 @@ public record StateReport(List<@Nullable RankReport> reports) {
     /// What a rank does instead of what it is missed in.
     ///
     /// @param processSet where it is missed, which is looked at first
-    String doing(int rank, int processSet) {
+    String describeActivity(int rank, int processSet) {
         RankReport report = reports.get(rank);
         if (report == null) {
             return "gave no answer";
         }
-        Pending change = report.changes().now();
+        Pending change = report.processSetChanges().pending();
         if (change != null) {
             return "is " + change;
         }
-        OfSet missed = report.set(processSet);
+        ProcessSetReport missed = report.set(processSet);
         if (missed != null && isBusy(missed)) {
             return inFlight(missed);
         }
@@ -163,11 +166,11 @@ public record StateReport(List<@Nullable RankReport> reports) {
                 .orElse("has nothing in flight: its program is doing something else");
     }
 
-    private static boolean isBusy(OfSet set) {
+    private static boolean isBusy(ProcessSetReport set) {
         return set.joined() || !set.pending().isEmpty();
     }
 
-    private static String inFlight(OfSet set) {
+    private static String inFlight(ProcessSetReport set) {
         Pending join = set.join();
         if (join != null) {
             return "has joined (%.1f s)".formatted(join.millis() / 1000.0);
@@ -177,14 +180,14 @@ public record StateReport(List<@Nullable RankReport> reports) {
         }
         String named =
                 set.pending().stream()
-                        .limit(SHOWN)
+                        .limit(MAX_SHOWN)
                         .map(Pending::toString)
                         .collect(Collectors.joining(", "));
-        int more = set.pending().size() + set.more() - SHOWN;
+        int more = set.pending().size() + set.omitted() - MAX_SHOWN;
         return "has in flight " + named + (more > 0 ? " and %d more".formatted(more) : "");
     }
 
-    private @Nullable OfSet of(int rank, int processSet) {
+    private @Nullable ProcessSetReport of(int rank, int processSet) {
         RankReport report = reports.get(rank);
         return report == null ? null : report.set(processSet);
     }

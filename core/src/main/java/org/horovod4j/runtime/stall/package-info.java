@@ -1,6 +1,6 @@
 /// Finds what some ranks wait for and others have not come to, and tells who lacks what.
 ///
-/// Start with [StallInspector], then [Wait], the three things that may stall; [RankReport] is what
+/// Start with [StallInspector], then [StallCandidate], the three things that may stall; [RankReport] is what
 /// a rank says of itself when asked, [StateReport] what all of them say together.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.log`,

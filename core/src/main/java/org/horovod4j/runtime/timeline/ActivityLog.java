@@ -1,17 +1,17 @@
 package org.horovod4j.runtime.timeline;
 
-import org.horovod4j.spi.Activities;
 import org.horovod4j.spi.Activity;
+import org.horovod4j.spi.ActivityRecorder;
 import org.jspecify.annotations.Nullable;
 
 /// Passes on what the backend of a process set tells of the operation that runs there, while one is
 /// recorded.
 ///
 /// Used by the thread that runs operations.
-public final class ActivityLog implements Activities {
+public final class ActivityLog implements ActivityRecorder {
     /// A large operation goes round and round in the same way: the first rounds tell all there is
     /// to see, and thousands of them would make a file that nobody can open.
-    static final int MOST = 200;
+    static final int MAX_ACTIVITIES = 200;
 
     private final Recorder recorder;
     private @Nullable Collective running;
@@ -24,7 +24,7 @@ public final class ActivityLog implements Activities {
     /// What is told from now on belongs to `collective`.
     public void open(Collective collective) {
         running = collective;
-        left = MOST;
+        left = MAX_ACTIVITIES;
     }
 
     public void close() {

@@ -16,7 +16,7 @@ final class EventQueue {
     /// does, the others have to fetch the number anew.
     private static final int FREED_AT_ONCE = 256;
 
-    private final AtomicReferenceArray<@Nullable Event> places;
+    private final AtomicReferenceArray<@Nullable TimelineEvent> places;
     private final int mask;
     private final AtomicLong lost = new AtomicLong();
     private final Runnable halfFull;
@@ -29,7 +29,7 @@ final class EventQueue {
     /// Of the writer alone, and ahead of `freed`.
     private long taken;
 
-    private volatile boolean shut;
+    private volatile boolean overflowed;
 
     /// @param capacity a power of two
     /// @param halfFull called by whoever fills the queue to the half, to hurry the writer
@@ -42,8 +42,8 @@ final class EventQueue {
         this.halfFull = halfFull;
     }
 
-    void offer(Event event) {
-        if (shut) {
+    void offer(TimelineEvent timelineEvent) {
+        if (overflowed) {
             lost.incrementAndGet();
             return;
         }
@@ -55,36 +55,36 @@ final class EventQueue {
         }
         if (before > mask) {
             lost.incrementAndGet();
-            shut = true;
+            overflowed = true;
             return;
         }
-        places.setRelease((int) number & mask, event);
+        places.setRelease((int) number & mask, timelineEvent);
         if (before == (mask + 1) / 2) {
             halfFull.run();
         }
     }
 
     /// The next event, or null when there is none yet. Called by the writer alone.
-    @Nullable Event poll() {
+    @Nullable TimelineEvent poll() {
         int place = (int) taken & mask;
-        Event event = places.getAcquire(place);
-        if (event != null) {
+        TimelineEvent timelineEvent = places.getAcquire(place);
+        if (timelineEvent != null) {
             places.setPlain(place, null); // published by the number below
             taken++;
         }
-        if (taken - freed >= FREED_AT_ONCE || event == null) {
+        if (taken - freed >= FREED_AT_ONCE || timelineEvent == null) {
             freed = taken;
         }
-        return event;
+        return timelineEvent;
     }
 
-    boolean isShut() {
-        return shut;
+    boolean isOverflowed() {
+        return overflowed;
     }
 
     /// Lets events in again, and tells how many were lost since the last time.
-    long reopen() {
-        shut = false;
+    long clearOverflow() {
+        overflowed = false;
         return lost.getAndSet(0);
     }
 }

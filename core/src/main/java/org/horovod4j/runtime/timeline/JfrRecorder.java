@@ -19,12 +19,12 @@ final class JfrRecorder implements Recorder {
     /// takes a tenth of a second.
     private @Nullable Probes probes;
 
-    private final Map<Asked, NegotiationEvent> waiting = new ConcurrentHashMap<>();
+    private final Map<TensorKey, NegotiationEvent> waiting = new ConcurrentHashMap<>();
 
     /// By process set: each runs one collective at a time.
     private final Map<Integer, CollectiveEvent> running = new ConcurrentHashMap<>();
 
-    private record Asked(int processSet, String tensor) {}
+    private record TensorKey(int processSet, String tensor) {}
 
     JfrRecorder(int rank) {
         this.rank = rank;
@@ -61,21 +61,21 @@ final class JfrRecorder implements Recorder {
             event.rank = rank;
             event.tensor = tensor;
             event.op = op;
-            waiting.put(new Asked(processSet, tensor), event);
+            waiting.put(new TensorKey(processSet, tensor), event);
         }
     }
 
     @Override
-    public void reported(int processSet, String tensor, int rank) {}
+    public void rankReady(int processSet, String tensor, int rank) {}
 
     @Override
-    public void agreed(int processSet, String tensor) {
-        commit(waiting.remove(new Asked(processSet, tensor)));
+    public void negotiationEnded(int processSet, String tensor) {
+        commit(waiting.remove(new TensorKey(processSet, tensor)));
     }
 
     @Override
-    public void failed(int processSet, String tensor, String reason) {
-        NegotiationEvent event = waiting.remove(new Asked(processSet, tensor));
+    public void negotiationFailed(int processSet, String tensor, String reason) {
+        NegotiationEvent event = waiting.remove(new TensorKey(processSet, tensor));
         if (event != null) {
             event.error = reason;
             commit(event);
@@ -83,10 +83,12 @@ final class JfrRecorder implements Recorder {
     }
 
     @Override
-    public void began(Collective collective) {
+    public void started(Collective collective) {
         if (!waiting.isEmpty()) {
             // Those of a locked plan, on which nobody had to agree.
-            collective.tensors().forEach(tensor -> agreed(collective.processSet(), tensor));
+            collective
+                    .tensors()
+                    .forEach(tensor -> negotiationEnded(collective.processSet(), tensor));
         }
         CollectiveEvent event = new CollectiveEvent();
         if (event.isEnabled()) {

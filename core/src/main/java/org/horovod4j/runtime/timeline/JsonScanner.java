@@ -9,7 +9,7 @@ import java.util.Map;
 /// checked, so that a merged trace is valid whatever its parts were, and copied.
 final class JsonScanner {
     /// Traces of ours need three levels. Without a limit, hostile text could exhaust the stack.
-    private static final int DEEPEST = 32;
+    private static final int MAX_DEPTH = 32;
 
     private final String text;
     private int position;
@@ -44,18 +44,18 @@ final class JsonScanner {
     private Map<String, String> members() {
         Map<String, String> members = new LinkedHashMap<>();
         expect('{');
-        space();
+        skipSpace();
         if (take('}')) {
             return members;
         }
         do {
-            space();
+            skipSpace();
             String key = unquote(raw(this::string));
-            space();
+            skipSpace();
             expect(':');
-            space();
+            skipSpace();
             members.put(key, raw(this::value));
-            space();
+            skipSpace();
         } while (take(','));
         expect('}');
         return members;
@@ -68,16 +68,16 @@ final class JsonScanner {
     }
 
     private void value() {
-        if (++depth > DEEPEST) {
+        if (++depth > MAX_DEPTH) {
             throw unexpected();
         }
         switch (peek()) {
             case '{' -> members();
             case '[' -> array();
             case '"' -> string();
-            case 't' -> word("true");
-            case 'f' -> word("false");
-            case 'n' -> word("null");
+            case 't' -> literal("true");
+            case 'f' -> literal("false");
+            case 'n' -> literal("null");
             default -> number();
         }
         depth--;
@@ -85,14 +85,14 @@ final class JsonScanner {
 
     private void array() {
         expect('[');
-        space();
+        skipSpace();
         if (take(']')) {
             return;
         }
         do {
-            space();
+            skipSpace();
             value();
-            space();
+            skipSpace();
         } while (take(','));
         expect(']');
     }
@@ -165,14 +165,14 @@ final class JsonScanner {
         return '0' <= c && c <= '9';
     }
 
-    private void word(String word) {
+    private void literal(String word) {
         if (!text.startsWith(word, position)) {
             throw unexpected();
         }
         position += word.length();
     }
 
-    private void space() {
+    private void skipSpace() {
         while (position < text.length() && " \t\r\n".indexOf(text.charAt(position)) >= 0) {
             position++;
         }

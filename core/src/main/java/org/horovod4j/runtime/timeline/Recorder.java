@@ -8,13 +8,13 @@ import java.util.List;
 /// costs one read of memory while nobody records. No method waits or throws.
 public interface Recorder {
     /// Records nothing, ever.
-    Recorder NONE = new Silence();
+    Recorder NONE = new NoopRecorder();
 
     /// All of `recorders` as one.
     static Recorder of(List<Recorder> recorders) {
         return recorders.stream()
                 .filter(recorder -> !recorder.equals(NONE))
-                .reduce(TwoRecorders::new)
+                .reduce(CompositeRecorder::new)
                 .orElse(NONE);
     }
 
@@ -33,16 +33,16 @@ public interface Recorder {
     void submitted(int processSet, String tensor, String op);
 
     /// The request of `rank` has reached the coordinator, which alone says this.
-    void reported(int processSet, String tensor, int rank);
+    void rankReady(int processSet, String tensor, int rank);
 
     /// All ranks want the same: the negotiation is over. Locked plans go without.
-    void agreed(int processSet, String tensor);
+    void negotiationEnded(int processSet, String tensor);
 
     /// The negotiation ended with an error.
-    void failed(int processSet, String tensor, String reason);
+    void negotiationFailed(int processSet, String tensor, String reason);
 
     /// The operation runs from now on.
-    void began(Collective collective);
+    void started(Collective collective);
 
     /// Something that was done inside `collective`, between two readings of [System#nanoTime].
     ///

@@ -21,21 +21,21 @@ final class Recording {
     /// A disk that takes longer to write what is left is not waited for.
     private static final Duration LAST_WRITE = Duration.ofSeconds(30);
 
-    private final EventQueue queue = new EventQueue(QUEUE_CAPACITY, this::hurry);
+    private final EventQueue queue = new EventQueue(QUEUE_CAPACITY, this::wakeWriter);
     private final boolean markCycles;
     private final TraceWriter writer;
     private final Path path;
-    private final Consumer<Recording> over;
+    private final Consumer<Recording> onEnd;
     private final Thread thread;
 
     private volatile boolean ending;
 
-    /// @param over told by the writing thread when it ends, whether asked to or not
-    Recording(TraceFile file, TraceOwner owner, boolean markCycles, Consumer<Recording> over)
+    /// @param onEnd told by the writing thread when it ends, whether asked to or not
+    Recording(TraceFile file, TraceOwner owner, boolean markCycles, Consumer<Recording> onEnd)
             throws IOException {
         this.markCycles = markCycles;
         this.path = file.path();
-        this.over = over;
+        this.onEnd = onEnd;
         this.writer = new TraceWriter(queue, file, owner, System::nanoTime);
         this.thread =
                 Thread.ofPlatform()
@@ -52,14 +52,14 @@ final class Recording {
         return markCycles;
     }
 
-    void record(Event event) {
-        queue.offer(event);
+    void record(TimelineEvent timelineEvent) {
+        queue.offer(timelineEvent);
     }
 
     /// Writes what was recorded before this call, ends the file and waits until that is done.
     void end() {
         ending = true;
-        hurry();
+        wakeWriter();
         boolean interrupted = false;
         boolean ended = false;
         long deadline = System.nanoTime() + LAST_WRITE.toNanos();
@@ -83,7 +83,7 @@ final class Recording {
         }
     }
 
-    private void hurry() {
+    private void wakeWriter() {
         LockSupport.unpark(thread);
     }
 
@@ -95,16 +95,16 @@ final class Recording {
                 }
             }
         } catch (IOException e) {
-            tellWhyItEnds(e.toString());
+            logEnd(e.toString());
         } finally {
-            over.accept(this);
+            onEnd.accept(this);
         }
         if (writer.isFull()) {
-            tellWhyItEnds("it has reached its limit of bytes, see HOROVOD_TIMELINE_MAX_BYTES");
+            logEnd("it has reached its limit of bytes, see HOROVOD_TIMELINE_MAX_BYTES");
         }
     }
 
-    private void tellWhyItEnds(String reason) {
+    private void logEnd(String reason) {
         LOGGER.log(Level.WARNING, "timeline {0}: recording has ended: {1}", path, reason);
     }
 }

@@ -31,10 +31,10 @@ public final class Timeline implements Recorder, AutoCloseable {
     /// Like [#Timeline(TraceOwner, long)], with an owner that is asked for with each file: clocks
     /// drift.
     public Timeline(Supplier<TraceOwner> owner, long maxBytes) {
-        if (maxBytes < TraceFile.LEAST_LIMIT) {
+        if (maxBytes < TraceFile.MIN_LIMIT) {
             throw new IllegalArgumentException(
                     "a timeline of at most %d bytes would hold nothing, allow at least %d"
-                            .formatted(maxBytes, TraceFile.LEAST_LIMIT));
+                            .formatted(maxBytes, TraceFile.MIN_LIMIT));
         }
         this.owner = owner;
         this.maxBytes = maxBytes;
@@ -63,7 +63,8 @@ public final class Timeline implements Recorder, AutoCloseable {
         // Before the new header: it may be the same file.
         stop();
         try {
-            Recording recording = new Recording(next, owner.get(), markCycles, this::isOver);
+            Recording recording =
+                    new Recording(next, owner.get(), markCycles, this::recordingEnded);
             current.set(recording);
             recording.start();
         } catch (IOException e) {
@@ -94,7 +95,7 @@ public final class Timeline implements Recorder, AutoCloseable {
         stop();
     }
 
-    private void isOver(Recording recording) {
+    private void recordingEnded(Recording recording) {
         current.compareAndSet(recording, null);
     }
 
@@ -105,51 +106,51 @@ public final class Timeline implements Recorder, AutoCloseable {
 
     @Override
     public void submitted(int processSet, String tensor, String op) {
-        record(new Event.Submitted(processSet, tensor, op, System.nanoTime()));
+        record(new TimelineEvent.Submitted(processSet, tensor, op, System.nanoTime()));
     }
 
     @Override
-    public void reported(int processSet, String tensor, int rank) {
-        record(new Event.Reported(processSet, tensor, rank, System.nanoTime()));
+    public void rankReady(int processSet, String tensor, int rank) {
+        record(new TimelineEvent.RankReady(processSet, tensor, rank, System.nanoTime()));
     }
 
     @Override
-    public void agreed(int processSet, String tensor) {
-        record(new Event.Agreed(processSet, tensor, System.nanoTime()));
+    public void negotiationEnded(int processSet, String tensor) {
+        record(new TimelineEvent.NegotiationEnded(processSet, tensor, System.nanoTime()));
     }
 
     @Override
-    public void failed(int processSet, String tensor, String reason) {
-        record(new Event.Failed(processSet, tensor, reason, System.nanoTime()));
+    public void negotiationFailed(int processSet, String tensor, String reason) {
+        record(new TimelineEvent.NegotiationFailed(processSet, tensor, reason, System.nanoTime()));
     }
 
     @Override
-    public void began(Collective collective) {
-        record(new Event.Began(collective, System.nanoTime()));
+    public void started(Collective collective) {
+        record(new TimelineEvent.Started(collective, System.nanoTime()));
     }
 
     @Override
     public void activity(Collective collective, String name, long beginNanos, long endNanos) {
-        record(new Event.Activity(collective, name, beginNanos, endNanos));
+        record(new TimelineEvent.Activity(collective, name, beginNanos, endNanos));
     }
 
     @Override
     public void ended(Collective collective) {
-        record(new Event.Ended(collective, System.nanoTime()));
+        record(new TimelineEvent.Ended(collective, System.nanoTime()));
     }
 
     @Override
     public void cycle() {
         Recording recording = current.get();
         if (recording != null && recording.marksCycles()) {
-            recording.record(new Event.Cycle(System.nanoTime()));
+            recording.record(new TimelineEvent.Cycle(System.nanoTime()));
         }
     }
 
-    private void record(Event event) {
+    private void record(TimelineEvent timelineEvent) {
         Recording recording = current.get();
         if (recording != null) {
-            recording.record(event);
+            recording.record(timelineEvent);
         }
     }
 }

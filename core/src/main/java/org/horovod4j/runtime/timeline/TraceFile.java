@@ -29,7 +29,7 @@ final class TraceFile implements Closeable {
     private static final Logger LOGGER = System.getLogger(TraceFile.class.getName());
 
     /// The least limit: what is shorter would hold little but the words that it is full.
-    static final long LEAST_LIMIT = 64 * 1024;
+    static final long MIN_LIMIT = 64 * 1024;
 
     /// Kept free for the ends of what has begun, and for the last words.
     private static final int RESERVE = 8 * 1024;
@@ -42,7 +42,7 @@ final class TraceFile implements Closeable {
     private final Path path;
     private final FileChannel channel;
     private final long limit;
-    private final ByteText batch = new ByteText(2 * BATCH);
+    private final TextBuffer batch = new TextBuffer(2 * BATCH);
 
     /// Where the closing bracket begins.
     private long end;
@@ -109,7 +109,7 @@ final class TraceFile implements Closeable {
     }
 
     /// Empties the file and writes the first event.
-    void begin(JsonText header) throws IOException {
+    void begin(JsonBuilder header) throws IOException {
         lock();
         channel.truncate(0);
         batch.put(OPENING).put(header.bytes());
@@ -127,19 +127,19 @@ final class TraceFile implements Closeable {
     }
 
     /// Adds an event, unless it is [full][#isFull] or would be.
-    void add(JsonText event) throws IOException {
+    void add(JsonBuilder event) throws IOException {
         next().put(event.bytes());
         end();
     }
 
     /// Adds an event that the file should not end without.
-    void addLast(JsonText event) throws IOException {
+    void addLast(JsonBuilder event) throws IOException {
         next().put(event.bytes());
         boolean _ = keep(limit);
     }
 
     /// Begins an event, which is put behind what is returned here and ended by [#end].
-    ByteText next() {
+    TextBuffer next() {
         begun = batch.length();
         return batch.put(COMMA);
     }
@@ -148,7 +148,7 @@ final class TraceFile implements Closeable {
     void end() throws IOException {
         full = full || !keep(limit - RESERVE);
         if (full) {
-            batch.cutTo(begun);
+            batch.truncate(begun);
         }
     }
 
@@ -158,7 +158,7 @@ final class TraceFile implements Closeable {
 
     private boolean keep(long highest) throws IOException {
         if (end + batch.length() + CLOSING.length > highest) {
-            batch.cutTo(begun);
+            batch.truncate(begun);
             return false;
         }
         if (batch.length() >= BATCH) {
@@ -174,7 +174,7 @@ final class TraceFile implements Closeable {
             return;
         }
         ByteBuffer bytes = batch.put(CLOSING).view();
-        batch.cutTo(0);
+        batch.truncate(0);
         try {
             write(bytes, end);
         } catch (IOException e) {

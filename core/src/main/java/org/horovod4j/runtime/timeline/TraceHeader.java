@@ -24,8 +24,8 @@ record TraceHeader(TraceOwner owner, long epochMicros, long startNanos) {
         return startNanos + owner.clockOffsetNanos();
     }
 
-    JsonText arguments() {
-        return new JsonText()
+    JsonBuilder arguments() {
+        return new JsonBuilder()
                 .put("name", "horovod4j")
                 .put(EPOCH, epochMicros)
                 .put(RANK, owner.rank())
@@ -35,8 +35,8 @@ record TraceHeader(TraceOwner owner, long epochMicros, long startNanos) {
     }
 
     /// The arguments of the event that names the process of a rank among others.
-    JsonText arguments(String name, long shiftMicros) {
-        return new JsonText().put("name", name).put(EPOCH, epochMicros - shiftMicros);
+    JsonBuilder arguments(String name, long shiftMicros) {
+        return new JsonBuilder().put("name", name).put(EPOCH, epochMicros - shiftMicros);
     }
 
     /// @throws IllegalArgumentException when something is missing or no number

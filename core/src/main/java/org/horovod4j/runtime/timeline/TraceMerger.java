@@ -27,10 +27,10 @@ public final class TraceMerger {
     /// What a merge has found.
     ///
     /// @param events how many events were copied
-    /// @param cut files that ended in the middle, as when a process was killed while it wrote
-    public record Summary(long events, List<Path> cut) {
+    /// @param truncated files that ended in the middle, as when a process was killed while it wrote
+    public record Summary(long events, List<Path> truncated) {
         public Summary {
-            cut = List.copyOf(cut);
+            truncated = List.copyOf(truncated);
         }
     }
 
@@ -75,11 +75,11 @@ public final class TraceMerger {
             throws IOException {
         List<Path> cut = new ArrayList<>();
         try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(target))) {
-            MergedTrace merged = new MergedTrace(out, firstNanos);
+            MergedTraceWriter merged = new MergedTraceWriter(out, firstNanos);
             for (Path file : files) {
                 try (TraceReader reader = TraceReader.open(file)) {
                     merged.add(reader);
-                    if (reader.isCut()) {
+                    if (reader.isTruncated()) {
                         cut.add(file);
                     }
                 }
@@ -107,7 +107,8 @@ public final class TraceMerger {
         List<Path> files = Stream.of(arguments).skip(1).map(Path::of).toList();
         try {
             Summary summary = merge(files, merged);
-            summary.cut().forEach(file -> err.println(file + " ends early: its writer was killed"));
+            summary.truncated()
+                    .forEach(file -> err.println(file + " ends early: its writer was killed"));
             out.printf("%s: %d events of %d ranks%n", merged, summary.events(), files.size());
             return 0;
         } catch (NoSuchFileException e) {

@@ -16,15 +16,15 @@ import java.util.Map;
 /// Reads the events of a trace file one by one.
 ///
 /// A process may have been killed while it wrote, or its machine may have stopped: the file then
-/// ends in the middle of an event or in rubbish. Reading ends before that, and [#isCut] tells.
+/// ends in the middle of an event or in rubbish. Reading ends before that, and [#isTruncated] tells.
 final class TraceReader implements Closeable {
     /// Longer than any event of ours; a file without an end to its first object is none of ours.
-    private static final int LONGEST_EVENT = 1 << 20;
+    private static final int MAX_EVENT_CHARS = 1 << 20;
 
     private final Path path;
     private final Reader reader;
     private final TraceHeader header;
-    private boolean cut;
+    private boolean truncated;
 
     private TraceReader(Path path, Reader reader) throws IOException {
         this.path = path;
@@ -55,8 +55,8 @@ final class TraceReader implements Closeable {
     }
 
     /// Whether the file ended without its closing bracket.
-    boolean isCut() {
-        return cut;
+    boolean isTruncated() {
+        return truncated;
     }
 
     private TraceHeader readHeader() throws IOException {
@@ -67,14 +67,14 @@ final class TraceReader implements Closeable {
                 try {
                     return TraceHeader.parse(arguments);
                 } catch (IllegalArgumentException e) {
-                    throw foreign(e);
+                    throw notATimeline(e);
                 }
             }
         }
-        throw foreign(null);
+        throw notATimeline(null);
     }
 
-    private IOException foreign(@Nullable Throwable cause) {
+    private IOException notATimeline(@Nullable Throwable cause) {
         return new IOException(
                 "%s is not the timeline of a rank: it does not begin with a header".formatted(path),
                 cause);
@@ -82,7 +82,7 @@ final class TraceReader implements Closeable {
 
     /// The values of the next event, as JSON, or null at the end.
     @Nullable Map<String, String> next() throws IOException {
-        if (cut) {
+        if (truncated) {
             return null;
         }
         int c = skipSpace();
@@ -93,7 +93,7 @@ final class TraceReader implements Closeable {
             return null;
         }
         Map<String, String> event = c == '{' ? parse(object()) : null;
-        cut = event == null;
+        truncated = event == null;
         return event;
     }
 
@@ -117,7 +117,7 @@ final class TraceReader implements Closeable {
         boolean quoted = false;
         while (depth > 0) {
             int c = reader.read();
-            if (c < 0 || text.length() == LONGEST_EVENT) {
+            if (c < 0 || text.length() == MAX_EVENT_CHARS) {
                 return null;
             }
             text.append((char) c);

@@ -9,15 +9,15 @@ import java.util.function.LongSupplier;
 /// Takes events from a queue and writes them to a file, one batch at a time.
 final class TraceWriter implements Closeable {
     /// What lasts longer than this is shown before it has ended.
-    static final Duration LONG = Duration.ofSeconds(1);
+    static final Duration LONG_SLICE = Duration.ofSeconds(1);
 
     private static final int BATCH = 4096;
 
     private final EventQueue queue;
     private final TraceFile file;
     private final LongSupplier nanoTime;
-    private final Trace trace;
-    private final Rows rows;
+    private final TraceEventWriter traceEventWriter;
+    private final TraceRows traceRows;
     private long nextLookNanos;
 
     /// Writes the header at once.
@@ -27,10 +27,11 @@ final class TraceWriter implements Closeable {
         this.file = file;
         this.nanoTime = nanoTime;
         long now = nanoTime.getAsLong();
-        this.nextLookNanos = now + LONG.toNanos();
-        this.trace = new Trace(file, TraceHeader.of(owner, Instant.now(), now));
-        this.rows = new Rows(trace);
-        trace.begin();
+        this.nextLookNanos = now + LONG_SLICE.toNanos();
+        this.traceEventWriter =
+                new TraceEventWriter(file, TraceHeader.of(owner, Instant.now(), now));
+        this.traceRows = new TraceRows(traceEventWriter);
+        traceEventWriter.begin();
         file.flush();
     }
 
@@ -38,15 +39,15 @@ final class TraceWriter implements Closeable {
     int doWork() throws IOException {
         int count = 0;
         while (count < BATCH && !file.isFull()) {
-            Event event = queue.poll();
-            if (event == null) {
-                tellWhatWasLost();
+            TimelineEvent timelineEvent = queue.poll();
+            if (timelineEvent == null) {
+                writeLostEvents();
                 break;
             }
-            rows.show(event);
+            traceRows.show(timelineEvent);
             count++;
         }
-        showWhatLastsLong();
+        writeLongSlices();
         file.flush();
         return count;
     }
@@ -56,19 +57,20 @@ final class TraceWriter implements Closeable {
         return file.isFull();
     }
 
-    private void tellWhatWasLost() throws IOException {
-        if (queue.isShut()) {
+    private void writeLostEvents() throws IOException {
+        if (queue.isOverflowed()) {
             long now = nanoTime.getAsLong();
-            rows.forget(now);
-            trace.notice("EVENTS_LOST", now, new JsonText().put("events", queue.reopen()));
+            traceRows.discardOpen(now);
+            traceEventWriter.notice(
+                    "EVENTS_LOST", now, new JsonBuilder().put("events", queue.clearOverflow()));
         }
     }
 
-    private void showWhatLastsLong() throws IOException {
+    private void writeLongSlices() throws IOException {
         long now = nanoTime.getAsLong();
         if (now - nextLookNanos >= 0) {
-            nextLookNanos = now + LONG.toNanos();
-            rows.showOlderThan(now - LONG.toNanos());
+            nextLookNanos = now + LONG_SLICE.toNanos();
+            traceRows.writeBeginsOlderThan(now - LONG_SLICE.toNanos());
         }
     }
 
@@ -80,10 +82,10 @@ final class TraceWriter implements Closeable {
                 // until all is written, or the file is full
             }
             long now = nanoTime.getAsLong();
-            rows.cut(now);
+            traceRows.closeUnfinished(now);
             if (file.isFull()) {
-                JsonText arguments = new JsonText().put("bytes", file.limit());
-                trace.notice("TIMELINE_FULL", now, arguments);
+                JsonBuilder arguments = new JsonBuilder().put("bytes", file.limit());
+                traceEventWriter.notice("TIMELINE_FULL", now, arguments);
             }
             file.flush();
         }

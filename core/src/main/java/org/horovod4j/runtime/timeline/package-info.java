@@ -3,7 +3,7 @@
 ///
 /// Start with [Recorder], which is what the runtime talks to, then follow an event of a [Timeline]:
 /// from the thread that works through [EventQueue] to the thread of a [Recording], whose
-/// [TraceWriter] gives it to the [Row] of its tensor and so to the [TraceFile]. [TraceMerger] makes
+/// [TraceWriter] gives it to the [TraceRow] of its tensor and so to the [TraceFile]. [TraceMerger] makes
 /// one trace of many ranks' files.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.

@@ -11,28 +11,30 @@ import java.util.Map;
 /// Links between ranks of one JVM: a [Pipe] each way.
 final class LocalLinks implements Links {
     /// After the last epoch: of a channel that is closed.
-    private static final int NEVER = Integer.MAX_VALUE;
+    private static final int CLOSED_EPOCH = Integer.MAX_VALUE;
 
-    private final PipeRack rack;
+    private final ChannelPipes pipes;
     private final int rank;
-    private final Map<Integer, LocalLink> open = new HashMap<>();
+    private final Map<Integer, LocalLink> links = new HashMap<>();
     private int epoch;
 
-    LocalLinks(PipeRack rack, int rank) {
-        this.rack = rack;
+    LocalLinks(ChannelPipes pipes, int rank) {
+        this.pipes = pipes;
         this.rank = rank;
     }
 
     @Override
     public synchronized Link link(int peer) {
-        if (epoch == NEVER) {
+        if (epoch == CLOSED_EPOCH) {
             throw new LinkBrokenException(peer, "rank " + rank + " has closed the channel", null);
         }
-        return open.computeIfAbsent(
+        return links.computeIfAbsent(
                 peer,
                 _ ->
                         new LocalLink(
-                                peer, rack.pipe(rank, peer, epoch), rack.pipe(peer, rank, epoch)));
+                                peer,
+                                pipes.pipe(rank, peer, epoch),
+                                pipes.pipe(peer, rank, epoch)));
     }
 
     @Override
@@ -46,14 +48,14 @@ final class LocalLinks implements Links {
 
     @Override
     public synchronized void close() {
-        advance(NEVER);
+        advance(CLOSED_EPOCH);
     }
 
     private void advance(int next) {
         if (epoch < next) {
             epoch = next;
-            open.clear();
-            rack.advance(rank, next);
+            links.clear();
+            pipes.advance(rank, next);
         }
     }
 

@@ -27,13 +27,13 @@ final class SharedFile implements AutoCloseable {
     private static final FileAttribute<?> OWNER_ONLY =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
     private static final String PREFIX = "horovod4j-";
-    private static final int ZEROS = 1 << 20;
+    private static final int ZERO_BUFFER_BYTES = 1 << 20;
 
     private static final Set<OpenOption> NAMED = Set.of(CREATE_NEW, READ, WRITE);
 
     /// On Linux the JDK deletes a file with `DELETE_ON_CLOSE` as soon as it has opened it, so that
     /// hardly a moment is left in which a process that is killed would leave the file behind.
-    private static final Set<OpenOption> NAMELESS =
+    private static final Set<OpenOption> UNLINKED =
             Set.of(CREATE_NEW, READ, WRITE, DELETE_ON_CLOSE);
 
     private final Path path;
@@ -50,17 +50,18 @@ final class SharedFile implements AutoCloseable {
 
     /// Makes a file of `byteSize` zeros in `folder`, mapped for the life of `arena`.
     ///
-    /// @param descriptors where to find its number; the same for all files of one maker saves time
+    /// @param fileDescriptors where to find its number; the same for all files of one maker saves time
     /// @throws IOException when the folder cannot be written or has no room: pages are taken now,
     ///     so that no later access to them can fail
-    static SharedFile create(Path folder, long byteSize, Arena arena, Descriptors descriptors)
+    static SharedFile create(
+            Path folder, long byteSize, Arena arena, FileDescriptors fileDescriptors)
             throws IOException {
         long number = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
         Path name = named(folder.toRealPath(), number);
-        boolean nameless = descriptors.areListed();
-        FileChannel channel = open(name, nameless ? NAMELESS : NAMED);
+        boolean nameless = fileDescriptors.isAvailable();
+        FileChannel channel = open(name, nameless ? UNLINKED : NAMED);
         try {
-            Path path = nameless ? opened(descriptors, name) : name;
+            Path path = nameless ? descriptorPath(fileDescriptors, name) : name;
             reserve(channel, byteSize);
             MemorySegment memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, byteSize, arena);
             return new SharedFile(path, name, channel, memory);
@@ -127,14 +128,15 @@ final class SharedFile implements AutoCloseable {
         unlink();
     }
 
-    private static Path opened(Descriptors descriptors, Path name) throws IOException {
-        int number = descriptors.find(Path.of(name + " (deleted)")); // as the kernel shows it
+    private static Path descriptorPath(FileDescriptors fileDescriptors, Path name)
+            throws IOException {
+        int number = fileDescriptors.find(Path.of(name + " (deleted)")); // as the kernel shows it
         String process = Long.toString(ProcessHandle.current().pid());
         return Path.of("/proc", process, "fd", Integer.toString(number));
     }
 
     private static void reserve(FileChannel channel, long byteSize) throws IOException {
-        ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(byteSize, ZEROS));
+        ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(byteSize, ZERO_BUFFER_BYTES));
         for (long written = 0; written < byteSize; ) {
             zeros.clear().limit((int) Math.min(zeros.capacity(), byteSize - written));
             written += channel.write(zeros, written);

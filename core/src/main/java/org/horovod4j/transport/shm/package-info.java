@@ -1,6 +1,6 @@
 /// Ranks of one host: each makes a file in memory that the others map.
 ///
-/// Start with [SharedFile], which says how a file without a name is found, then [HostMemory].
+/// Start with [SharedFile], which says how a file without a name is found, then [MappedSharedMemory].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`.

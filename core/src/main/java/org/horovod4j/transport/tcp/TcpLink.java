@@ -1,9 +1,9 @@
 package org.horovod4j.transport.tcp;
 
 import org.horovod4j.log.Log;
+import org.horovod4j.security.SecureConnection;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
-import org.horovod4j.trust.Line;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -23,17 +23,17 @@ final class TcpLink implements Link {
     private static final Logger LOGGER = Log.of(TcpLink.class);
 
     /// The most that one call moves, so that sending and receiving alternate.
-    private static final int MAX_TURN = 1 << 20;
+    private static final int MAX_BYTES_PER_CALL = 1 << 20;
 
     private final int peer;
-    private final Line[] streams;
+    private final SecureConnection[] streams;
     private long sent;
     private long received;
 
     /// Takes over `streams`, in order, which must not block.
-    TcpLink(int peer, List<Line> streams) {
+    TcpLink(int peer, List<SecureConnection> streams) {
         this.peer = peer;
-        this.streams = streams.toArray(Line[]::new);
+        this.streams = streams.toArray(SecureConnection[]::new);
     }
 
     @Override
@@ -48,10 +48,10 @@ final class TcpLink implements Link {
 
     @Override
     public long trySend(MemorySegment segment, long offset, long length) {
-        long turn = Math.min(length, MAX_TURN);
+        long turn = Math.min(length, MAX_BYTES_PER_CALL);
         long done = 0;
         while (done < turn) {
-            int want = untilStripeEnds(sent, turn - done);
+            int want = bytesLeftInStripe(sent, turn - done);
             int moved = send(segment, offset + done, want);
             sent += moved;
             done += moved;
@@ -64,10 +64,10 @@ final class TcpLink implements Link {
 
     @Override
     public long tryReceive(MemorySegment segment, long offset, long length) {
-        long turn = Math.min(length, MAX_TURN);
+        long turn = Math.min(length, MAX_BYTES_PER_CALL);
         long done = 0;
         while (done < turn) {
-            int want = untilStripeEnds(received, turn - done);
+            int want = bytesLeftInStripe(received, turn - done);
             int moved = receive(segment, offset + done, want, done > 0);
             received += moved;
             done += moved;
@@ -80,22 +80,22 @@ final class TcpLink implements Link {
 
     @Override
     public void close() {
-        for (Line stream : streams) {
-            farewell(stream);
+        for (SecureConnection stream : streams) {
+            sendClose(stream);
             closeQuietly(stream);
         }
     }
 
     /// To a peer that is gone, or has closed its end first, nothing needs to be said.
-    private static void farewell(Line stream) {
+    private static void sendClose(SecureConnection stream) {
         try {
-            stream.farewell();
+            stream.sendCloseNotify();
         } catch (IOException e) {
             LOGGER.log(Level.DEBUG, "Nobody hears that " + stream.channel() + " closes", e);
         }
     }
 
-    static void closeQuietly(Line stream) {
+    static void closeQuietly(SecureConnection stream) {
         try {
             stream.close();
         } catch (IOException e) {
@@ -103,12 +103,12 @@ final class TcpLink implements Link {
         }
     }
 
-    private int untilStripeEnds(long position, long length) {
+    private int bytesLeftInStripe(long position, long length) {
         long room = streams.length == 1 ? length : STRIPE - position % STRIPE;
         return (int) Math.min(room, length);
     }
 
-    private Line stream(long position) {
+    private SecureConnection stream(long position) {
         return streams.length == 1
                 ? streams[0]
                 : streams[(int) (position / STRIPE % streams.length)];

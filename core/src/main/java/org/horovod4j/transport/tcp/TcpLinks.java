@@ -1,11 +1,11 @@
 package org.horovod4j.transport.tcp;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.security.SecureConnection;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Links;
 import org.horovod4j.transport.Liveness;
-import org.horovod4j.trust.Line;
 
 import java.util.HashMap;
 import java.util.List;
@@ -14,7 +14,7 @@ import java.util.Map;
 /// The links of one channel: a connection, or several, for each that somebody asked for.
 final class TcpLinks implements Links {
     private final int channel;
-    private final Operator operator;
+    private final Connector connector;
     private final Liveness liveness;
     private final Runnable onClose;
     private final Map<Integer, TcpLink> links = new HashMap<>();
@@ -22,9 +22,9 @@ final class TcpLinks implements Links {
     private int streams;
     private boolean closed;
 
-    TcpLinks(int channel, Operator operator, Liveness liveness, Runnable onClose) {
+    TcpLinks(int channel, Connector connector, Liveness liveness, Runnable onClose) {
         this.channel = channel;
-        this.operator = operator;
+        this.connector = connector;
         this.liveness = liveness;
         this.onClose = onClose;
     }
@@ -35,26 +35,27 @@ final class TcpLinks implements Links {
     /// @throws LinkBrokenException when the links were reset or closed meanwhile, on either side
     @Override
     public Link link(int peer) {
-        Operator.Wish wish;
+        Connector.LinkRequest linkRequest;
         synchronized (this) {
             TcpLink open = links.get(peer);
             if (open != null) {
                 return open;
             }
             if (closed) {
-                throw moot(peer);
+                throw linkNotCurrent(peer);
             }
-            wish = new Operator.Wish(channel, epoch, peer, streams);
+            linkRequest = new Connector.LinkRequest(channel, epoch, peer, streams);
         }
-        List<Line> opened = operator.connect(wish, liveness, () -> isCurrent(wish.epoch()));
-        return install(new TcpLink(peer, opened), wish.epoch());
+        List<SecureConnection> opened =
+                connector.connect(linkRequest, liveness, () -> isCurrent(linkRequest.epoch()));
+        return install(new TcpLink(peer, opened), linkRequest.epoch());
     }
 
     @Override
     public synchronized void reset() {
         closeLinks();
         epoch++;
-        operator.advance(channel, epoch);
+        connector.advance(channel, epoch);
     }
 
     @Override
@@ -74,7 +75,7 @@ final class TcpLinks implements Links {
         }
     }
 
-    static LinkBrokenException moot(int peer) {
+    static LinkBrokenException linkNotCurrent(int peer) {
         return new LinkBrokenException(
                 peer,
                 "opening a link to rank " + peer + ": this rank has reset or closed its links",
@@ -91,7 +92,7 @@ final class TcpLinks implements Links {
         if (present != null || !isCurrent(then)) {
             link.close();
             if (present == null) {
-                throw moot(link.peer());
+                throw linkNotCurrent(link.peer());
             }
             return present;
         }

@@ -1,6 +1,6 @@
 package org.horovod4j.transport.tcp;
 
-import org.horovod4j.trust.SocketSettings;
+import org.horovod4j.security.SocketSettings;
 
 /// How the links use the network. Both ends go by the dialler's.
 ///

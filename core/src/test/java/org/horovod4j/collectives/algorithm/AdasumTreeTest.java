@@ -12,7 +12,7 @@ import java.util.List;
 
 class AdasumTreeTest {
     @Test
-    void neighboursComeFirstThenPairsOfPairs() {
+    void neighboursAreCombinedFirst() {
         assertThat(AdasumTree.of(1).levels()).isEmpty();
         assertThat(AdasumTree.of(8).levels())
                 .containsExactly(
@@ -22,7 +22,7 @@ class AdasumTreeTest {
     }
 
     @Test
-    void theFirstRanksAreFoldedWhereThereIsASurplus() {
+    void surplusRanksAreFoldedFirst() {
         assertThat(AdasumTree.of(5).levels())
                 .containsExactly(
                         List.of(new Pair(0, 1)),
@@ -34,7 +34,7 @@ class AdasumTreeTest {
 
     @ParameterizedTest(name = "{0} ranks in {1} levels")
     @CsvSource({"2, 1", "3, 2", "6, 3", "7, 3", "16, 4", "17, 5", "100, 7"})
-    void noVectorWeighsMoreThanTwiceAsMuchAsAnother(int ranks, int levels) {
+    void weightsDifferByAtMostAFactorOfTwo(int ranks, int levels) {
         AdasumTree tree = AdasumTree.of(ranks);
         assertThat(tree.levels()).hasSize(levels);
         double[] weights = new double[ranks];

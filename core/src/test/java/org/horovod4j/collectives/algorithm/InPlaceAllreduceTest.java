@@ -7,12 +7,12 @@ import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.collectives.kernel.Kernels;
-import org.horovod4j.spi.Activities;
-import org.horovod4j.spi.Bundle;
+import org.horovod4j.spi.ActivityRecorder;
+import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.transport.Clock;
-import org.horovod4j.transport.Neighbourhood;
-import org.horovod4j.transport.Patience;
-import org.horovod4j.transport.local.LocalDomain;
+import org.horovod4j.transport.IdleStrategy;
+import org.horovod4j.transport.LocalGroup;
+import org.horovod4j.transport.local.LocalMemoryDomain;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -35,60 +35,61 @@ class InPlaceAllreduceTest {
     /// Many shares for each rank, and none of them even.
     private static final long LARGE = 1_000_003;
 
-    private final LocalDomain domain = new LocalDomain(List.of(0, 1, 2));
+    private final LocalMemoryDomain domain = new LocalMemoryDomain(List.of(0, 1, 2));
 
     @Test
-    void aRankThatComesLateFindsItsPartDoneByTheOthers() throws Exception {
+    void otherRanksReduceThePartOfALateRank() throws Exception {
         try (Arena arena = Arena.ofShared();
                 ExecutorService threads = Executors.newFixedThreadPool(RANKS)) {
-            World world = new World(arena, LARGE);
-            world.meet(threads);
-            Future<?> first = threads.submit(() -> world.reduce(0));
-            Future<?> second = threads.submit(() -> world.reduce(1));
+            ThreeRanks threeRanks = new ThreeRanks(arena, LARGE);
+            threeRanks.barrier(threads);
+            Future<?> first = threads.submit(() -> threeRanks.reduce(0));
+            Future<?> second = threads.submit(() -> threeRanks.reduce(1));
 
-            await().until(() -> world.isSummed(2));
+            await().until(() -> threeRanks.isSummed(2));
             assertThat(first).isNotDone(); // until the late one has seen that there is nothing left
             assertThat(second).isNotDone();
 
-            world.reduce(2);
+            threeRanks.reduce(2);
             first.get();
             second.get();
-            world.assertSummed();
+            threeRanks.assertSummed();
         }
     }
 
     @ParameterizedTest(name = "{0} floats")
     @ValueSource(longs = {1, 5, 32_768, 98_303, 98_304, 98_305, 98_308, LARGE})
-    void everyElementIsReducedOnceTimeAfterTime(long length) throws Exception {
+    void everyElementIsReducedExactlyOnce(long length) throws Exception {
         try (Arena arena = Arena.ofShared();
                 ExecutorService threads = Executors.newFixedThreadPool(RANKS)) {
-            World world = new World(arena, length);
+            ThreeRanks threeRanks = new ThreeRanks(arena, length);
             for (int time = 0; time < 20; time++) {
-                world.fill();
-                world.meet(threads);
-                world.onEach(threads, world::reduce);
-                world.assertSummed();
+                threeRanks.fill();
+                threeRanks.barrier(threads);
+                threeRanks.onEach(threads, threeRanks::reduce);
+                threeRanks.assertSummed();
             }
         }
     }
 
     /// Three ranks, and a tensor of each that all can reach. All values are small integers, so that
     /// sums are exact.
-    private final class World {
+    private final class ThreeRanks {
         private final long length;
-        private final List<Neighbourhood> nears = new ArrayList<>();
+        private final List<LocalGroup> nears = new ArrayList<>();
         private final List<InPlaceAllreduce> algorithms = new ArrayList<>();
         private final MemorySegment[][] tensors = new MemorySegment[1][RANKS];
         private long stamp;
 
-        World(Arena arena, long length) {
+        ThreeRanks(Arena arena, long length) {
             this.length = length;
             for (int rank = 0; rank < RANKS; rank++) {
-                Neighbourhood near =
-                        new Neighbourhood(
-                                domain.memory(rank), new Patience(() -> {}, Clock.SYSTEM, true));
+                LocalGroup near =
+                        new LocalGroup(
+                                domain.memory(rank),
+                                new IdleStrategy(() -> {}, Clock.SYSTEM, true));
                 nears.add(near);
-                algorithms.add(new InPlaceAllreduce(near, Activities.NONE));
+                algorithms.add(new InPlaceAllreduce(near, ActivityRecorder.NONE));
                 tensors[0][rank] = arena.allocate(length * Float.BYTES, 64);
             }
             fill();
@@ -106,9 +107,9 @@ class InPlaceAllreduceTest {
             return (rank + 1) * (1 + element % 251);
         }
 
-        void meet(ExecutorService threads) throws Exception {
+        void barrier(ExecutorService threads) throws Exception {
             stamp++;
-            onEach(threads, rank -> nears.get(rank).meet(stamp));
+            onEach(threads, rank -> nears.get(rank).barrier(stamp));
         }
 
         void onEach(ExecutorService threads, Action action) throws Exception {
@@ -127,12 +128,12 @@ class InPlaceAllreduceTest {
         }
 
         void reduce(int rank) {
-            Bundle bundle = new Bundle(DataType.FLOAT32, length);
-            bundle.set(0, tensors[0][rank], tensors[0][rank]);
-            Reduction sum =
-                    new Reduction(
+            FusedTensors fusedTensors = new FusedTensors(DataType.FLOAT32, length);
+            fusedTensors.set(0, tensors[0][rank], tensors[0][rank]);
+            ScaledReduction sum =
+                    new ScaledReduction(
                             Kernels.best(), DataType.FLOAT32, ReduceOp.SUM, Scale.NONE, RANKS);
-            algorithms.get(rank).run(sum, bundle, tensors);
+            algorithms.get(rank).run(sum, fusedTensors, tensors);
         }
 
         boolean isSummed(int rank) {

@@ -28,24 +28,25 @@ class AdasumKernelTest {
 
     @ParameterizedTest(name = "{0}, seed " + SEED)
     @EnumSource(names = {"FLOAT16", "BFLOAT16", "FLOAT32", "FLOAT64"})
-    void twinsAgreeBitByBitOnAnyBits(DataType dataType) {
+    void variantsAgreeBitForBit(DataType dataType) {
         Random random = new Random(SEED);
         for (int length : LENGTHS) {
-            long[] left = Elements.random(dataType, length, random);
-            long[] right = Elements.random(dataType, length, random);
+            long[] left = RawElements.random(dataType, length, random);
+            long[] right = RawElements.random(dataType, length, random);
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment a = segment(arena, dataType, left);
                 MemorySegment b = segment(arena, dataType, right);
-                Products found = scalar.products(dataType, a, OFFSET, b, OFFSET, length);
+                DotProducts found = scalar.products(dataType, a, OFFSET, b, OFFSET, length);
                 assertThat(vector.products(dataType, a, OFFSET, b, OFFSET, length))
                         .as("%d elements", length)
                         .isEqualTo(found);
-                Weights weights = new Weights(0.3, 0.7, 1, 1, 1);
+                AdasumWeights adasumWeights = new AdasumWeights(0.3, 0.7, 1, 1, 1);
                 MemorySegment first = segment(arena, dataType, left);
                 MemorySegment second = segment(arena, dataType, right);
-                scalar.combine(dataType, weights, first, OFFSET, a, OFFSET, b, OFFSET, length);
+                scalar.combine(
+                        dataType, adasumWeights, first, OFFSET, a, OFFSET, b, OFFSET, length);
                 vector.combine(
-                        dataType, weights, second, OFFSET, a, OFFSET, second, OFFSET, length);
+                        dataType, adasumWeights, second, OFFSET, a, OFFSET, second, OFFSET, length);
                 assertThat(withOneNaN(dataType, second, length))
                         .isEqualTo(withOneNaN(dataType, first, length));
             }
@@ -55,25 +56,26 @@ class AdasumKernelTest {
     private static MemorySegment segment(Arena arena, DataType dataType, long[] elements) {
         MemorySegment segment =
                 arena.allocate(OFFSET + (long) elements.length * dataType.byteSize());
-        Elements.setAll(dataType, segment, OFFSET, elements);
+        RawElements.setAll(dataType, segment, OFFSET, elements);
         return segment;
     }
 
     private static long[] withOneNaN(DataType dataType, MemorySegment segment, int count) {
-        return Elements.withOneNaN(dataType, Elements.getAll(dataType, segment, OFFSET, count));
+        return RawElements.withCanonicalNaN(
+                dataType, RawElements.getAll(dataType, segment, OFFSET, count));
     }
 
     @Test
-    void productsAreThoseOfExactArithmetic() {
+    void productsMatchExactArithmetic() {
         Random random = new Random(SEED);
         double[] a = random.doubles(4_099, -1, 1).toArray();
         double[] b = random.doubles(4_099, -1, 1).toArray();
-        Products products = products(a, b);
-        assertThat(products.dot()).isCloseTo(exact(a, b), within(1e-12));
-        assertThat(products.left()).isCloseTo(exact(a, a), within(1e-12));
-        assertThat(products.right()).isCloseTo(exact(b, b), within(1e-12));
-        assertThat(products.leftRange()).isZero();
-        assertThat(products.rightRange()).isZero();
+        DotProducts dotProducts = products(a, b);
+        assertThat(dotProducts.dot()).isCloseTo(exact(a, b), within(1e-12));
+        assertThat(dotProducts.left()).isCloseTo(exact(a, a), within(1e-12));
+        assertThat(dotProducts.right()).isCloseTo(exact(b, b), within(1e-12));
+        assertThat(dotProducts.leftRange()).isZero();
+        assertThat(dotProducts.rightRange()).isZero();
     }
 
     private static double exact(double[] a, double[] b) {
@@ -87,7 +89,7 @@ class AdasumKernelTest {
     /// With every pair of magnitudes that a double has, one vector being a multiple of the other:
     /// the combination is their average.
     @Test
-    void vectorsInOneDirectionAreAveragedAtAllMagnitudes() {
+    void parallelVectorsAreAveragedAtAllMagnitudes() {
         for (int left = -1074; left < 1023; left += 9) {
             for (int right = -1074; right < 1023; right += 9) {
                 double a = Math.scalb(1.0, left);
@@ -101,7 +103,7 @@ class AdasumKernelTest {
 
     @ParameterizedTest(name = "{0}")
     @ValueSource(doubles = {Double.MIN_VALUE, 1e-310, 1e-200, 1, 1e200, 0x1.fp1022})
-    void vectorsAtRightAnglesAreAddedAtAllMagnitudes(double magnitude) {
+    void orthogonalVectorsAreAddedAtAllMagnitudes(double magnitude) {
         double[] a = new double[5_000];
         double[] b = new double[5_000];
         double[] sum = new double[5_000];
@@ -133,14 +135,14 @@ class AdasumKernelTest {
     }
 
     @Test
-    void productsComeBackAsTheyWereWritten() {
-        Products products = new Products(-1.5, 2, 3, -2, 2);
-        MemorySegment memory = MemorySegment.ofArray(new byte[Products.BYTES + 1]);
-        products.write(memory, 1);
-        assertThat(Products.read(memory, 1)).isEqualTo(products);
+    void writtenProductsAreReadBackUnchanged() {
+        DotProducts dotProducts = new DotProducts(-1.5, 2, 3, -2, 2);
+        MemorySegment memory = MemorySegment.ofArray(new byte[DotProducts.BYTES + 1]);
+        dotProducts.write(memory, 1);
+        assertThat(DotProducts.read(memory, 1)).isEqualTo(dotProducts);
     }
 
-    private Products products(double[] a, double[] b) {
+    private DotProducts products(double[] a, double[] b) {
         try (Arena arena = Arena.ofConfined()) {
             return vector.products(
                     DataType.FLOAT64,

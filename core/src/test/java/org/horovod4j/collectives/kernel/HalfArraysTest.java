@@ -16,7 +16,7 @@ class HalfArraysTest {
 
     @ParameterizedTest
     @EnumSource(names = {"FLOAT16", "BFLOAT16"})
-    void everyValueOfTwoBytesSurvivesTheWayThroughFloat(DataType type) {
+    void everyTwoByteValueRoundTripsThroughFloat(DataType type) {
         short[] all = new short[ALL];
         for (int i = 0; i < ALL; i++) {
             all[i] = (short) i;
@@ -34,7 +34,7 @@ class HalfArraysTest {
 
     @ParameterizedTest
     @EnumSource(names = {"FLOAT16", "BFLOAT16"})
-    void floatsAreRoundedAsTheKernelsRoundThem(DataType type) {
+    void roundingMatchesTheKernels(DataType type) {
         SplittableRandom random = new SplittableRandom(16);
         float[] wide = new float[100_003];
         for (int i = 0; i < wide.length; i++) {
@@ -43,14 +43,14 @@ class HalfArraysTest {
         short[] narrow = new short[wide.length];
         HalfArrays.narrow(type, wide, narrow, wide.length);
         short[] expected = new short[wide.length];
-        Half scalar =
+        HalfConverter scalar =
                 type == DataType.FLOAT16 ? new Float16Loops.Scalar() : new BFloat16Loops.Scalar();
         scalar.narrow(wide, MemorySegment.ofArray(expected));
         assertThat(narrow).isEqualTo(expected);
     }
 
     @Test
-    void otherTypesAreRefused() {
+    void otherTypesAreRejected() {
         assertThatThrownBy(() -> HalfArrays.widen(DataType.INT16, new short[1], new float[1], 1))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("int16");

@@ -21,30 +21,30 @@ class KernelsTest {
     private static final String WITH_VECTORS = "--add-modules=jdk.incubator.vector";
 
     @Test
-    void aJvmWithoutTheVectorApiReducesAllTheSame() throws Exception {
-        assertThat(sumInAJvmOfItsOwn(100_000))
+    void scalarKernelsWorkWithoutVectorApi() throws Exception {
+        assertThat(sumInNewJvm(100_000))
                 .contains("scalar kernels; start Java with --add-modules jdk.incubator.vector")
                 .contains("sum 3.0");
     }
 
     @Test
-    void aSmallSumLoadsNothingOfTheVectorApi() throws Exception {
-        assertThat(sumInAJvmOfItsOwn(16, WITH_VECTORS, "-Xlog:class+load"))
+    void smallSumDoesNotLoadVectorApi() throws Exception {
+        assertThat(sumInNewJvm(16, WITH_VECTORS, "-Xlog:class+load"))
                 .contains("sum 3.0")
-                .contains(VectorTwin.class.getName())
+                .contains(VectorKernels.class.getName())
                 .doesNotContain("jdk.incubator.vector.FloatVector");
     }
 
     @Test
-    void aLargeSumUsesTheVectorApi() throws Exception {
-        assertThat(sumInAJvmOfItsOwn(100_000, WITH_VECTORS, "-Xlog:class+load"))
+    void largeSumUsesVectorApi() throws Exception {
+        assertThat(sumInNewJvm(100_000, WITH_VECTORS, "-Xlog:class+load"))
                 .contains("sum 3.0")
                 .contains("vector kernels of ")
                 .contains("jdk.incubator.vector.FloatVector");
     }
 
     @Test
-    void elementsOutsideTheMemoryAreRefused() {
+    void outOfBoundsElementsAreRejected() {
         Kernel sum = Kernels.best().kernel(DataType.FLOAT32, ReduceOp.SUM);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment two = arena.allocate(8);
@@ -53,7 +53,7 @@ class KernelsTest {
         }
     }
 
-    private static String sumInAJvmOfItsOwn(int count, String... flags)
+    private static String sumInNewJvm(int count, String... flags)
             throws IOException, InterruptedException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -78,19 +78,19 @@ class KernelsTest {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment left = arena.allocate((long) count * Float.BYTES);
                 MemorySegment right = arena.allocate((long) count * Float.BYTES);
-                Elements.setAll(DataType.FLOAT32, left, 0, all(count, 1));
-                Elements.setAll(DataType.FLOAT32, right, 0, all(count, 2));
+                RawElements.setAll(DataType.FLOAT32, left, 0, all(count, 1));
+                RawElements.setAll(DataType.FLOAT32, right, 0, all(count, 2));
                 kernels.kernel(DataType.FLOAT32, ReduceOp.SUM)
                         .combine(left, 0, left, 0, right, 0, count);
-                long last = Elements.get(DataType.FLOAT32, left, (count - 1L) * Float.BYTES);
-                System.out.println("sum " + Elements.value(DataType.FLOAT32, last));
+                long last = RawElements.get(DataType.FLOAT32, left, (count - 1L) * Float.BYTES);
+                System.out.println("sum " + RawElements.value(DataType.FLOAT32, last));
                 System.out.println(kernels.description());
             }
         }
 
         private static long[] all(int count, double value) {
             long[] elements = new long[count];
-            Arrays.fill(elements, Elements.of(DataType.FLOAT32, value));
+            Arrays.fill(elements, RawElements.of(DataType.FLOAT32, value));
             return elements;
         }
     }

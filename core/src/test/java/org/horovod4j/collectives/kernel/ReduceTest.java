@@ -26,19 +26,20 @@ class ReduceTest {
     private static final int APART = -1;
 
     @ParameterizedTest(name = "{0} {1}, seed " + SEED)
-    @MethodSource("org.horovod4j.collectives.kernel.TwinsTest#typesAndOps")
-    void foldsAllSourcesInOrderWhereverTheTargetIs(DataType dataType, ReduceOp op) {
+    @MethodSource("org.horovod4j.collectives.kernel.KernelVariantsTest#typesAndOps")
+    void reducesSourcesInOrderIntoAnyTarget(DataType dataType, ReduceOp op) {
         Random random = new Random(SEED);
-        int moreThanOneBlock = Scratch.BLOCK_BYTES / dataType.byteSize() + 37;
+        int moreThanOneBlock = KernelScratch.BLOCK_BYTES / dataType.byteSize() + 37;
         for (int count : new int[] {0, 1, 100, moreThanOneBlock}) {
             for (int sourceCount = 1; sourceCount <= MOST_SOURCES; sourceCount++) {
                 long[][] sources = sources(dataType, sourceCount, count, random);
                 long[] expected =
-                        Elements.withOneNaN(dataType, Reference.reduce(dataType, op, sources));
+                        RawElements.withCanonicalNaN(
+                                dataType, Reference.reduce(dataType, op, sources));
                 for (int target = APART; target < sourceCount; target++) {
                     for (Kernels kernels : new Kernels[] {Kernels.scalar(), Kernels.best()}) {
                         long[] found = reduce(kernels, dataType, op, sources, target);
-                        assertThat(Elements.withOneNaN(dataType, found))
+                        assertThat(RawElements.withCanonicalNaN(dataType, found))
                                 .as("%d x %d elements into %d", sourceCount, count, target)
                                 .isEqualTo(expected);
                     }
@@ -49,15 +50,15 @@ class ReduceTest {
 
     @ParameterizedTest
     @EnumSource(names = {"FLOAT16", "BFLOAT16"})
-    void manySmallTermsAreNotRoundedAwayOneByOne(DataType dataType) {
+    void halfSumsRoundOnlyOnce(DataType dataType) {
         // Next to 4096 (256) the spacing of float16 (bfloat16) is 4 (2): a lone 1 would vanish.
         double large = dataType == DataType.FLOAT16 ? 4096 : 256;
         long[][] sources = new long[MOST_SOURCES][];
         for (int k = 0; k < MOST_SOURCES; k++) {
-            sources[k] = new long[] {Elements.of(dataType, k == 0 ? large : 1)};
+            sources[k] = new long[] {RawElements.of(dataType, k == 0 ? large : 1)};
         }
         long[] found = reduce(Kernels.best(), dataType, ReduceOp.SUM, sources, APART);
-        assertThat(Elements.value(dataType, found[0])).isEqualTo(large + MOST_SOURCES - 1);
+        assertThat(RawElements.value(dataType, found[0])).isEqualTo(large + MOST_SOURCES - 1);
     }
 
     @Test
@@ -71,9 +72,9 @@ class ReduceTest {
                         for (DataType dataType : dataTypes) {
                             long[][] sources = sources(dataType, 5, 20_000, random);
                             long[] found = reduce(kernels, dataType, ReduceOp.SUM, sources, APART);
-                            assertThat(Elements.withOneNaN(dataType, found))
+                            assertThat(RawElements.withCanonicalNaN(dataType, found))
                                     .isEqualTo(
-                                            Elements.withOneNaN(
+                                            RawElements.withCanonicalNaN(
                                                     dataType,
                                                     Reference.reduce(
                                                             dataType, ReduceOp.SUM, sources)));
@@ -88,7 +89,7 @@ class ReduceTest {
     }
 
     @Test
-    void nothingCannotBeReduced() {
+    void noSourcesIsRejected() {
         assertThatThrownBy(
                         () ->
                                 Kernels.best()
@@ -108,7 +109,7 @@ class ReduceTest {
     private static long[][] sources(DataType dataType, int sourceCount, int count, Random random) {
         long[][] sources = new long[sourceCount][];
         for (int k = 0; k < sourceCount; k++) {
-            sources[k] = Elements.random(dataType, count, random);
+            sources[k] = RawElements.random(dataType, count, random);
         }
         return sources;
     }
@@ -123,14 +124,14 @@ class ReduceTest {
             for (int k = 0; k < sources.length; k++) {
                 offsets[k] = k;
                 segments[k] = arena.allocate(k + (long) count * dataType.byteSize());
-                Elements.setAll(dataType, segments[k], offsets[k], sources[k]);
+                RawElements.setAll(dataType, segments[k], offsets[k], sources[k]);
             }
             boolean apart = target == APART;
             MemorySegment result =
                     apart ? arena.allocate((long) count * dataType.byteSize()) : segments[target];
             long offset = apart ? 0 : offsets[target];
             kernels.reduce(dataType, op, result, offset, segments, offsets, sources.length, count);
-            return Elements.getAll(dataType, result, offset, count);
+            return RawElements.getAll(dataType, result, offset, count);
         }
     }
 }

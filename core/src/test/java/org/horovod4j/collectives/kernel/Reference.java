@@ -33,9 +33,9 @@ final class Reference {
     }
 
     private static long foldIntegers(DataType dataType, ReduceOp op, long[] elements) {
-        long result = Elements.integer(dataType, elements[0]);
+        long result = RawElements.integer(dataType, elements[0]);
         for (int k = 1; k < elements.length; k++) {
-            long element = Elements.integer(dataType, elements[k]);
+            long element = RawElements.integer(dataType, elements[k]);
             result =
                     switch (op) {
                         case SUM, AVERAGE -> result + element;
@@ -55,9 +55,9 @@ final class Reference {
     }
 
     private static long foldFloats(DataType dataType, ReduceOp op, long[] elements) {
-        float result = (float) Elements.value(dataType, elements[0]);
+        float result = (float) RawElements.value(dataType, elements[0]);
         for (int k = 1; k < elements.length; k++) {
-            float element = (float) Elements.value(dataType, elements[k]);
+            float element = (float) RawElements.value(dataType, elements[k]);
             result =
                     switch (op) {
                         case SUM, AVERAGE -> result + element;
@@ -115,7 +115,7 @@ final class Reference {
 
     private static long nearestBFloat16(float value) {
         if (Float.isNaN(value)) {
-            return Elements.of(DataType.BFLOAT16, Float.NaN);
+            return RawElements.of(DataType.BFLOAT16, Float.NaN);
         }
         short below = (short) (Float.floatToRawIntBits(value) >>> 16);
         short above = (short) (below + 1);
@@ -128,7 +128,7 @@ final class Reference {
     /// The value, where infinity counts as the power of two that would come next, as IEEE 754 has
     /// it for rounding.
     private static double magnitude(short bfloat16) {
-        double value = Elements.value(DataType.BFLOAT16, bfloat16);
+        double value = RawElements.value(DataType.BFLOAT16, bfloat16);
         return Double.isInfinite(value) ? Math.copySign(0x1p128, value) : value;
     }
 }

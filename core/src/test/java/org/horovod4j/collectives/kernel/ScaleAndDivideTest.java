@@ -92,11 +92,13 @@ class ScaleAndDivideTest {
                             kernels.divide(dataType, values, offset, count, divisor),
                     element ->
                             dataType == DataType.FLOAT64
-                                    ? Elements.of(
-                                            dataType, Elements.value(dataType, element) / divisor)
+                                    ? RawElements.of(
+                                            dataType,
+                                            RawElements.value(dataType, element) / divisor)
                                     : Reference.round(
                                             dataType,
-                                            (float) Elements.value(dataType, element) / divisor));
+                                            (float) RawElements.value(dataType, element)
+                                                    / divisor));
         }
     }
 
@@ -110,18 +112,18 @@ class ScaleAndDivideTest {
                             kernels.scale(dataType, values, offset, count, factor),
                     element ->
                             dataType == DataType.FLOAT64
-                                    ? Elements.of(
-                                            dataType, Elements.value(dataType, element) * factor)
+                                    ? RawElements.of(
+                                            dataType, RawElements.value(dataType, element) * factor)
                                     : Reference.round(
                                             dataType,
-                                            (float) Elements.value(dataType, element)
+                                            (float) RawElements.value(dataType, element)
                                                     * (float) factor));
         }
     }
 
     @ParameterizedTest
     @EnumSource(mode = Mode.EXCLUDE, names = "BOOL")
-    void noElementsAreLeftAlone(DataType dataType) {
+    void zeroElementsChangeNothing(DataType dataType) {
         for (Kernels kernels : TWINS) {
             kernels.scale(dataType, MemorySegment.NULL, 0, 0, 2);
             kernels.divide(dataType, MemorySegment.NULL, 0, 0, 2);
@@ -129,7 +131,7 @@ class ScaleAndDivideTest {
     }
 
     @Test
-    void boolHasNoMultiplesAndNoAverage() {
+    void boolRejectsScaleAndDivide() {
         for (Kernels kernels : TWINS) {
             assertThatThrownBy(() -> kernels.scale(DataType.BOOL, MemorySegment.NULL, 0, 0, 2))
                     .isInstanceOf(IllegalArgumentException.class)
@@ -141,7 +143,7 @@ class ScaleAndDivideTest {
     }
 
     @Test
-    void nobodyAveragesOverNoRanks() {
+    void divisorBelowOneIsRejected() {
         assertThatThrownBy(() -> Kernels.best().divide(DataType.INT32, MemorySegment.NULL, 0, 0, 0))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("at least 1 rank");
@@ -153,17 +155,19 @@ class ScaleAndDivideTest {
         long[] before = LongStream.generate(() -> value).limit(COUNT).toArray();
         for (Kernels kernels : TWINS) {
             assertThat(LongStream.of(changed(kernels, dataType, before, change)))
-                    .extracting(element -> Elements.integer(dataType, element))
+                    .extracting(element -> RawElements.integer(dataType, element))
                     .containsOnly(expected);
         }
     }
 
     private static void assertRandom(DataType dataType, Change change, LongUnaryOperator expected) {
-        long[] before = Elements.random(dataType, COUNT, new Random(SEED));
+        long[] before = RawElements.random(dataType, COUNT, new Random(SEED));
         long[] after = LongStream.of(before).map(expected).toArray();
         for (Kernels kernels : TWINS) {
-            assertThat(Elements.withOneNaN(dataType, changed(kernels, dataType, before, change)))
-                    .isEqualTo(Elements.withOneNaN(dataType, after));
+            assertThat(
+                            RawElements.withCanonicalNaN(
+                                    dataType, changed(kernels, dataType, before, change)))
+                    .isEqualTo(RawElements.withCanonicalNaN(dataType, after));
         }
     }
 
@@ -173,9 +177,9 @@ class ScaleAndDivideTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment values =
                     arena.allocate(offset + (long) elements.length * dataType.byteSize());
-            Elements.setAll(dataType, values, offset, elements);
+            RawElements.setAll(dataType, values, offset, elements);
             change.apply(kernels, values, offset, elements.length);
-            return Elements.getAll(dataType, values, offset, elements.length);
+            return RawElements.getAll(dataType, values, offset, elements.length);
         }
     }
 }

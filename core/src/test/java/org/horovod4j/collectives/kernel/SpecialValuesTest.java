@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.SampleTensors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -23,8 +23,8 @@ class SpecialValuesTest {
 
     @ParameterizedTest
     @EnumSource(names = {"FLOAT16", "BFLOAT16", "FLOAT32", "FLOAT64"})
-    void everyPairOfCornersFollowsIeee754(DataType dataType) {
-        for (ReduceOp op : Samples.ELEMENTWISE) {
+    void everyPairOfSpecialValuesFollowsIeee754(DataType dataType) {
+        for (ReduceOp op : SampleTensors.ELEMENTWISE) {
             for (long left : corners(dataType)) {
                 for (long right : corners(dataType)) {
                     assertCombined(
@@ -52,8 +52,8 @@ class SpecialValuesTest {
             1,
             leastNormal - 1,
             leastNormal,
-            Elements.of(dataType, 1),
-            Elements.of(dataType, 1.5),
+            RawElements.of(dataType, 1),
+            RawElements.of(dataType, 1.5),
             infinity - 1,
             infinity,
             infinity + leastNormal / 2
@@ -105,7 +105,7 @@ class SpecialValuesTest {
     }
 
     @Test
-    void anythingButZeroIsTrue() {
+    void nonZeroIsTrue() {
         assertCombined(DataType.BOOL, ReduceOp.SUM, 0, (byte) 0x80, 1);
         assertCombined(DataType.BOOL, ReduceOp.SUM, 0, 0, 0);
         assertCombined(DataType.BOOL, ReduceOp.PRODUCT, 1, 2, 1);
@@ -118,9 +118,9 @@ class SpecialValuesTest {
         assertCombined(
                 dataType,
                 ReduceOp.SUM,
-                Elements.of(dataType, left),
-                Elements.of(dataType, right),
-                Elements.of(dataType, sum));
+                RawElements.of(dataType, left),
+                RawElements.of(dataType, right),
+                RawElements.of(dataType, sum));
     }
 
     private static void assertCombined(
@@ -130,10 +130,11 @@ class SpecialValuesTest {
                 MemorySegment target = full(arena, dataType, left);
                 MemorySegment other = full(arena, dataType, right);
                 kernels.kernel(dataType, op).combine(target, 0, target, 0, other, 0, COPIES);
-                long[] found = Elements.getAll(dataType, target, 0, COPIES);
-                assertThat(Elements.withOneNaN(dataType, found))
+                long[] found = RawElements.getAll(dataType, target, 0, COPIES);
+                assertThat(RawElements.withCanonicalNaN(dataType, found))
                         .as("%s of %x and %x, %s", op, left, right, kernels.description())
-                        .containsOnly(Elements.withOneNaN(dataType, new long[] {expected}));
+                        .containsOnly(
+                                RawElements.withCanonicalNaN(dataType, new long[] {expected}));
             }
         }
     }
@@ -141,7 +142,7 @@ class SpecialValuesTest {
     private static MemorySegment full(Arena arena, DataType dataType, long element) {
         MemorySegment segment = arena.allocate((long) COPIES * dataType.byteSize());
         for (int i = 0; i < COPIES; i++) {
-            Elements.set(dataType, segment, (long) i * dataType.byteSize(), element);
+            RawElements.set(dataType, segment, (long) i * dataType.byteSize(), element);
         }
         return segment;
     }

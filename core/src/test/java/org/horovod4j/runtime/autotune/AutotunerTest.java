@@ -29,8 +29,8 @@ import java.util.stream.LongStream;
 
 class AutotunerTest {
     private static final Tuning DEFAULTS = Tuning.DEFAULT;
-    private static final Space ONE_HOST = Space.of(4, 1, Set.of());
-    private static final Space TWO_HOSTS = Space.of(8, 2, Set.of());
+    private static final SearchSpace ONE_HOST = SearchSpace.of(4, 1, Set.of());
+    private static final SearchSpace TWO_HOSTS = SearchSpace.of(8, 2, Set.of());
     private static final int SEEDS = 100;
 
     /// How many of these may fall short: each comes from noisy samples.
@@ -41,12 +41,12 @@ class AutotunerTest {
     @TempDir private Path folder;
 
     @Test
-    void aHillIsClimbedWhereverItsTopIs() {
+    void optimumIsFoundAnywhere() {
         assertNearlyBest(0.95, seed -> hill(ONE_HOST, seed));
     }
 
     @Test
-    void aHillOverAllKnobsIsClimbedToo() {
+    void optimumOverAllKnobsIsFound() {
         assertNearlyBest(0.9, seed -> hill(TWO_HOSTS, seed));
     }
 
@@ -54,12 +54,12 @@ class AutotunerTest {
     /// here.
     @Test
     void aJobIsTunedDespiteSteepSlopes() {
-        assertNearlyBest(0.9, seed -> Surface.job(ONE_HOST, new SplittableRandom(seed)));
+        assertNearlyBest(0.9, seed -> SimulatedMachine.job(ONE_HOST, new SplittableRandom(seed)));
     }
 
     /// Nearly all seeds end with at least the share `least` of what is possible, and none is slower
     /// than the defaults.
-    private static void assertNearlyBest(double least, LongFunction<Surface> surfaces) {
+    private static void assertNearlyBest(double least, LongFunction<SimulatedMachine> surfaces) {
         List<String> misses =
                 LongStream.range(0, SEEDS)
                         .parallel()
@@ -69,13 +69,14 @@ class AutotunerTest {
         assertThat(misses).hasSizeLessThanOrEqualTo(MISSES);
     }
 
-    private static Optional<String> miss(long seed, double least, Surface surface) {
-        Tuning best = tuned(surface, seed).best();
-        double reached = surface.at(best);
+    private static Optional<String> miss(
+            long seed, double least, SimulatedMachine simulatedMachine) {
+        Tuning best = tuned(simulatedMachine, seed).best();
+        double reached = simulatedMachine.at(best);
         assertThat(reached)
                 .as("seed %d: %s", seed, best)
-                .isGreaterThanOrEqualTo(surface.at(DEFAULTS));
-        double share = reached / surface.highest();
+                .isGreaterThanOrEqualTo(simulatedMachine.at(DEFAULTS));
+        double share = reached / simulatedMachine.highest();
         return share < least
                 ? Optional.of("seed %d: %.3f".formatted(seed, share))
                 : Optional.empty();
@@ -83,42 +84,44 @@ class AutotunerTest {
 
     @Test
     void theDefaultsStayWhenNothingMakesADifference() {
-        assertDefaultsStay(seed -> Surface.flat(TWO_HOSTS));
+        assertDefaultsStay(seed -> SimulatedMachine.flat(TWO_HOSTS));
     }
 
     @Test
     void theDefaultsStayWhenTheyAreBest() {
         double[] top = new Grid(ONE_HOST, DEFAULTS).position(DEFAULTS);
-        assertDefaultsStay(seed -> Surface.hill(ONE_HOST, top, new SplittableRandom(seed)));
+        assertDefaultsStay(
+                seed -> SimulatedMachine.hill(ONE_HOST, top, new SplittableRandom(seed)));
     }
 
     @Test
-    void onABusyMachineTheDefaultsStayToo() {
+    void noisyMachineKeepsTheDefaultsWhenNothingIsFaster() {
         double[] top = new Grid(ONE_HOST, DEFAULTS).position(DEFAULTS);
         assertDefaultsStay(
                 seed ->
-                        Surface.hill(ONE_HOST, top, new SplittableRandom(seed))
-                                .with(Delays.busy()));
-        assertDefaultsStay(seed -> Surface.flat(ONE_HOST).with(Delays.busy()));
+                        SimulatedMachine.hill(ONE_HOST, top, new SplittableRandom(seed))
+                                .with(StepDelays.busy()));
+        assertDefaultsStay(seed -> SimulatedMachine.flat(ONE_HOST).with(StepDelays.busy()));
     }
 
     /// Whatever chance does, nobody is slower for having searched.
     @Test
-    void onABusyMachineNoneEndsSlowerThanTheDefaults() {
+    void noisyMachineNeverEndsSlowerThanTheDefaults() {
         LongStream.range(0, SEEDS)
                 .parallel()
                 .forEach(
                         seed -> {
-                            Surface surface = hill(ONE_HOST, seed).with(Delays.busy());
-                            Tuning best = tuned(surface, seed).best();
-                            assertThat(surface.at(best))
+                            SimulatedMachine simulatedMachine =
+                                    hill(ONE_HOST, seed).with(StepDelays.busy());
+                            Tuning best = tuned(simulatedMachine, seed).best();
+                            assertThat(simulatedMachine.at(best))
                                     .as("seed %d: %s", seed, best)
-                                    .isGreaterThanOrEqualTo(surface.at(DEFAULTS));
+                                    .isGreaterThanOrEqualTo(simulatedMachine.at(DEFAULTS));
                         });
     }
 
     @Test
-    void onABusyMachineATuningThatIsAFifthFasterIsFound() {
+    void noisyMachineStillFindsATuningThatIsAFifthFaster() {
         List<Double> gains =
                 LongStream.range(0, SEEDS)
                         .parallel()
@@ -133,26 +136,27 @@ class AutotunerTest {
     private static double gainOfAFifth(long seed) {
         double[] defaults = new Grid(ONE_HOST, DEFAULTS).position(DEFAULTS);
         double[] top = Arrays.stream(defaults).map(x -> x < 0.5 ? 1 : 0).toArray();
-        Surface surface =
-                Surface.hill(ONE_HOST, top, new SplittableRandom(seed))
+        SimulatedMachine simulatedMachine =
+                SimulatedMachine.hill(ONE_HOST, top, new SplittableRandom(seed))
                         .scaledTo(1.2)
-                        .with(Delays.busy());
-        return surface.at(tuned(surface, seed).best()) / surface.at(DEFAULTS);
+                        .with(StepDelays.busy());
+        return simulatedMachine.at(tuned(simulatedMachine, seed).best())
+                / simulatedMachine.at(DEFAULTS);
     }
 
     /// Most steps are a tenth faster with any other tuning, but three in ten take thrice their
     /// time.
     @Test
-    void aTuningThatIsFasterAsARuleButSlowerAltogetherIsNotTaken() {
+    void fasterMedianButSlowerTotalIsRejected() {
         assertDefaultsStay(
                 seed ->
-                        new Surface(
+                        new SimulatedMachine(
                                 ONE_HOST,
                                 tuning -> tuning.equals(DEFAULTS) ? 1000 : 1100,
-                                Delays.stumbling()));
+                                StepDelays.stumbling()));
     }
 
-    private static void assertDefaultsStay(LongFunction<Surface> surfaces) {
+    private static void assertDefaultsStay(LongFunction<SimulatedMachine> surfaces) {
         long kept =
                 LongStream.range(0, SEEDS)
                         .parallel()
@@ -166,19 +170,20 @@ class AutotunerTest {
         assertThat(tuningsTried(hill(TWO_HOSTS, 7))).isEqualTo(tuningsTried(hill(TWO_HOSTS, 7)));
     }
 
-    private List<Tuning> tuningsTried(Surface surface) {
+    private List<Tuning> tuningsTried(SimulatedMachine simulatedMachine) {
         List<Tuning> used = new ArrayList<>();
         Autotuner autotuner =
-                new Autotuner(settings(null, null), DEFAULTS, surface.space(), lines::add);
-        surface.train(autotuner, new SplittableRandom(1), used);
+                new Autotuner(
+                        settings(null, null), DEFAULTS, simulatedMachine.searchSpace(), lines::add);
+        simulatedMachine.train(autotuner, new SplittableRandom(1), used);
         return used;
     }
 
     @ParameterizedTest
     @EnumSource(Knob.class)
     void aFixedKnobNeverMoves(Knob fixed) {
-        Surface surface = hill(Space.of(8, 2, Set.of(fixed)), 3);
-        assertThat(tuningsTried(surface))
+        SimulatedMachine simulatedMachine = hill(SearchSpace.of(8, 2, Set.of(fixed)), 3);
+        assertThat(tuningsTried(simulatedMachine))
                 .allSatisfy(
                         tuning -> assertThat(fixed.read(tuning)).isEqualTo(fixed.read(DEFAULTS)))
                 .anySatisfy(tuning -> assertThat(tuning).isNotEqualTo(DEFAULTS));
@@ -201,7 +206,7 @@ class AutotunerTest {
         int warmUp = 3 * 10;
         int search = 20 * 13;
         int comparison = 46 * 13;
-        assertThat(tuningsTried(Surface.flat(TWO_HOSTS)))
+        assertThat(tuningsTried(SimulatedMachine.flat(TWO_HOSTS)))
                 .hasSizeLessThanOrEqualTo(warmUp + search + comparison);
     }
 
@@ -237,11 +242,11 @@ class AutotunerTest {
 
     @Test
     void withEveryKnobFixedThereIsNothingToDo() {
-        Space fixed = Space.of(4, 1, EnumSet.allOf(Knob.class));
+        SearchSpace fixed = SearchSpace.of(4, 1, EnumSet.allOf(Knob.class));
         assertThat(new Autotuner(settings(null, null), DEFAULTS, fixed, lines::add).isDone())
                 .isTrue();
         assertThat(lines).singleElement().asString().contains("nothing to search");
-        assertThat(Space.of(1, 1, Set.of()).free()).isEmpty();
+        assertThat(SearchSpace.of(1, 1, Set.of()).free()).isEmpty();
     }
 
     @Test
@@ -302,7 +307,7 @@ class AutotunerTest {
     }
 
     @Test
-    void aLogThatIsLostOnTheWayIsToldOnceAndDoesNotStopTheJob() throws IOException {
+    void lostLogIsReportedOnceAndDoesNotStopTheJob() throws IOException {
         Path log = folder.resolve("log.csv");
         Autotuner autotuner = new Autotuner(settings(log, null), DEFAULTS, ONE_HOST, lines::add);
         Files.delete(log);
@@ -325,19 +330,24 @@ class AutotunerTest {
     }
 
     @Test
-    void aResultOfAnotherWorldLeadsToASearch() {
+    void savedResultOfAnotherWorldSizeIsNotUsed() {
         Path file = folder.resolve("tuning");
         Autotuner first = new Autotuner(settings(null, file), DEFAULTS, ONE_HOST, lines::add);
         farFromDefaults().train(first, new SplittableRandom(1), new ArrayList<>());
-        assertSearches(file, DEFAULTS, Space.of(8, 1, Set.of()), "4 ranks on 1 hosts");
+        assertSearches(file, DEFAULTS, SearchSpace.of(8, 1, Set.of()), "4 ranks on 1 hosts");
         assertSearches(
-                file, DEFAULTS, Space.of(4, 1, Set.of(Knob.CYCLE_TIME)), "HOROVOD_CYCLE_TIME");
-        Tuning otherwise = Knob.STREAMS.turn(DEFAULTS, 2);
+                file,
+                DEFAULTS,
+                SearchSpace.of(4, 1, Set.of(Knob.CYCLE_TIME)),
+                "HOROVOD_CYCLE_TIME");
+        Tuning otherwise = Knob.STREAMS.withValue(DEFAULTS, 2);
         assertSearches(file, otherwise, ONE_HOST, "HOROVOD_TCP_STREAMS");
     }
 
-    private void assertSearches(Path file, Tuning defaults, Space space, String reason) {
-        Autotuner autotuner = new Autotuner(settings(null, file), defaults, space, lines::add);
+    private void assertSearches(
+            Path file, Tuning defaults, SearchSpace searchSpace, String reason) {
+        Autotuner autotuner =
+                new Autotuner(settings(null, file), defaults, searchSpace, lines::add);
         assertThat(autotuner.isDone()).isFalse();
         assertThat(autotuner.current()).isEqualTo(defaults);
         assertThat(lines).last().asString().contains("is not used", reason);
@@ -353,21 +363,27 @@ class AutotunerTest {
                 .hasMessageContaining("HOROVOD_AUTOTUNE_FILE");
     }
 
-    private static Autotuner tuned(Surface surface, long seed) {
+    private static Autotuner tuned(SimulatedMachine simulatedMachine, long seed) {
         Autotuner autotuner =
-                new Autotuner(settings(null, null), DEFAULTS, surface.space(), _ -> {}, seed);
-        surface.train(autotuner, new SplittableRandom(seed), new ArrayList<>());
+                new Autotuner(
+                        settings(null, null),
+                        DEFAULTS,
+                        simulatedMachine.searchSpace(),
+                        _ -> {},
+                        seed);
+        simulatedMachine.train(autotuner, new SplittableRandom(seed), new ArrayList<>());
         return autotuner;
     }
 
-    private static Surface hill(Space space, long seed) {
+    private static SimulatedMachine hill(SearchSpace searchSpace, long seed) {
         SplittableRandom random = new SplittableRandom(seed);
-        return Surface.hill(space, random.doubles(space.free().size()).toArray(), random);
+        return SimulatedMachine.hill(
+                searchSpace, random.doubles(searchSpace.free().size()).toArray(), random);
     }
 
     /// Twice as fast with large bundles, unless they wait for long.
-    private static Surface farFromDefaults() {
-        return new Surface(
+    private static SimulatedMachine farFromDefaults() {
+        return new SimulatedMachine(
                 ONE_HOST,
                 tuning ->
                         tuning.fusionThreshold() > DEFAULTS.fusionThreshold()

@@ -12,7 +12,7 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 class GaussianProcessTest {
-    private static final Kernel PLAIN = new Kernel(List.of(1.0), 1, 0);
+    private static final CovarianceKernel PLAIN = new CovarianceKernel(List.of(1.0), 1, 0);
 
     @Test
     void aSystemOfThreeEquationsIsSolved() {
@@ -24,7 +24,7 @@ class GaussianProcessTest {
     }
 
     @Test
-    void aMatrixWithoutARootIsRefused() {
+    void matrixThatIsNotPositiveDefiniteIsRejected() {
         assertThatThrownBy(() -> new Cholesky(new double[][] {{1, 2}, {2, 1}}))
                 .isInstanceOf(ArithmeticException.class)
                 .hasMessageContaining("positive definite");
@@ -33,7 +33,7 @@ class GaussianProcessTest {
     /// One measurement `y = 2` at 0 with noise² 0.25: mean `2k / 1.25`, variance `1 - k² / 1.25`.
     @Test
     void oneMeasurementGivesTheValuesWorkedOutByHand() {
-        GaussianProcess process = process(new Kernel(List.of(1.0), 1, 0.5), x -> 2, 0);
+        GaussianProcess process = process(new CovarianceKernel(List.of(1.0), 1, 0.5), x -> 2, 0);
         double k = Math.exp(-0.5);
         Prediction atOne = process.predict(new double[] {1});
         assertThat(atOne.mean()).isCloseTo(2 * k / 1.25, within(1e-8));
@@ -58,7 +58,8 @@ class GaussianProcessTest {
     @Test
     void withoutNoiseTheMeanRunsThroughTheMeasurements() {
         double[] places = {0, 0.2, 0.45, 0.7, 1};
-        GaussianProcess process = process(new Kernel(List.of(0.3), 1, 0), Math::sin, places);
+        GaussianProcess process =
+                process(new CovarianceKernel(List.of(0.3), 1, 0), Math::sin, places);
         for (double place : places) {
             Prediction there = process.predict(new double[] {place});
             assertThat(there.mean()).isCloseTo(Math.sin(place), within(1e-5));
@@ -70,7 +71,17 @@ class GaussianProcessTest {
     void aSmoothFunctionIsKnownBetweenItsMeasurements() {
         DoubleUnaryOperator wave = x -> Math.sin(6 * x);
         GaussianProcess process =
-                process(new Kernel(List.of(0.3), 1, 0.01), wave, 0, .15, .3, .45, .6, .75, .9, 1);
+                process(
+                        new CovarianceKernel(List.of(0.3), 1, 0.01),
+                        wave,
+                        0,
+                        .15,
+                        .3,
+                        .45,
+                        .6,
+                        .75,
+                        .9,
+                        1);
         for (double x = 0; x <= 1; x += 0.05) {
             assertThat(process.predict(new double[] {x}).mean())
                     .isCloseTo(wave.applyAsDouble(x), within(0.05));
@@ -78,15 +89,16 @@ class GaussianProcessTest {
     }
 
     @Test
-    void doubtShrinksWithMeasurementsAndGrowsWithDistance() {
-        Kernel kernel = new Kernel(List.of(0.3), 1, 0.2);
+    void deviationShrinksWithMeasurementsAndGrowsWithDistance() {
+        CovarianceKernel covarianceKernel = new CovarianceKernel(List.of(0.3), 1, 0.2);
         double[] here = {0.5};
-        double before = process(kernel, Math::sin, 0.1).predict(here).deviation();
-        double after = process(kernel, Math::sin, 0.1, 0.6).predict(here).deviation();
-        double again = process(kernel, Math::sin, 0.1, 0.6, 0.6).predict(here).deviation();
+        double before = process(covarianceKernel, Math::sin, 0.1).predict(here).deviation();
+        double after = process(covarianceKernel, Math::sin, 0.1, 0.6).predict(here).deviation();
+        double again =
+                process(covarianceKernel, Math::sin, 0.1, 0.6, 0.6).predict(here).deviation();
         assertThat(after).isLessThan(before);
         assertThat(again).isLessThan(after);
-        assertThat(process(kernel, Math::sin, 0.1).predict(new double[] {5}).deviation())
+        assertThat(process(covarianceKernel, Math::sin, 0.1).predict(new double[] {5}).deviation())
                 .isCloseTo(1, within(1e-6));
     }
 
@@ -95,7 +107,9 @@ class GaussianProcessTest {
         List<double[]> twice = List.of(new double[] {0}, new double[] {0});
         GaussianProcess process =
                 new GaussianProcess(
-                        twice, new double[] {0.9, 1.1}, new Kernel(List.of(1.0), 100, 0.1));
+                        twice,
+                        new double[] {0.9, 1.1},
+                        new CovarianceKernel(List.of(1.0), 100, 0.1));
         assertThat(process.predict(new double[] {0}).mean()).isCloseTo(1, within(1e-3));
     }
 
@@ -106,9 +120,10 @@ class GaussianProcessTest {
                         .mapToObj(i -> new double[] {i % 5 / 4.0, Math.floorDiv(i, 5) / 4.0})
                         .toList();
         double[] values = positions.stream().mapToDouble(p -> Math.sin(6 * p[0])).toArray();
-        Kernel kernel = new KernelFit(positions, values, 0.8).best();
-        assertThat(kernel.lengths().get(1)).isGreaterThan(2 * kernel.lengths().get(0));
-        assertThat(kernel.noise()).isLessThan(0.1);
+        CovarianceKernel covarianceKernel = new CovarianceKernelFit(positions, values, 0.8).best();
+        assertThat(covarianceKernel.lengths().get(1))
+                .isGreaterThan(2 * covarianceKernel.lengths().get(0));
+        assertThat(covarianceKernel.noise()).isLessThan(0.1);
     }
 
     @Test
@@ -116,8 +131,9 @@ class GaussianProcessTest {
         List<double[]> positions =
                 IntStream.range(0, 20).mapToObj(i -> new double[] {i / 19.0}).toList();
         double[] jagged = IntStream.range(0, 20).mapToDouble(i -> i % 2 == 0 ? 1 : -1).toArray();
-        assertThat(new KernelFit(positions, jagged, 0.8).best().noise()).isEqualTo(0.8);
-        assertThat(new KernelFit(positions, jagged, 0.1).best().noise()).isLessThanOrEqualTo(0.1);
+        assertThat(new CovarianceKernelFit(positions, jagged, 0.8).best().noise()).isEqualTo(0.8);
+        assertThat(new CovarianceKernelFit(positions, jagged, 0.1).best().noise())
+                .isLessThanOrEqualTo(0.1);
     }
 
     /// With mean at the best, half of the deviation's density at 0: `1 / sqrt(2 pi)`; one deviation
@@ -132,16 +148,16 @@ class GaussianProcessTest {
     }
 
     @Test
-    void whereNothingIsInDoubtTheImprovementIsTheGain() {
+    void withoutDeviationExpectedImprovementIsTheGain() {
         assertThat(new Prediction(5, 0).expectedImprovement(3)).isEqualTo(2);
         assertThat(new Prediction(2, 0).expectedImprovement(3)).isZero();
     }
 
     private static GaussianProcess process(
-            Kernel kernel, DoubleUnaryOperator function, double... places) {
+            CovarianceKernel covarianceKernel, DoubleUnaryOperator function, double... places) {
         return new GaussianProcess(
                 DoubleStream.of(places).mapToObj(place -> new double[] {place}).toList(),
                 DoubleStream.of(places).map(function).toArray(),
-                kernel);
+                covarianceKernel);
     }
 }

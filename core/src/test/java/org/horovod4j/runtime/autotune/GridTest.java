@@ -13,15 +13,15 @@ import java.util.Set;
 import java.util.SplittableRandom;
 
 class GridTest {
-    private static final Space ONE_HOST = Space.of(4, 1, Set.of());
-    private static final Space TWO_HOSTS = Space.of(8, 2, Set.of());
+    private static final SearchSpace ONE_HOST = SearchSpace.of(4, 1, Set.of());
+    private static final SearchSpace TWO_HOSTS = SearchSpace.of(8, 2, Set.of());
     private static final int ALL = Integer.MAX_VALUE;
 
     /// Horovod's own default, 128 MiB, lies outside what its autotuner can try.
     @ParameterizedTest
     @ValueSource(longs = {0, 1, 5_000_000, 8 << 20, 128 << 20, 1L << 40})
     void theDefaultsLieInside(long fusionThreshold) {
-        Tuning defaults = Knob.FUSION_THRESHOLD.turn(Tuning.DEFAULT, fusionThreshold);
+        Tuning defaults = Knob.FUSION_THRESHOLD.withValue(Tuning.DEFAULT, fusionThreshold);
         Grid grid = new Grid(ONE_HOST, defaults);
         assertThat(all(grid)).contains(defaults);
         assertThat(grid.nearest(grid.position(defaults))).isEqualTo(defaults);
@@ -37,7 +37,7 @@ class GridTest {
     @ParameterizedTest
     @EnumSource(Knob.class)
     void theValuesOfAKnobRiseByEvenSteps(Knob knob) {
-        double[] places = knob.ladder().mapToDouble(knob::place).toArray();
+        double[] places = knob.candidateValues().mapToDouble(knob::logScale).toArray();
         for (int i = 1; i < places.length; i++) {
             assertThat(places[i] - places[i - 1]).isBetween(0.69, 0.70);
         }
@@ -46,7 +46,8 @@ class GridTest {
     @ParameterizedTest
     @EnumSource(Knob.class)
     void aValueIsReadBackFromItsText(Knob knob) {
-        knob.ladder().forEach(value -> assertThat(knob.parse(knob.text(value))).isEqualTo(value));
+        knob.candidateValues()
+                .forEach(value -> assertThat(knob.parse(knob.text(value))).isEqualTo(value));
     }
 
     @Test
@@ -67,11 +68,11 @@ class GridTest {
         Grid grid = new Grid(ONE_HOST, Tuning.DEFAULT);
         assertThat(grid.neighbours(Tuning.DEFAULT))
                 .containsExactly(
-                        Knob.FUSION_THRESHOLD.turn(Tuning.DEFAULT, 4 << 20),
-                        Knob.FUSION_THRESHOLD.turn(Tuning.DEFAULT, 16 << 20),
-                        Knob.CYCLE_TIME.turn(Tuning.DEFAULT, 50_000),
-                        Knob.ROUND_BYTES.turn(Tuning.DEFAULT, 64 << 10),
-                        Knob.ROUND_BYTES.turn(Tuning.DEFAULT, 256 << 10));
+                        Knob.FUSION_THRESHOLD.withValue(Tuning.DEFAULT, 4 << 20),
+                        Knob.FUSION_THRESHOLD.withValue(Tuning.DEFAULT, 16 << 20),
+                        Knob.CYCLE_TIME.withValue(Tuning.DEFAULT, 50_000),
+                        Knob.ROUND_BYTES.withValue(Tuning.DEFAULT, 64 << 10),
+                        Knob.ROUND_BYTES.withValue(Tuning.DEFAULT, 256 << 10));
     }
 
     private static List<Tuning> all(Grid grid) {

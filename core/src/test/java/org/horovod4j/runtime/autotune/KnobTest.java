@@ -12,7 +12,7 @@ import java.util.Arrays;
 
 class KnobTest {
     @Test
-    void everyKnobIsThatOfOneOption() {
+    void everyKnobHasExactlyOneOption() {
         assertThat(Arrays.stream(KnobOption.values()).map(Knob::of))
                 .containsExactlyInAnyOrder(Knob.values());
         assertThat(KnobOption.values())
@@ -24,14 +24,17 @@ class KnobTest {
 
     @ParameterizedTest
     @EnumSource(Knob.class)
-    void toTurnAKnobChangesNoOther(Knob knob) {
+    void changingOneKnobKeepsTheOthers(Knob knob) {
         long value =
-                knob.ladder().filter(each -> each != knob.read(Tuning.DEFAULT)).max().orElseThrow();
-        Tuning turned = knob.turn(Tuning.DEFAULT, value);
+                knob.candidateValues()
+                        .filter(each -> each != knob.read(Tuning.DEFAULT))
+                        .max()
+                        .orElseThrow();
+        Tuning turned = knob.withValue(Tuning.DEFAULT, value);
         for (Knob each : Knob.values()) {
             assertThat(each.read(turned))
                     .isEqualTo(each == knob ? value : each.read(Tuning.DEFAULT));
         }
-        assertThat(knob.turn(turned, knob.read(Tuning.DEFAULT))).isEqualTo(Tuning.DEFAULT);
+        assertThat(knob.withValue(turned, knob.read(Tuning.DEFAULT))).isEqualTo(Tuning.DEFAULT);
     }
 }

@@ -19,14 +19,14 @@ import java.util.Set;
 class SavedTuningTest {
     private static final SavedTuning SAVED =
             new SavedTuning(
-                    Space.of(8, 2, Set.of(Knob.ROUND_BYTES)),
+                    SearchSpace.of(8, 2, Set.of(Knob.ROUND_BYTES)),
                     new Tuning(1 << 20, Duration.ofNanos(1_600_000), 65_536, 0, 8),
                     1234.5678);
 
     @TempDir private Path folder;
 
     @Test
-    void whatIsWrittenIsRead() throws IOException {
+    void writtenResultRoundTrips() throws IOException {
         Path file = folder.resolve("tuning");
         SAVED.write(file);
         assertThat(SavedTuning.read(file)).contains(SAVED);
@@ -36,7 +36,7 @@ class SavedTuningTest {
     }
 
     @Test
-    void peopleCanReadIt() throws IOException {
+    void fileIsHumanReadable() throws IOException {
         Path file = folder.resolve("tuning");
         SAVED.write(file);
         assertThat(file)
@@ -60,7 +60,7 @@ class SavedTuningTest {
     @Test
     void anOlderResultIsReplaced() throws IOException {
         Path file = folder.resolve("tuning");
-        new SavedTuning(SAVED.space(), Tuning.DEFAULT, 1).write(file);
+        new SavedTuning(SAVED.searchSpace(), Tuning.DEFAULT, 1).write(file);
         SAVED.write(file);
         assertThat(SavedTuning.read(file)).contains(SAVED);
     }

@@ -4,23 +4,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.DataType;
 import org.horovod4j.Shape;
-import org.horovod4j.runtime.message.Kind;
+import org.horovod4j.runtime.message.CollectiveKind;
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.message.Requests;
+import org.horovod4j.runtime.message.TestRequests;
 import org.junit.jupiter.api.Test;
 
 import java.util.ArrayList;
 import java.util.List;
 
 class CacheTest {
-    private final Request a = Requests.sum("a", 3);
-    private final Request b = Requests.sum("b", 3);
-    private final Request c = Requests.sum("c", 3);
+    private final Request a = TestRequests.sum("a", 3);
+    private final Request b = TestRequests.sum("b", 3);
+    private final Request c = TestRequests.sum("c", 3);
     private final List<Integer> evicted = new ArrayList<>();
 
     @Test
-    void theLeastRecentlyUsedMakesRoom() {
-        CacheBook book = new CacheBook(2, 1);
+    void leastRecentlyUsedRequestIsEvicted() {
+        CoordinatorCache book = new CoordinatorCache(2, 1);
         int slotOfA = book.add(a, evicted, 1);
         int slotOfB = book.add(b, evicted, 2);
         assertThat(book.slot(a)).isEqualTo(slotOfA); // used, so b is older now
@@ -32,25 +32,25 @@ class CacheTest {
     }
 
     @Test
-    void anEvictedRequestIsKeptUntilEveryRankHasHeardOfIt() {
-        CacheBook book = new CacheBook(1, 2);
+    void evictedRequestIsKeptUntilEveryRankAcknowledges() {
+        CoordinatorCache book = new CoordinatorCache(1, 2);
         int slot = book.add(a, evicted, 1);
         book.add(b, evicted, 5);
-        book.seen(0, 9);
+        book.acknowledge(0, 9);
         assertThat(book.request(slot)).isSameAs(a); // rank 1 may still ask for it
-        book.seen(1, 5);
+        book.acknowledge(1, 5);
         assertThat(book.request(slot)).isSameAs(a);
-        book.seen(1, 6);
+        book.acknowledge(1, 6);
         assertThat(book.request(slot)).isNull();
-        book.seen(1, 2); // what was said before and comes late takes nothing back
+        book.acknowledge(1, 2); // what was said before and comes late takes nothing back
         assertThat(book.request(slot)).isNull();
     }
 
     @Test
     void aChangedRequestTakesANewSlot() {
-        CacheBook book = new CacheBook(4, 1);
+        CoordinatorCache book = new CoordinatorCache(4, 1);
         int old = book.add(a, evicted, 1);
-        Request longer = Requests.sum("a", 4);
+        Request longer = TestRequests.sum("a", 4);
         assertThat(book.slot(longer)).isEqualTo(-1);
         int other = book.add(longer, evicted, 2);
         assertThat(other).isNotEqualTo(old);
@@ -60,7 +60,7 @@ class CacheTest {
 
     @Test
     void withoutCapacityNothingIsCached() {
-        CacheBook book = new CacheBook(0, 1);
+        CoordinatorCache book = new CoordinatorCache(0, 1);
         assertThat(book.add(a, evicted, 1)).isEqualTo(-1);
         assertThat(book.slot(a)).isEqualTo(-1);
         assertThat(evicted).isEmpty();
@@ -70,8 +70,8 @@ class CacheTest {
     void aRankAsksBySlotForWhatHasNotChanged() {
         RankCache cache = new RankCache();
         cache.put(3, a);
-        assertThat(cache.slot(Requests.sum("a", 3))).isEqualTo(3);
-        assertThat(cache.slot(Requests.sum("a", 4))).isEqualTo(-1);
+        assertThat(cache.slot(TestRequests.sum("a", 3))).isEqualTo(3);
+        assertThat(cache.slot(TestRequests.sum("a", 4))).isEqualTo(-1);
         assertThat(cache.slot(a.withShared(true))).isEqualTo(-1);
         assertThat(cache.slot(a.inGroup("g"))).isEqualTo(-1);
         assertThat(cache.slot(b)).isEqualTo(-1);
@@ -79,19 +79,31 @@ class CacheTest {
     }
 
     @Test
-    void rowsThatMayDifferDoNotMakeARequestNew() {
+    void differentRowCountOfAllgatherIsACacheHit() {
         RankCache cache = new RankCache();
-        cache.put(0, Requests.of(Kind.ALLGATHER, "g", DataType.INT8, Shape.of(5, 2)));
-        assertThat(cache.slot(Requests.of(Kind.ALLGATHER, "g", DataType.INT8, Shape.of(9, 2))))
+        cache.put(0, TestRequests.of(CollectiveKind.ALLGATHER, "g", DataType.INT8, Shape.of(5, 2)));
+        assertThat(
+                        cache.slot(
+                                TestRequests.of(
+                                        CollectiveKind.ALLGATHER,
+                                        "g",
+                                        DataType.INT8,
+                                        Shape.of(9, 2))))
                 .isZero();
-        assertThat(cache.slot(Requests.of(Kind.ALLGATHER, "g", DataType.INT8, Shape.of(9, 3))))
+        assertThat(
+                        cache.slot(
+                                TestRequests.of(
+                                        CollectiveKind.ALLGATHER,
+                                        "g",
+                                        DataType.INT8,
+                                        Shape.of(9, 3))))
                 .isEqualTo(-1);
     }
 
     @Test
     void removingAnOldSlotLeavesTheNewOneOfTheSameName() {
         RankCache cache = new RankCache();
-        Request longer = Requests.sum("a", 4);
+        Request longer = TestRequests.sum("a", 4);
         cache.put(1, a);
         cache.put(2, longer);
         cache.remove(1);

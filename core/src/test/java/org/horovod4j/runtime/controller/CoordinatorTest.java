@@ -6,14 +6,14 @@ import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
-import org.horovod4j.runtime.message.FromRank;
-import org.horovod4j.runtime.message.FromRank.Ask;
-import org.horovod4j.runtime.message.Kind;
+import org.horovod4j.runtime.message.CollectiveKind;
+import org.horovod4j.runtime.message.CoordinatorMessage;
+import org.horovod4j.runtime.message.CoordinatorMessage.Cached;
+import org.horovod4j.runtime.message.CoordinatorMessage.Uncached;
+import org.horovod4j.runtime.message.RankMessage;
+import org.horovod4j.runtime.message.RankMessage.RequestRef;
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.message.Requests;
-import org.horovod4j.runtime.message.ToRanks;
-import org.horovod4j.runtime.message.ToRanks.Cached;
-import org.horovod4j.runtime.message.ToRanks.Introduced;
+import org.horovod4j.runtime.message.TestRequests;
 import org.horovod4j.spi.Tuning;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,14 +39,15 @@ class CoordinatorTest {
     private Coordinator coordinator(int cache, boolean locking) {
         return new Coordinator(
                 RANKS,
-                new Coordinator.Rules(cache, true, locking, false, () -> PLENTY),
+                new Coordinator.CoordinatorSettings(cache, true, locking, false, () -> PLENTY),
                 Tuning.DEFAULT,
                 (_, _) -> {});
     }
 
     private void submit(int rank, Request... requests) {
-        List<Ask> asks = Arrays.stream(requests).<Ask>map(FromRank.Fresh::new).toList();
-        coordinator.hear(rank, new FromRank.Submit(epoch, 0, segment, asks));
+        List<RequestRef> asks =
+                Arrays.stream(requests).<RequestRef>map(RankMessage.NewRequest::new).toList();
+        coordinator.receive(rank, new RankMessage.Submit(epoch, 0, segment, asks));
     }
 
     private void submitByAll(Request... requests) {
@@ -55,7 +56,7 @@ class CoordinatorTest {
 
     private static Request[] sums(String names) {
         return Arrays.stream(names.split(""))
-                .map(name -> Requests.sum(name, 3))
+                .map(name -> TestRequests.sum(name, 3))
                 .toArray(Request[]::new);
     }
 
@@ -69,11 +70,12 @@ class CoordinatorTest {
     /// The names of what is to be run; there must be nothing else to do.
     private List<String> runs() {
         List<String> names = new ArrayList<>();
-        for (ToRanks decision : coordinator.decisions()) {
-            assertThat(decision).isInstanceOf(ToRanks.Run.class);
+        for (CoordinatorMessage decision : coordinator.decisions()) {
+            assertThat(decision).isInstanceOf(CoordinatorMessage.Run.class);
             operations++;
-            for (ToRanks.Named named : ((ToRanks.Run) decision).tensors()) {
-                if (named instanceof Introduced(Request request, int _)) {
+            for (CoordinatorMessage.OperationRef operationRef :
+                    ((CoordinatorMessage.Run) decision).tensors()) {
+                if (operationRef instanceof Uncached(Request request, int _)) {
                     names.add(request.name());
                 }
             }
@@ -81,22 +83,22 @@ class CoordinatorTest {
         return names;
     }
 
-    private ToRanks only() {
-        List<ToRanks> decisions = coordinator.decisions();
+    private CoordinatorMessage only() {
+        List<CoordinatorMessage> decisions = coordinator.decisions();
         assertThat(decisions).hasSize(1);
         return decisions.getFirst();
     }
 
-    private ToRanks.Lock locked(String next) {
+    private CoordinatorMessage.Lock locked(String next) {
         segment++;
         submit(0, sums(next));
-        ToRanks decision = only();
-        assertThat(decision).isInstanceOf(ToRanks.Lock.class);
+        CoordinatorMessage decision = only();
+        assertThat(decision).isInstanceOf(CoordinatorMessage.Lock.class);
         epoch++;
-        return (ToRanks.Lock) decision;
+        return (CoordinatorMessage.Lock) decision;
     }
 
-    private static List<List<String>> names(ToRanks.Lock lock) {
+    private static List<List<String>> names(CoordinatorMessage.Lock lock) {
         return lock.buckets().stream()
                 .map(bucket -> bucket.stream().map(Request::name).toList())
                 .toList();
@@ -105,12 +107,12 @@ class CoordinatorTest {
     /// Rank 1 leaves the plan after so many operations of it, and the others follow.
     private void leave(long ofPlan, boolean fault) {
         operations += ofPlan;
-        coordinator.hear(1, new FromRank.Deviate(operations, fault));
-        assertThat(only()).isEqualTo(new ToRanks.Unlock(operations));
-        coordinator.hear(0, new FromRank.Stopped(false));
+        coordinator.receive(1, new RankMessage.Deviate(operations, fault));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlock(operations));
+        coordinator.receive(0, new RankMessage.Stopped(false));
         assertThat(coordinator.decisions()).isEmpty();
-        coordinator.hear(2, new FromRank.Stopped(false));
-        assertThat(only()).isEqualTo(new ToRanks.Unlocked(false));
+        coordinator.receive(2, new RankMessage.Stopped(false));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlocked(false));
         epoch++;
     }
 
@@ -121,63 +123,70 @@ class CoordinatorTest {
         assertThat(coordinator.decisions()).isEmpty();
         submit(2, sums("a"));
         assertThat(only())
-                .isEqualTo(new ToRanks.Run(List.of(new Introduced(Requests.sum("a", 3), -1)), 3));
+                .isEqualTo(
+                        new CoordinatorMessage.Run(
+                                List.of(new Uncached(TestRequests.sum("a", 3), -1)), 3));
     }
 
     @Test
-    void whatIsReadyTogetherTravelsTogetherUpToWhatMayBeFusedFreely() {
+    void readyOperationsAreFusedUpToTheBackendLimit() {
         submitByAll(sums("abc"));
         assertThat(coordinator.decisions()).hasSize(1);
         long third = PLENTY / Float.BYTES / 2;
-        submitByAll(Requests.sum("d", third), Requests.sum("e", third), Requests.sum("f", third));
+        submitByAll(
+                TestRequests.sum("d", third),
+                TestRequests.sum("e", third),
+                TestRequests.sum("f", third));
         assertThat(coordinator.decisions()).hasSize(2);
     }
 
     static Stream<Arguments> disagreements() {
-        Request usual = Requests.sum("t", 3);
-        Request gather = Requests.of(Kind.ALLGATHER, "t", DataType.INT8, Shape.of(3, 2));
-        Request root = Requests.broadcast("t", 4);
+        Request usual = TestRequests.sum("t", 3);
+        Request gather =
+                TestRequests.of(CollectiveKind.ALLGATHER, "t", DataType.INT8, Shape.of(3, 2));
+        Request root = TestRequests.broadcast("t", 4);
         return Stream.of(
                 Arguments.of(
                         usual,
-                        Requests.of(Kind.ALLREDUCE, "t", DataType.INT32, Shape.of(3)),
+                        TestRequests.of(CollectiveKind.ALLREDUCE, "t", DataType.INT32, Shape.of(3)),
                         "data type",
                         "float32 on ranks 4, 6",
                         "int32 on rank 5"),
                 Arguments.of(usual, gather, "operation", "allreduce on", "allgather on rank 5"),
                 Arguments.of(
                         usual,
-                        Requests.sum("t", 3, 1),
+                        TestRequests.sum("t", 3, 1),
                         "shape",
                         "[3] on ranks 4, 6",
                         "[3, 1] on rank 5"),
                 Arguments.of(
                         usual,
-                        Requests.with(usual, ReduceOp.SUM, Scale.after(2)),
+                        TestRequests.with(usual, ReduceOp.SUM, Scale.after(2)),
                         "prescale or postscale",
                         "prescale 1.0, postscale 1.0 on ranks 4, 6",
                         "prescale 1.0, postscale 2.0 on rank 5"),
                 Arguments.of(
                         usual,
-                        Requests.with(usual, ReduceOp.MAX, Scale.NONE),
+                        TestRequests.with(usual, ReduceOp.MAX, Scale.NONE),
                         "reduce op",
                         "SUM on ranks 4, 6",
                         "MAX on rank 5"),
                 Arguments.of(
                         gather,
-                        Requests.of(Kind.ALLGATHER, "t", DataType.INT8, Shape.of(3)),
+                        TestRequests.of(CollectiveKind.ALLGATHER, "t", DataType.INT8, Shape.of(3)),
                         "dimensions after the first",
                         "[3, 2] on ranks 4, 6",
                         "[3] on rank 5"),
                 Arguments.of(
                         gather,
-                        Requests.of(Kind.ALLGATHER, "t", DataType.INT8, Shape.of(3, 4)),
+                        TestRequests.of(
+                                CollectiveKind.ALLGATHER, "t", DataType.INT8, Shape.of(3, 4)),
                         "dimensions after the first",
                         "[3, 2] on ranks 4, 6",
                         "[3, 4] on rank 5"),
                 Arguments.of(
                         root,
-                        Requests.broadcast("t", 6),
+                        TestRequests.broadcast("t", 6),
                         "root rank",
                         "root rank 4 on ranks 4, 6",
                         "root rank 6 on rank 5"));
@@ -185,12 +194,12 @@ class CoordinatorTest {
 
     @ParameterizedTest
     @MethodSource("disagreements")
-    void aDisagreementNamesWhatWhoAndTheNameCanBeUsedAgain(
+    void mismatchNamesRanksAndTheNameIsReusable(
             Request usual, Request odd, String about, String usualWords, String oddWords) {
         submit(1, odd);
         submit(0, usual);
         submit(2, usual);
-        ToRanks.Fail fail = (ToRanks.Fail) only();
+        CoordinatorMessage.Fail fail = (CoordinatorMessage.Fail) only();
         assertThat(fail.name()).isEqualTo("t");
         assertThat(fail.reason()).contains("'t'", about, usualWords, oddWords);
         submitByAll(usual);
@@ -198,56 +207,62 @@ class CoordinatorTest {
     }
 
     @Test
-    void rowsMayDifferWhereTheyMay() {
+    void allgatherRowsMayDiffer() {
         for (int rank = 0; rank < 3; rank++) {
             submit(
                     rank,
-                    Requests.of(Kind.ALLGATHER, "g", DataType.INT8, Shape.of(rank, 2)),
-                    Requests.of(Kind.ALLTOALL, "t", DataType.INT8, Shape.of(rank, 2)));
+                    TestRequests.of(
+                            CollectiveKind.ALLGATHER, "g", DataType.INT8, Shape.of(rank, 2)),
+                    TestRequests.of(
+                            CollectiveKind.ALLTOALL, "t", DataType.INT8, Shape.of(rank, 2)));
         }
         assertThat(runs()).containsExactly("g", "t");
     }
 
     @Test
-    void whatIsCachedIsAskedForAndAnsweredByNumber() {
+    void cachedRequestsUseSlotNumbers() {
         coordinator = coordinator(100, false);
         submitByAll(sums("ab"));
         assertThat(runs()).hasSize(2);
         for (int rank = 0; rank < 3; rank++) {
-            coordinator.hear(rank, new FromRank.Submit(0, 1, 1, List.of(new FromRank.Known(1))));
+            coordinator.receive(
+                    rank,
+                    new RankMessage.Submit(0, 1, 1, List.of(new RankMessage.CachedRequest(1))));
         }
-        assertThat(only()).isEqualTo(new ToRanks.Run(List.of(new Cached(1)), 3));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Run(List.of(new Cached(1)), 3));
     }
 
     @Test
-    void anEvictionIsToldAfterTheRunAndOldQuestionsAreStillUnderstood() {
+    void evictionFollowsTheRunAndOldSlotsStayValid() {
         coordinator = coordinator(1, false);
         submitByAll(sums("a"));
         assertThat(runs()).containsExactly("a"); // message 1, slot 0
-        coordinator.hear(2, new FromRank.Submit(0, 1, 0, List.of(new FromRank.Known(0))));
+        coordinator.receive(
+                2, new RankMessage.Submit(0, 1, 0, List.of(new RankMessage.CachedRequest(0))));
         submitByAll(sums("b"));
-        List<ToRanks> decisions = coordinator.decisions(); // messages 2 and 3
-        assertThat(decisions.getFirst()).isInstanceOf(ToRanks.Run.class);
-        assertThat(decisions.getLast()).isEqualTo(new ToRanks.Evict(List.of(0)));
+        List<CoordinatorMessage> decisions = coordinator.decisions(); // messages 2 and 3
+        assertThat(decisions.getFirst()).isInstanceOf(CoordinatorMessage.Run.class);
+        assertThat(decisions.getLast()).isEqualTo(new CoordinatorMessage.Evict(List.of(0)));
         // Rank 1 has not heard of it yet.
-        coordinator.hear(1, new FromRank.Submit(0, 2, 0, List.of(new FromRank.Known(0))));
+        coordinator.receive(
+                1, new RankMessage.Submit(0, 2, 0, List.of(new RankMessage.CachedRequest(0))));
         submit(0, sums("a"));
-        ToRanks.Run run = (ToRanks.Run) coordinator.decisions().getFirst();
-        assertThat(run.tensors()).containsExactly(new Introduced(Requests.sum("a", 3), 2));
+        CoordinatorMessage.Run run = (CoordinatorMessage.Run) coordinator.decisions().getFirst();
+        assertThat(run.tensors()).containsExactly(new Uncached(TestRequests.sum("a", 3), 2));
     }
 
     @Test
-    void joinedRanksCountAsHavingAsked() {
+    void joinedRanksCountAsReady() {
         submit(0, sums("a"));
         submit(1, sums("a"));
-        coordinator.hear(2, new FromRank.Join(0));
-        assertThat(only()).isInstanceOf(ToRanks.Run.class);
+        coordinator.receive(2, new RankMessage.Join(0));
+        assertThat(only()).isInstanceOf(CoordinatorMessage.Run.class);
         submit(0, sums("b"));
         assertThat(coordinator.decisions()).isEmpty();
-        coordinator.hear(1, new FromRank.Join(0));
-        assertThat(only()).isInstanceOf(ToRanks.Run.class);
-        coordinator.hear(0, new FromRank.Join(0));
-        assertThat(only()).isEqualTo(new ToRanks.Joined(4));
+        coordinator.receive(1, new RankMessage.Join(0));
+        assertThat(only()).isInstanceOf(CoordinatorMessage.Run.class);
+        coordinator.receive(0, new RankMessage.Join(0));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Joined(4));
         submit(0, sums("c"));
         assertThat(coordinator.decisions()).isEmpty();
     }
@@ -256,32 +271,32 @@ class CoordinatorTest {
     void aRankMaySubmitAndJoinAndAllEndWhenTheLastJoins() {
         submit(2, sums("a"));
         for (int rank = 2; rank >= 0; rank--) {
-            coordinator.hear(rank, new FromRank.Join(0));
+            coordinator.receive(rank, new RankMessage.Join(0));
         }
-        List<ToRanks> decisions = coordinator.decisions();
-        assertThat(decisions.getFirst()).isInstanceOf(ToRanks.Run.class);
-        assertThat(decisions.getLast()).isEqualTo(new ToRanks.Joined(4));
+        List<CoordinatorMessage> decisions = coordinator.decisions();
+        assertThat(decisions.getFirst()).isInstanceOf(CoordinatorMessage.Run.class);
+        assertThat(decisions.getLast()).isEqualTo(new CoordinatorMessage.Joined(4));
     }
 
     @Test
     void aBroadcastFromARankThatHasJoinedFails() {
-        coordinator.hear(2, new FromRank.Join(0));
-        submit(0, Requests.broadcast("b", 6));
-        submit(1, Requests.broadcast("b", 6));
-        assertThat(((ToRanks.Fail) only()).reason()).contains("root rank 6 has joined");
+        coordinator.receive(2, new RankMessage.Join(0));
+        submit(0, TestRequests.broadcast("b", 6));
+        submit(1, TestRequests.broadcast("b", 6));
+        assertThat(((CoordinatorMessage.Fail) only()).reason()).contains("root rank 6 has joined");
     }
 
     @Test
     void twoEqualStepsAreLockedWhenTheThirdBegins() {
         step("abc");
         step("abc");
-        ToRanks.Lock lock = locked("a");
+        CoordinatorMessage.Lock lock = locked("a");
         assertThat(names(lock)).containsExactly(List.of("a", "b", "c"));
         assertThat(lock.start()).isZero();
     }
 
     @Test
-    void withoutLeaveNothingIsLocked() {
+    void noPlanIsLockedWhenPlanLockingIsDisabled() {
         coordinator = coordinator(0, false);
         for (int i = 0; i < 5; i++) {
             step("abc");
@@ -289,7 +304,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void whatIsAskedForInDifferentSegmentsIsNotFusedInAPlan() {
+    void planDoesNotFuseDifferentSegments() {
         for (int i = 0; i < 2; i++) {
             step("ab");
             step("c");
@@ -306,7 +321,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void whatHasNoPlaceKeepsAPlanFromBeingLocked() {
+    void outstandingRequestOutsideThePlanPreventsTheLock() {
         step("ab");
         step("ab");
         submit(1, sums("x"));
@@ -316,14 +331,14 @@ class CoordinatorTest {
     }
 
     @Test
-    void whatWasSaidBeforeTheLockIsMoot() {
+    void messagesFromBeforeTheLockAreIgnored() {
         step("ab");
         step("ab");
         submit(1, sums("a"));
         assertThat(locked("a").start()).isZero();
         epoch--;
         submit(2, sums("a")); // on its way when the plan was locked
-        coordinator.hear(2, new FromRank.Join(epoch));
+        coordinator.receive(2, new RankMessage.Join(epoch));
         epoch++;
         assertThat(coordinator.decisions()).isEmpty();
         leave(0, false);
@@ -335,15 +350,15 @@ class CoordinatorTest {
     }
 
     @Test
-    void aPlanIsLeftOnceHoweverManyLeaveIt() {
+    void planIsUnlockedOnceWhenSeveralRanksDeviate() {
         step("ab");
         step("ab");
         locked("a");
-        coordinator.hear(1, new FromRank.Deviate(operations, false));
-        coordinator.hear(2, new FromRank.Deviate(operations, false));
-        assertThat(only()).isEqualTo(new ToRanks.Unlock(operations));
-        coordinator.hear(0, new FromRank.Stopped(false));
-        assertThat(only()).isEqualTo(new ToRanks.Unlocked(false));
+        coordinator.receive(1, new RankMessage.Deviate(operations, false));
+        coordinator.receive(2, new RankMessage.Deviate(operations, false));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlock(operations));
+        coordinator.receive(0, new RankMessage.Stopped(false));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlocked(false));
     }
 
     @Test
@@ -351,51 +366,51 @@ class CoordinatorTest {
         step("ab");
         step("ab");
         locked("a");
-        coordinator.hear(1, new FromRank.Deviate(operations, false));
-        assertThat(only()).isInstanceOf(ToRanks.Unlock.class);
-        coordinator.hear(2, new FromRank.Stopped(true));
-        coordinator.hear(0, new FromRank.Stopped(false));
-        assertThat(only()).isEqualTo(new ToRanks.Unlocked(true));
+        coordinator.receive(1, new RankMessage.Deviate(operations, false));
+        assertThat(only()).isInstanceOf(CoordinatorMessage.Unlock.class);
+        coordinator.receive(2, new RankMessage.Stopped(true));
+        coordinator.receive(0, new RankMessage.Stopped(false));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlocked(true));
         epoch++;
         submitByAll(sums("xy"));
-        coordinator.hear(0, new FromRank.Ready());
-        coordinator.hear(2, new FromRank.Ready());
+        coordinator.receive(0, new RankMessage.Ready());
+        coordinator.receive(2, new RankMessage.Ready());
         assertThat(coordinator.decisions()).isEmpty();
-        coordinator.hear(1, new FromRank.Ready());
+        coordinator.receive(1, new RankMessage.Ready());
         assertThat(runs()).containsExactly("x", "y");
     }
 
     @Test
-    void aPlanResumesAfterAnInterlude() {
+    void planIsLockedAgainAfterOtherOperations() {
         step("ab");
         step("ab");
-        ToRanks.Lock first = locked("a");
+        CoordinatorMessage.Lock first = locked("a");
         leave(100, false);
         step("x");
-        ToRanks.Lock again = locked("a");
-        assertThat(again).isEqualTo(new ToRanks.Lock(first.plan(), List.of(), 0));
+        CoordinatorMessage.Lock again = locked("a");
+        assertThat(again).isEqualTo(new CoordinatorMessage.Lock(first.plan(), List.of(), 0));
     }
 
     @Test
     void aPlanResumesOnceAllHaveCleanedUpAfterAnAbandonedOperation() {
         step("ab");
         step("ab");
-        ToRanks.Lock first = locked("a");
+        CoordinatorMessage.Lock first = locked("a");
         operations += 100;
-        coordinator.hear(1, new FromRank.Deviate(operations, false));
-        assertThat(only()).isInstanceOf(ToRanks.Unlock.class);
-        coordinator.hear(0, new FromRank.Stopped(true));
-        coordinator.hear(2, new FromRank.Stopped(true));
-        assertThat(only()).isEqualTo(new ToRanks.Unlocked(true));
+        coordinator.receive(1, new RankMessage.Deviate(operations, false));
+        assertThat(only()).isInstanceOf(CoordinatorMessage.Unlock.class);
+        coordinator.receive(0, new RankMessage.Stopped(true));
+        coordinator.receive(2, new RankMessage.Stopped(true));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlocked(true));
         epoch++;
-        coordinator.hear(1, new FromRank.Ready());
-        coordinator.hear(2, new FromRank.Ready());
+        coordinator.receive(1, new RankMessage.Ready());
+        coordinator.receive(2, new RankMessage.Ready());
         submitByAll(sums("ab"));
         assertThat(coordinator.decisions()).isEmpty();
-        coordinator.hear(0, new FromRank.Ready());
+        coordinator.receive(0, new RankMessage.Ready());
         assertThat(runs()).containsExactly("a", "b");
-        ToRanks.Lock again = locked("a");
-        assertThat(again).isEqualTo(new ToRanks.Lock(first.plan(), List.of(), 0));
+        CoordinatorMessage.Lock again = locked("a");
+        assertThat(again).isEqualTo(new CoordinatorMessage.Lock(first.plan(), List.of(), 0));
     }
 
     @Test
@@ -415,9 +430,9 @@ class CoordinatorTest {
         for (int steps = 0; steps < 1_000; steps++) {
             segment++;
             submit(0, sums("ab"));
-            List<ToRanks> decisions = coordinator.decisions();
+            List<CoordinatorMessage> decisions = coordinator.decisions();
             if (!decisions.isEmpty()) {
-                assertThat(decisions.getFirst()).isInstanceOf(ToRanks.Lock.class);
+                assertThat(decisions.getFirst()).isInstanceOf(CoordinatorMessage.Lock.class);
                 epoch++;
                 return steps;
             }
@@ -429,7 +444,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aPlanWithFaultsRestsLongerEachTime() {
+    void faultyPlanBacksOffLongerEachTime() {
         step("ab");
         step("ab");
         locked("a");
@@ -443,7 +458,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aPlanThatServedForLongDoesNotRest() {
+    void longLivedPlanDoesNotBackOff() {
         step("ab");
         step("ab");
         locked("a");
@@ -452,12 +467,13 @@ class CoordinatorTest {
     }
 
     @Test
-    void anotherTuningIsToldBeforeAnythingElse() {
+    void newTuningIsSentFirst() {
         submit(0, sums("a"));
         Tuning other = Tuning.DEFAULT.withFusionThreshold(0);
         coordinator.retune(other);
         assertThat(coordinator.decisions())
-                .containsExactly(new ToRanks.Tune(other), new ToRanks.Unlocked(false));
+                .containsExactly(
+                        new CoordinatorMessage.Tune(other), new CoordinatorMessage.Unlocked(false));
         epoch++; // everybody asks again for what is in flight
         submit(0, sums("a"));
         submit(1, sums("a"));

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
-import org.horovod4j.spi.Loss;
+import org.horovod4j.spi.RankDeparture;
 import org.horovod4j.transport.LinkBrokenException;
 import org.junit.jupiter.api.Test;
 
@@ -20,12 +20,13 @@ class WorldStateTest {
 
     /// Rank 0 has called shutdown, and rank 1 has ended for want of it.
     private void letZeroLeaveAndOneFail() {
-        state.lost(new Loss(0, "alpha", "called shutdown", true, Map.of(0, 7L)));
-        state.lost(new Loss(1, "alpha", "its process has ended", false, Map.of(0, 7L)));
+        state.rankDeparted(new RankDeparture(0, "alpha", "called shutdown", true, Map.of(0, 7L)));
+        state.rankDeparted(
+                new RankDeparture(1, "alpha", "its process has ended", false, Map.of(0, 7L)));
     }
 
     @Test
-    void aBrokenLinkIsExplainedByWhatHasHappenedAtItsOtherEnd() {
+    void brokenLinkIsExplainedByTheLossOfItsPeer() {
         letZeroLeaveAndOneFail();
         assertThat(state.explain(new LinkBrokenException(0, "end of stream", null), RANKS))
                 .isInstanceOf(ShutDownException.class)
@@ -36,8 +37,8 @@ class WorldStateTest {
     }
 
     @Test
-    void ofSeveralThatLeftTheFirstIsNamed() {
-        state.lost(new Loss(2, "alpha", "called shutdown", true, Map.of()));
+    void firstDepartureIsNamed() {
+        state.rankDeparted(new RankDeparture(2, "alpha", "called shutdown", true, Map.of()));
         letZeroLeaveAndOneFail();
         assertThat(state.explain(new LinkBrokenException(0, "end of stream", null), RANKS))
                 .isInstanceOf(ShutDownException.class)
@@ -45,7 +46,7 @@ class WorldStateTest {
     }
 
     @Test
-    void anythingElseIsExplainedByAFailureBeforeADeparture() {
+    void otherErrorsPreferFailureOverDeparture() {
         letZeroLeaveAndOneFail();
         assertThat(state.explain(new ConfigurationException("no such address"), RANKS))
                 .isInstanceOf(PeerLostException.class)
@@ -53,9 +54,9 @@ class WorldStateTest {
     }
 
     @Test
-    void whereNobodyFailedTheFirstToLeaveExplainsIt() {
-        state.lost(new Loss(2, "alpha", "called shutdown", true, Map.of()));
-        state.lost(new Loss(0, "alpha", "called shutdown", true, Map.of()));
+    void withoutFailureTheFirstDepartureIsTheCause() {
+        state.rankDeparted(new RankDeparture(2, "alpha", "called shutdown", true, Map.of()));
+        state.rankDeparted(new RankDeparture(0, "alpha", "called shutdown", true, Map.of()));
         assertThat(state.explain(new LinkBrokenException(1, "end of stream", null), RANKS))
                 .isInstanceOf(ShutDownException.class)
                 .hasMessageContaining("rank 2");
@@ -64,7 +65,7 @@ class WorldStateTest {
     }
 
     @Test
-    void whateverRunsWhileThisRankLeavesHearsTheReasonThatItLeavesFor() {
+    void runningOperationsFailWithTheReasonOfThisRanksDeparture() {
         ShutDownException reason = new ShutDownException("this rank has called shutdown");
         state.stop(reason);
         assertThatThrownBy(() -> state.check(null, 0, RANKS, 1)).isSameAs(reason);

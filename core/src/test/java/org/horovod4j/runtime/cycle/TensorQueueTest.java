@@ -7,9 +7,9 @@ import org.horovod4j.ShutDownException;
 import org.horovod4j.runtime.cycle.TensorQueue.Deviation;
 import org.horovod4j.runtime.fusion.Plan;
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.runtime.message.Requests;
-import org.horovod4j.runtime.queue.Entry;
+import org.horovod4j.runtime.message.TestRequests;
 import org.horovod4j.runtime.queue.Operation;
+import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.transport.ManualClock;
 import org.junit.jupiter.api.Test;
 
@@ -22,40 +22,40 @@ class TensorQueueTest {
     private final TensorQueue queue = new TensorQueue(clock);
     private final Plan plan = new Plan(1, List.of(List.of(sum("a"), sum("b")), List.of(sum("c"))));
 
-    private final Entry.Owner owner =
-            new Entry.Owner() {
+    private final TensorEntry.ProgressEngine progressEngine =
+            new TensorEntry.ProgressEngine() {
                 @Override
-                public void await(Entry<?> entry) {
+                public void await(TensorEntry<?> tensorEntry) {
                     throw new IllegalStateException("nobody drives here");
                 }
 
                 @Override
-                public void polled(Entry<?> entry) {}
+                public void polled(TensorEntry<?> tensorEntry) {}
 
                 @Override
-                public void observed() {
-                    queue.observed();
+                public void completionObserved() {
+                    queue.completionObserved();
                 }
             };
 
     private static Request sum(String name) {
-        return Requests.sum(name, 3);
+        return TestRequests.sum(name, 3);
     }
 
-    private Entry<Integer> entry(String name) {
-        return new Entry<>(sum(name), new Operation.Barrier(), owner);
+    private TensorEntry<Integer> entry(String name) {
+        return new TensorEntry<>(sum(name), new Operation.Barrier(), progressEngine);
     }
 
     private boolean submit(String name) {
         return queue.submit(entry(name));
     }
 
-    private static List<String> names(List<Entry<?>> entries) {
-        return entries.stream().map(entry -> entry.request().name()).toList();
+    private static List<String> names(List<TensorEntry<?>> entries) {
+        return entries.stream().map(tensorEntry -> tensorEntry.request().name()).toList();
     }
 
     @Test
-    void whatIsSubmittedIsAskedForOnce() {
+    void submittedEntriesAreDrainedOnce() {
         assertThat(submit("b")).isTrue();
         assertThat(submit("a")).isTrue();
         assertThat(queue.hasWork()).isTrue();
@@ -65,16 +65,16 @@ class TensorQueueTest {
     }
 
     @Test
-    void aNameInFlightIsRefusedAndAGroupWithItAltogether() {
+    void nameInFlightRejectsItsWholeGroup() {
         submit("a");
         assertThatThrownBy(() -> submit("a"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("'a' is in flight");
-        List<Entry<Integer>> group = Stream.of("x", "a", "y").map(this::entry).toList();
+        List<TensorEntry<Integer>> group = Stream.of("x", "a", "y").map(this::entry).toList();
         assertThatThrownBy(() -> queue.submit(group)).isInstanceOf(IllegalArgumentException.class);
         assertThat(names(queue.drain())).containsExactly("a");
         assertThat(queue.find("x")).isNull();
-        List<Entry<Integer>> twice = Stream.of("z", "z").map(this::entry).toList();
+        List<TensorEntry<Integer>> twice = Stream.of("z", "z").map(this::entry).toList();
         assertThatThrownBy(() -> queue.submit(twice)).isInstanceOf(IllegalArgumentException.class);
         assertThat(queue.find("z")).isNull();
         queue.release(Objects.requireNonNull(queue.find("a")));
@@ -83,9 +83,9 @@ class TensorQueueTest {
 
     @Test
     void whatIsSubmittedAfterAResultWasSeenIsInAnotherSegment() {
-        Entry<Integer> first = entry("a");
-        Entry<Integer> second = entry("b");
-        Entry<Integer> third = entry("c");
+        TensorEntry<Integer> first = entry("a");
+        TensorEntry<Integer> second = entry("b");
+        TensorEntry<Integer> third = entry("c");
         queue.submit(first);
         queue.submit(second);
         first.complete(1);
@@ -96,9 +96,9 @@ class TensorQueueTest {
     }
 
     @Test
-    void inAPlanNothingIsToBeDoneUntilABatchIsComplete() {
-        queue.follow(plan, 0);
-        Entry<Integer> b = entry("b");
+    void lockedPlanHasNoWorkUntilABatchIsComplete() {
+        queue.lockPlan(plan, 0);
+        TensorEntry<Integer> b = entry("b");
         assertThat(queue.submit(b)).isFalse();
         assertThat(queue.hasWork()).isFalse();
         assertThat(queue.isStuck(b)).isTrue();
@@ -107,27 +107,27 @@ class TensorQueueTest {
         assertThat(submit("a")).isTrue();
         assertThat(queue.hasWork()).isTrue();
         assertThat(queue.drain()).isEmpty();
-        Completion completion = new Completion();
+        CompletedEntries completedEntries = new CompletedEntries();
         assertThat(queue.isStuck(b)).isFalse();
-        assertThat(queue.advance(completion)).isFalse();
+        assertThat(queue.advance(completedEntries)).isFalse();
         assertThat(queue.find("a")).isNull();
         assertThat(queue.isStuck(b)).isFalse(); // it has run, but not heard of it yet
         assertThat(queue.ready()).isNotNull();
-        assertThat(queue.advance(completion)).isTrue();
+        assertThat(queue.advance(completedEntries)).isTrue();
         assertThat(queue.isEmpty()).isTrue();
         assertThat(queue.deviation()).isEqualTo(Deviation.NONE);
     }
 
     @Test
-    void whatHasNoPlaceIsADeviation() {
-        queue.follow(plan, 0);
-        Entry<Integer> stranger = entry("x");
+    void entryWithoutPlaceInThePlanIsADeviation() {
+        queue.lockPlan(plan, 0);
+        TensorEntry<Integer> stranger = entry("x");
         assertThat(queue.submit(stranger)).isTrue();
-        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+        assertThat(queue.deviation()).isEqualTo(Deviation.REQUESTED);
         assertThat(queue.hasWork()).isTrue();
         assertThat(queue.isStuck(stranger)).isFalse();
         queue.deviate(Deviation.FAULT); // the first reason stays
-        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+        assertThat(queue.deviation()).isEqualTo(Deviation.REQUESTED);
     }
 
     @Test
@@ -136,10 +136,10 @@ class TensorQueueTest {
         submit("x");
         assertThat(names(queue.drain())).containsExactly("c", "x");
         submit("b");
-        queue.follow(plan, 0);
-        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+        queue.lockPlan(plan, 0);
+        assertThat(queue.deviation()).isEqualTo(Deviation.REQUESTED);
         submit("a");
-        queue.unfollow();
+        queue.unlockPlan();
         assertThat(queue.deviation()).isEqualTo(Deviation.NONE);
         assertThat(names(queue.drain())).containsExactly("c", "x", "b", "a");
         queue.deviate(Deviation.FAULT); // without a plan there is nothing to leave
@@ -147,50 +147,50 @@ class TensorQueueTest {
     }
 
     @Test
-    void aJoinLeavesThePlanAndNothingComesAfterIt() {
-        queue.follow(plan, 0);
-        Entry<Integer> last = entry("join");
+    void joinLeavesThePlanAndBlocksSubmission() {
+        queue.lockPlan(plan, 0);
+        TensorEntry<Integer> last = entry("join");
         queue.join(last);
-        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+        assertThat(queue.deviation()).isEqualTo(Deviation.REQUESTED);
         assertThat(queue.hasWork()).isTrue();
         assertThatThrownBy(() -> submit("a")).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> queue.join(entry("again")))
                 .isInstanceOf(IllegalStateException.class);
-        queue.unfollow();
-        queue.follow(plan, 0); // it was locked before the coordinator had heard of the join
-        assertThat(queue.deviation()).isEqualTo(Deviation.WISH);
+        queue.unlockPlan();
+        queue.lockPlan(plan, 0); // it was locked before the coordinator had heard of the join
+        assertThat(queue.deviation()).isEqualTo(Deviation.REQUESTED);
         queue.joined(7);
         assertThat(last.join()).isEqualTo(7);
         assertThat(queue.joining()).isNull();
-        queue.unfollow();
+        queue.unlockPlan();
         assertThat(submit("a")).isTrue();
     }
 
     @Test
-    void eachEntryKnowsSinceWhenItWaits() {
+    void entriesRecordTheirSubmissionTime() {
         clock.advance(1_000);
-        Entry<?> first = entry("a");
+        TensorEntry<?> first = entry("a");
         boolean _ = queue.submit(first);
         clock.advance(2_000);
-        boolean _ = queue.look();
-        List<? extends Entry<?>> group = List.of(entry("b"), entry("c"));
+        boolean _ = queue.pollForWork();
+        List<? extends TensorEntry<?>> group = List.of(entry("b"), entry("c"));
         boolean _ = queue.submit(group);
-        assertThat(first.sinceNanos()).isEqualTo(1_001);
-        assertThat(group).allMatch(entry -> entry.sinceNanos() == 3_001);
+        assertThat(first.submittedNanos()).isEqualTo(1_001);
+        assertThat(group).allMatch(entry -> entry.submittedNanos() == 3_001);
     }
 
     @Test
-    void aGroupThatComesFirstKnowsItToo() {
+    void firstGroupRecordsItsSubmissionTime() {
         clock.advance(1_000);
-        List<? extends Entry<?>> group = List.of(entry("a"), entry("b"));
+        List<? extends TensorEntry<?>> group = List.of(entry("a"), entry("b"));
         boolean _ = queue.submit(group);
-        assertThat(group).allMatch(entry -> entry.sinceNanos() == 1_001);
+        assertThat(group).allMatch(entry -> entry.submittedNanos() == 1_001);
     }
 
     @Test
     void closingFailsEverythingInFlightAndWhatComesLater() {
-        Entry<Integer> pending = entry("a");
-        Entry<Integer> last = entry("join");
+        TensorEntry<Integer> pending = entry("a");
+        TensorEntry<Integer> last = entry("join");
         queue.submit(pending);
         queue.join(last);
         ShutDownException reason = new ShutDownException("over");

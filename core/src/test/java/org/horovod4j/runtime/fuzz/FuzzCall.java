@@ -4,18 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.MismatchException;
-import org.horovod4j.Received;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.runtime.message.Kind;
-import org.horovod4j.testing.Reference;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.runtime.message.CollectiveKind;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -54,14 +54,14 @@ final class FuzzCall {
     }
 
     /// A call on its way.
-    interface Running {
+    interface RunningCall {
         boolean isDone();
 
         /// Waits for the end and compares what came with what should have.
         void check();
     }
 
-    Running start(Communicator communicator, FuzzMemory memory) {
+    RunningCall start(Communicator communicator, FuzzMemory memory) {
         int rank = communicator.rank();
         String name = operation.name();
         List<Tensor> mine = inputs().get(rank);
@@ -70,11 +70,11 @@ final class FuzzCall {
                         .mapToObj(
                                 i ->
                                         isInPlace()
-                                                ? memory.lend(communicator, name + i, mine.get(i))
+                                                ? memory.copyOf(communicator, name + i, mine.get(i))
                                                 : mine.get(i))
                         .toList();
         Tensor tensor = tensors.getFirst();
-        return switch (operation.kind()) {
+        return switch (operation.collectiveKind()) {
             case ALLREDUCE ->
                     tensors.size() > 1
                             ? running(
@@ -107,12 +107,12 @@ final class FuzzCall {
         };
     }
 
-    private static List<Tensor> received(Received received) {
-        return List.of(received.tensor());
+    private static List<Tensor> received(AlltoallResult alltoallResult) {
+        return List.of(alltoallResult.tensor());
     }
 
-    private <T> Running running(int rank, Handle<T> handle, Function<T, List<Tensor>> tensors) {
-        return new Running() {
+    private <T> RunningCall running(int rank, Handle<T> handle, Function<T, List<Tensor>> tensors) {
+        return new RunningCall() {
             @Override
             public boolean isDone() {
                 return handle.isDone();
@@ -138,17 +138,18 @@ final class FuzzCall {
         for (int i = 0; i < results.size(); i++) {
             assertThat(results.get(i))
                     .as("%s, tensor %d on rank %d", this, i, rank)
-                    .hasTheBitsOf(expected(rank, i));
+                    .isBitwiseEqualTo(expected(rank, i));
         }
     }
 
     private Tensor expected(int rank, int index) {
-        return switch (operation.kind()) {
+        return switch (operation.collectiveKind()) {
             case ALLREDUCE -> reduced().get(index);
-            case REDUCESCATTER -> Reference.share(reduced().get(index), rank, size);
-            case ALLGATHER -> Reference.allgather(of(index));
+            case REDUCESCATTER ->
+                    ReferenceCollectives.reducescatterPart(reduced().get(index), rank, size);
+            case ALLGATHER -> ReferenceCollectives.allgather(of(index));
             case BROADCAST -> inputs().get(root()).get(index);
-            case ALLTOALL -> Reference.alltoall(of(index), splits(), rank);
+            case ALLTOALL -> ReferenceCollectives.alltoall(of(index), splits(), rank);
             case BARRIER -> throw new IllegalStateException("a barrier gives nothing");
         };
     }
@@ -158,7 +159,10 @@ final class FuzzCall {
         if (known == null) {
             known =
                     IntStream.range(0, operation.members())
-                            .mapToObj(i -> Reference.allreduce(of(i), operation.op(), Scale.NONE))
+                            .mapToObj(
+                                    i ->
+                                            ReferenceCollectives.allreduce(
+                                                    of(i), operation.op(), Scale.NONE))
                             .toList();
             reduced = known;
         }
@@ -193,7 +197,7 @@ final class FuzzCall {
             tensors.add(
                     joined.contains(rank)
                             ? Tensor.zeros(operation.type(), shape)
-                            : Samples.of(
+                            : SampleTensors.of(
                                     type(rank),
                                     shape,
                                     operation.op(),
@@ -212,7 +216,7 @@ final class FuzzCall {
 
     private Shape shape(int rank) {
         Shape most = operation.shape();
-        return switch (operation.kind()) {
+        return switch (operation.collectiveKind()) {
             case ALLGATHER ->
                     most.withRows(
                             joined.contains(rank)
@@ -252,7 +256,8 @@ final class FuzzCall {
 
     /// Whether tensors are overwritten.
     private boolean isInPlace() {
-        return operation.kind() == Kind.ALLREDUCE || operation.kind() == Kind.BROADCAST;
+        return operation.collectiveKind() == CollectiveKind.ALLREDUCE
+                || operation.collectiveKind() == CollectiveKind.BROADCAST;
     }
 
     @Override

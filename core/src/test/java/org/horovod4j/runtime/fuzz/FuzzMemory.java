@@ -4,7 +4,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.testing.Samples;
+import org.horovod4j.testing.SampleTensors;
 
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -16,27 +16,28 @@ final class FuzzMemory {
     private static final int KINDS = 3;
 
     private final long seed;
-    private final Map<Piece, Tensor> shared = new ConcurrentHashMap<>();
+    private final Map<BufferKey, Tensor> shared = new ConcurrentHashMap<>();
 
-    private record Piece(int processSet, String name, DataType type, Shape shape) {}
+    private record BufferKey(int processSet, String name, DataType type, Shape shape) {}
 
     FuzzMemory(long seed) {
         this.seed = seed;
     }
 
     /// A copy of `tensor` that an operation may overwrite.
-    Tensor lend(Communicator communicator, String name, Tensor tensor) {
+    Tensor copyOf(Communicator communicator, String name, Tensor tensor) {
         return switch (new SplittableRandom(seed + name.hashCode()).nextInt(KINDS)) {
-            case 0 -> Samples.copy(tensor);
-            case 1 -> Samples.onHeap(tensor);
+            case 0 -> SampleTensors.copy(tensor);
+            case 1 -> SampleTensors.onHeap(tensor);
             default -> piece(communicator, name, tensor);
         };
     }
 
     private Tensor piece(Communicator communicator, String name, Tensor tensor) {
-        Piece key =
-                new Piece(communicator.processSet().id(), name, tensor.dataType(), tensor.shape());
-        Tensor piece = shared.computeIfAbsent(key, _ -> Samples.shared(communicator, tensor));
+        BufferKey key =
+                new BufferKey(
+                        communicator.processSet().id(), name, tensor.dataType(), tensor.shape());
+        Tensor piece = shared.computeIfAbsent(key, _ -> SampleTensors.shared(communicator, tensor));
         piece.segment().copyFrom(tensor.segment());
         return piece;
     }

@@ -3,34 +3,47 @@ package org.horovod4j.runtime.fuzz;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
-import org.horovod4j.runtime.message.Kind;
+import org.horovod4j.runtime.message.CollectiveKind;
 
 /// A named operation of a program that repeats; the values are another matter.
 ///
 /// @param name of its tensor, or of its group
-/// @param kind which collective
+/// @param collectiveKind which collective
 /// @param type of its elements
 /// @param shape of its tensor; where ranks may bring different rows, the most rows
 /// @param op how it is reduced, where it is
 /// @param members how many tensors it has: more than one make a group
 /// @param set the index of the process set it runs in, or -1 for all ranks
 record FuzzOperation(
-        String name, Kind kind, DataType type, Shape shape, ReduceOp op, int members, int set) {
+        String name,
+        CollectiveKind collectiveKind,
+        DataType type,
+        Shape shape,
+        ReduceOp op,
+        int members,
+        int set) {
     FuzzOperation named(String other) {
-        return new FuzzOperation(other, kind, type, shape, op, members, set);
+        return new FuzzOperation(other, collectiveKind, type, shape, op, members, set);
     }
 
     FuzzOperation shaped(Shape other) {
-        return new FuzzOperation(name, kind, type, other, op, members, set);
+        return new FuzzOperation(name, collectiveKind, type, other, op, members, set);
     }
 
     FuzzOperation typed(DataType other) {
-        return new FuzzOperation(name, kind, other, shape, op, members, set);
+        return new FuzzOperation(name, collectiveKind, other, shape, op, members, set);
     }
 
     @Override
     public String toString() {
         return "%s of '%s', %d x %s%s, %s%s"
-                .formatted(kind, name, members, type, shape, op, set < 0 ? "" : ", set " + set);
+                .formatted(
+                        collectiveKind,
+                        name,
+                        members,
+                        type,
+                        shape,
+                        op,
+                        set < 0 ? "" : ", set " + set);
     }
 }

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ProcessSet;
-import org.horovod4j.runtime.fuzz.FuzzCall.Running;
-import org.horovod4j.runtime.fuzz.FuzzStep.Part;
+import org.horovod4j.runtime.fuzz.FuzzCall.RunningCall;
+import org.horovod4j.runtime.fuzz.FuzzStep.RankActions;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -37,7 +37,7 @@ final class FuzzRank {
     }
 
     /// What a world is to run for a script.
-    static org.horovod4j.testing.World.Body playing(
+    static org.horovod4j.testing.World.Body worldBody(
             List<FuzzStep> steps, long seed, List<Set<Integer>> sets, int ranks) {
         List<CountDownLatch> looked =
                 steps.stream().map(_ -> new CountDownLatch(ranks - 1)).toList();
@@ -45,13 +45,13 @@ final class FuzzRank {
             FuzzRank rank = new FuzzRank(communicator, seed, sets, looked);
             try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
                 for (FuzzStep step : steps) {
-                    rank.play(step, threads);
+                    rank.runStep(step, threads);
                 }
             }
         };
     }
 
-    private void play(FuzzStep step, ExecutorService threads) {
+    private void runStep(FuzzStep step, ExecutorService threads) {
         try {
             if (!step.joined().contains(world.rank())) {
                 run(step, threads);
@@ -70,15 +70,15 @@ final class FuzzRank {
         if (late) {
             looked.get(step.number()).await();
         }
-        Part part = step.parts().get(world.rank());
-        Map<Integer, Running> running = new ConcurrentHashMap<>();
+        RankActions rankActions = step.parts().get(world.rank());
+        Map<Integer, RunningCall> running = new ConcurrentHashMap<>();
         List<Future<?>> helpers = new ArrayList<>();
-        for (List<Integer> share : part.threads().subList(1, part.threads().size())) {
+        for (List<Integer> share : rankActions.threads().subList(1, rankActions.threads().size())) {
             helpers.add(threads.submit(() -> submit(step, share, 0, running)));
         }
-        submit(step, part.threads().getFirst(), part.waitAfter(), running);
+        submit(step, rankActions.threads().getFirst(), rankActions.waitAfter(), running);
         if (step.late() >= 0 && !late) {
-            look(step, running);
+            pollResults(step, running);
         }
         for (FuzzCall call : step.tail()) {
             call.start(world, memory).check();
@@ -86,18 +86,18 @@ final class FuzzRank {
         for (Future<?> helper : helpers) {
             helper.get();
         }
-        running.values().forEach(each -> end(each, part.polls()));
+        running.values().forEach(each -> end(each, rankActions.polls()));
     }
 
-    private void look(FuzzStep step, Map<Integer, Running> running) {
-        for (int i = 0; i < step.looks(); i++) {
-            running.values().stream().findFirst().ifPresent(Running::isDone);
+    private void pollResults(FuzzStep step, Map<Integer, RunningCall> running) {
+        for (int i = 0; i < step.polls(); i++) {
+            running.values().stream().findFirst().ifPresent(RunningCall::isDone);
         }
         looked.get(step.number()).countDown();
     }
 
     private void submit(
-            FuzzStep step, List<Integer> share, int waitAfter, Map<Integer, Running> running) {
+            FuzzStep step, List<Integer> share, int waitAfter, Map<Integer, RunningCall> running) {
         int submitted = 0;
         for (int index : share) {
             FuzzCall call = step.calls().get(index);
@@ -113,10 +113,10 @@ final class FuzzRank {
         }
     }
 
-    private static void end(Running running, boolean polls) {
-        while (polls && !running.isDone()) {
+    private static void end(RunningCall runningCall, boolean polls) {
+        while (polls && !runningCall.isDone()) {
             Thread.onSpinWait();
         }
-        running.check();
+        runningCall.check();
     }
 }

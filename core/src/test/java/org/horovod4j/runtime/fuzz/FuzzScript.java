@@ -3,8 +3,8 @@ package org.horovod4j.runtime.fuzz;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
-import org.horovod4j.runtime.fuzz.FuzzStep.Part;
-import org.horovod4j.runtime.message.Kind;
+import org.horovod4j.runtime.fuzz.FuzzStep.RankActions;
+import org.horovod4j.runtime.message.CollectiveKind;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -39,7 +39,7 @@ final class FuzzScript {
     private int age;
     private int end;
 
-    private enum Twist {
+    private enum Disruption {
         EXTRA,
         MISSING,
         SHAPE,
@@ -69,7 +69,7 @@ final class FuzzScript {
             end = 3 + random.nextInt(24);
         }
         boolean calm = age++ < CALM_STEPS;
-        return calm || random.nextInt(3) > 0 ? plain(number, calm) : twisted(number);
+        return calm || random.nextInt(3) > 0 ? plain(number, calm) : disrupted(number);
     }
 
     private List<FuzzOperation> nextProgram() {
@@ -86,26 +86,41 @@ final class FuzzScript {
     }
 
     private FuzzOperation operation(String name) {
-        Kind kind =
+        CollectiveKind collectiveKind =
                 switch (random.nextInt(12)) {
-                    case 0 -> Kind.ALLGATHER;
-                    case 1 -> Kind.BROADCAST;
-                    case 2 -> Kind.ALLTOALL;
-                    case 3 -> Kind.REDUCESCATTER;
-                    default -> Kind.ALLREDUCE;
+                    case 0 -> CollectiveKind.ALLGATHER;
+                    case 1 -> CollectiveKind.BROADCAST;
+                    case 2 -> CollectiveKind.ALLTOALL;
+                    case 3 -> CollectiveKind.REDUCESCATTER;
+                    default -> CollectiveKind.ALLREDUCE;
                 };
         ReduceOp op =
                 switch (random.nextInt(8)) {
-                    case 0 -> kind == Kind.ALLREDUCE ? ReduceOp.MAX : ReduceOp.SUM;
-                    case 1 -> kind == Kind.ALLREDUCE ? ReduceOp.PRODUCT : ReduceOp.SUM;
-                    case 2 -> kind.isRagged() ? ReduceOp.SUM : ReduceOp.AVERAGE;
+                    case 0 ->
+                            collectiveKind == CollectiveKind.ALLREDUCE
+                                    ? ReduceOp.MAX
+                                    : ReduceOp.SUM;
+                    case 1 ->
+                            collectiveKind == CollectiveKind.ALLREDUCE
+                                    ? ReduceOp.PRODUCT
+                                    : ReduceOp.SUM;
+                    case 2 -> collectiveKind.isRagged() ? ReduceOp.SUM : ReduceOp.AVERAGE;
                     default -> ReduceOp.SUM;
                 };
-        int members = kind == Kind.ALLREDUCE && random.nextInt(6) == 0 ? 2 + random.nextInt(3) : 1;
+        int members =
+                collectiveKind == CollectiveKind.ALLREDUCE && random.nextInt(6) == 0
+                        ? 2 + random.nextInt(3)
+                        : 1;
         int set =
                 random.nextInt(5) == 0 && !sets.isEmpty() ? random.nextInt(sets.size()) : ALL_RANKS;
         return new FuzzOperation(
-                name, kind, TYPES[random.nextInt(TYPES.length)], shape(), op, members, set);
+                name,
+                collectiveKind,
+                TYPES[random.nextInt(TYPES.length)],
+                shape(),
+                op,
+                members,
+                set);
     }
 
     private Shape shape() {
@@ -131,13 +146,13 @@ final class FuzzScript {
                 0);
     }
 
-    private FuzzStep twisted(int number) {
-        Twist twist = Twist.values()[random.nextInt(Twist.values().length)];
+    private FuzzStep disrupted(int number) {
+        Disruption disruption = Disruption.values()[random.nextInt(Disruption.values().length)];
         int chosen = random.nextInt(program.size());
         int rank = random.nextInt(ranks);
         List<FuzzOperation> changed = new ArrayList<>(program);
         FuzzOperation old = program.get(chosen);
-        switch (twist) {
+        switch (disruption) {
             case EXTRA ->
                     changed.add(random.nextInt(program.size() + 1), operation("extra" + number));
             case MISSING -> changed.remove(chosen);
@@ -146,23 +161,29 @@ final class FuzzScript {
             case JOIN -> changed.removeIf(each -> each.set() != ALL_RANKS);
             case MISMATCH, WAIT, LATE -> {}
         }
-        if (random.nextBoolean() && twist != Twist.JOIN && !changed.isEmpty()) {
+        if (random.nextBoolean() && disruption != Disruption.JOIN && !changed.isEmpty()) {
             program = List.copyOf(changed); // from now on
         }
-        Set<Integer> joined = twist == Twist.JOIN && !changed.isEmpty() ? someRanks() : Set.of();
+        Set<Integer> joined =
+                disruption == Disruption.JOIN && !changed.isEmpty() ? someRanks() : Set.of();
         int odd =
-                twist == Twist.MISMATCH && old.set() == ALL_RANKS && old.shape().dimension(0) > 0
+                disruption == Disruption.MISMATCH
+                                && old.set() == ALL_RANKS
+                                && old.shape().dimension(0) > 0
                         ? rank
                         : FuzzCall.NOBODY;
         List<FuzzCall> calls = calls(changed, number, joined, odd, chosen);
         return new FuzzStep(
                 number,
-                "%s of %d on %d".formatted(twist, chosen, rank),
+                "%s of %d on %d".formatted(disruption, chosen, rank),
                 calls,
-                twist == Twist.JOIN ? List.of() : tail(number, joined),
-                parts(calls.size(), random.nextBoolean(), twist == Twist.WAIT ? rank : -1),
+                disruption == Disruption.JOIN ? List.of() : tail(number, joined),
+                parts(
+                        calls.size(),
+                        random.nextBoolean(),
+                        disruption == Disruption.WAIT ? rank : -1),
                 joined,
-                twist == Twist.LATE ? rank : -1,
+                disruption == Disruption.LATE ? rank : -1,
                 random.nextInt(100) < 20 ? 30_000 : random.nextInt(200));
     }
 
@@ -209,7 +230,7 @@ final class FuzzScript {
                                 ? each
                                 : new FuzzOperation(
                                         each.name(),
-                                        each.kind(),
+                                        each.collectiveKind(),
                                         each.type(),
                                         each.shape(),
                                         each.op(),
@@ -220,8 +241,8 @@ final class FuzzScript {
         return calls(last, number + 1_000_000, joined, FuzzCall.NOBODY, -1);
     }
 
-    private List<Part> parts(int calls, boolean calm, int waiting) {
-        List<Part> parts = new ArrayList<>();
+    private List<RankActions> parts(int calls, boolean calm, int waiting) {
+        List<RankActions> parts = new ArrayList<>();
         for (int rank = 0; rank < ranks; rank++) {
             boolean inOrder = rank == 0 && calm;
             int threads = inOrder ? 1 : 1 + random.nextInt(3);
@@ -238,7 +259,7 @@ final class FuzzScript {
             }
             int mine = shares.getFirst().size();
             int waitAfter = rank == waiting && mine > 1 ? 1 + random.nextInt(mine - 1) : 0;
-            parts.add(new Part(shares, waitAfter, random.nextInt(4) == 0));
+            parts.add(new RankActions(shares, waitAfter, random.nextInt(4) == 0));
         }
         return parts;
     }

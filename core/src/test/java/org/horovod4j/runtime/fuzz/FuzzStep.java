@@ -13,23 +13,23 @@ import java.util.Set;
 /// @param parts by rank
 /// @param joined the ranks that join at once; the others do when they are done
 /// @param late the rank that begins when the others have looked for their results in vain, or -1
-/// @param looks how often they look
+/// @param polls how often they look
 record FuzzStep(
         int number,
         String what,
         List<FuzzCall> calls,
         List<FuzzCall> tail,
-        List<Part> parts,
+        List<RankActions> parts,
         Set<Integer> joined,
         int late,
-        int looks) {
+        int polls) {
     /// What one rank does.
     ///
     /// @param threads the calls that each thread submits, in order
     /// @param waitAfter after so many of its calls the first thread waits for the first of them; 0
     ///     never
     /// @param polls whether it waits by looking again and again
-    record Part(List<List<Integer>> threads, int waitAfter, boolean polls) {}
+    record RankActions(List<List<Integer>> threads, int waitAfter, boolean polls) {}
 
     @Override
     public String toString() {

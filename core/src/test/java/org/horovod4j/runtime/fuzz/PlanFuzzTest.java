@@ -74,7 +74,7 @@ class PlanFuzzTest {
     @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     @ParameterizedTest(name = "seed {0}: {1}, {2}")
     @MethodSource("someWorlds")
-    void everyResultIsRight(long seed, Layout layout, Map<String, String> options) {
+    void everyResultIsCorrect(long seed, Layout layout, Map<String, String> options) {
         play(seed, layout, options, STEPS);
     }
 
@@ -83,14 +83,14 @@ class PlanFuzzTest {
     @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     @ParameterizedTest(name = "seed {0}: {1}, {2}")
     @MethodSource("manyWorlds")
-    void everyResultIsRightForLong(long seed, Layout layout, Map<String, String> options) {
+    void everyResultIsCorrectInALongRun(long seed, Layout layout, Map<String, String> options) {
         play(seed, layout, options, MANY_STEPS);
     }
 
     private static void play(long seed, Layout layout, Map<String, String> options, int steps) {
         List<Set<Integer>> sets = sets(seed, layout.size());
         List<FuzzStep> script = FuzzScript.of(seed, layout.size(), sets, steps);
-        layout.world().with(options).run(FuzzRank.playing(script, seed, sets, layout.size()));
+        layout.world().with(options).run(FuzzRank.worldBody(script, seed, sets, layout.size()));
     }
 
     /// None, or two that overlap, in worlds large enough for them.

@@ -24,7 +24,7 @@ import java.util.stream.Stream;
 class ControlMessagesTest {
     private static final Request LONG =
             new Request(
-                    Kind.REDUCESCATTER,
+                    CollectiveKind.REDUCESCATTER,
                     "ö".repeat(Request.MAX_NAME),
                     DataType.BFLOAT16,
                     Shape.of(1, 0, Long.MAX_VALUE),
@@ -33,74 +33,81 @@ class ControlMessagesTest {
                     -1,
                     "group ü",
                     true);
-    private static final Request SMALL = Requests.broadcast("b", 7);
+    private static final Request SMALL = TestRequests.broadcast("b", 7);
 
-    static Stream<FromRank> fromRank() {
+    static Stream<RankMessage> fromRank() {
         return Stream.of(
-                new FromRank.Submit(0, 0, 0, List.of()),
-                new FromRank.Submit(
+                new RankMessage.Submit(0, 0, 0, List.of()),
+                new RankMessage.Submit(
                         Long.MAX_VALUE,
                         1L << 40,
                         3,
                         List.of(
-                                new FromRank.Known(5),
-                                new FromRank.Known(1_000),
-                                new FromRank.Known(1_003),
-                                new FromRank.Fresh(LONG),
-                                new FromRank.Fresh(SMALL),
-                                new FromRank.Fresh(Request.barrier()))),
-                new FromRank.Submit(1, 2, 3, List.of(new FromRank.Known(Integer.MAX_VALUE - 1))),
-                new FromRank.Submit(1, 2, 3, List.of(new FromRank.Fresh(SMALL))),
-                new FromRank.Join(12),
-                new FromRank.Deviate(1L << 50, true),
-                new FromRank.Deviate(0, false),
-                new FromRank.Stopped(true),
-                new FromRank.Ready());
+                                new RankMessage.CachedRequest(5),
+                                new RankMessage.CachedRequest(1_000),
+                                new RankMessage.CachedRequest(1_003),
+                                new RankMessage.NewRequest(LONG),
+                                new RankMessage.NewRequest(SMALL),
+                                new RankMessage.NewRequest(Request.barrier()))),
+                new RankMessage.Submit(
+                        1, 2, 3, List.of(new RankMessage.CachedRequest(Integer.MAX_VALUE - 1))),
+                new RankMessage.Submit(1, 2, 3, List.of(new RankMessage.NewRequest(SMALL))),
+                new RankMessage.Join(12),
+                new RankMessage.Deviate(1L << 50, true),
+                new RankMessage.Deviate(0, false),
+                new RankMessage.Stopped(true),
+                new RankMessage.Ready());
     }
 
-    static Stream<ToRanks> toRanks() {
+    static Stream<CoordinatorMessage> toRanks() {
         return Stream.of(
-                new ToRanks.Run(
+                new CoordinatorMessage.Run(
                         List.of(
-                                new ToRanks.Cached(0),
-                                new ToRanks.Introduced(LONG, 77),
-                                new ToRanks.Introduced(SMALL, -1)),
+                                new CoordinatorMessage.Cached(0),
+                                new CoordinatorMessage.Uncached(LONG, 77),
+                                new CoordinatorMessage.Uncached(SMALL, -1)),
                         4),
-                new ToRanks.Fail("name", "why\nand what to do"),
-                new ToRanks.Joined(3),
-                new ToRanks.Evict(List.of(3, 1, Integer.MAX_VALUE)),
-                new ToRanks.Lock(9, List.of(List.of(LONG, SMALL), List.of(SMALL)), 1),
-                new ToRanks.Lock(9, List.of(), 0),
-                new ToRanks.Unlock(Long.MAX_VALUE),
-                new ToRanks.Unlocked(false),
-                new ToRanks.Unlocked(true),
-                new ToRanks.Tune(
+                new CoordinatorMessage.Fail("name", "why\nand what to do"),
+                new CoordinatorMessage.Joined(3),
+                new CoordinatorMessage.Evict(List.of(3, 1, Integer.MAX_VALUE)),
+                new CoordinatorMessage.Lock(9, List.of(List.of(LONG, SMALL), List.of(SMALL)), 1),
+                new CoordinatorMessage.Lock(9, List.of(), 0),
+                new CoordinatorMessage.Unlock(Long.MAX_VALUE),
+                new CoordinatorMessage.Unlocked(false),
+                new CoordinatorMessage.Unlocked(true),
+                new CoordinatorMessage.Tune(
                         new Tuning(1L << 33, Duration.ofNanos(1_500), 64 * 1024, 1 << 20, 3)));
     }
 
     @ParameterizedTest
     @MethodSource("fromRank")
-    void whatARankSaysIsHeard(FromRank message) {
-        assertThat(Decoder.fromRank(Encoder.encode(message))).isEqualTo(message);
+    void rankMessagesRoundTrip(RankMessage message) {
+        assertThat(ControlMessageDecoder.fromRank(ControlMessageEncoder.encode(message)))
+                .isEqualTo(message);
     }
 
     @ParameterizedTest
     @MethodSource("toRanks")
-    void whatTheCoordinatorSaysIsHeard(ToRanks message) {
-        assertThat(Decoder.toRanks(Encoder.encode(message))).isEqualTo(message);
+    void coordinatorMessagesRoundTrip(CoordinatorMessage message) {
+        assertThat(ControlMessageDecoder.toRanks(ControlMessageEncoder.encode(message)))
+                .isEqualTo(message);
     }
 
     @Test
     void everyKindTypeAndOpIsKnown() {
-        for (Kind kind : Kind.values()) {
+        for (CollectiveKind collectiveKind : CollectiveKind.values()) {
             for (DataType type : DataType.values()) {
                 for (ReduceOp op : ReduceOp.values()) {
                     Request request =
-                            Requests.with(
-                                    Requests.of(kind, "t", type, Shape.SCALAR), op, Scale.NONE);
-                    FromRank said =
-                            new FromRank.Submit(0, 0, 0, List.of(new FromRank.Fresh(request)));
-                    assertThat(Decoder.fromRank(Encoder.encode(said))).isEqualTo(said);
+                            TestRequests.with(
+                                    TestRequests.of(collectiveKind, "t", type, Shape.SCALAR),
+                                    op,
+                                    Scale.NONE);
+                    RankMessage said =
+                            new RankMessage.Submit(
+                                    0, 0, 0, List.of(new RankMessage.NewRequest(request)));
+                    assertThat(ControlMessageDecoder.fromRank(ControlMessageEncoder.encode(said)))
+                            .isEqualTo(said);
                 }
             }
         }
@@ -108,17 +115,30 @@ class ControlMessagesTest {
 
     @Test
     void aThousandCachedTensorsTakeABitEach() {
-        List<FromRank.Ask> asks =
+        List<RankMessage.RequestRef> asks =
                 IntStream.range(40_000, 41_000)
-                        .<FromRank.Ask>mapToObj(FromRank.Known::new)
+                        .<RankMessage.RequestRef>mapToObj(RankMessage.CachedRequest::new)
                         .toList();
-        assertThat(Encoder.encode(new FromRank.Submit(3, 4, 5, asks))).hasSizeLessThan(140);
+        assertThat(ControlMessageEncoder.encode(new RankMessage.Submit(3, 4, 5, asks)))
+                .hasSizeLessThan(140);
     }
 
     @Test
     void messagesOfTheOtherDirectionAreRefused() {
-        fromRank().forEach(message -> refused(() -> Decoder.toRanks(Encoder.encode(message))));
-        toRanks().forEach(message -> refused(() -> Decoder.fromRank(Encoder.encode(message))));
+        fromRank()
+                .forEach(
+                        message ->
+                                refused(
+                                        () ->
+                                                ControlMessageDecoder.toRanks(
+                                                        ControlMessageEncoder.encode(message))));
+        toRanks()
+                .forEach(
+                        message ->
+                                refused(
+                                        () ->
+                                                ControlMessageDecoder.fromRank(
+                                                        ControlMessageEncoder.encode(message))));
     }
 
     private static void refused(Runnable decoding) {
@@ -130,23 +150,28 @@ class ControlMessagesTest {
     @Test
     void messagesCutShortOrTooLongAreRefused() {
         toRanks()
-                .map(Encoder::encode)
+                .map(ControlMessageEncoder::encode)
                 .forEach(
                         bytes -> {
                             for (int length = 0; length < bytes.length; length++) {
                                 byte[] cut = Arrays.copyOf(bytes, length);
-                                refused(() -> Decoder.toRanks(cut));
+                                refused(() -> ControlMessageDecoder.toRanks(cut));
                             }
-                            refused(() -> Decoder.toRanks(Arrays.copyOf(bytes, bytes.length + 1)));
+                            refused(
+                                    () ->
+                                            ControlMessageDecoder.toRanks(
+                                                    Arrays.copyOf(bytes, bytes.length + 1)));
                         });
     }
 
     /// Whatever comes, it is a message or it is refused: no other exception, no giant array.
     @Test
-    void changedBytesAreReadOrRefused() {
+    void corruptedBytesAreDecodedOrRejected() {
         SplittableRandom random = new SplittableRandom(11);
         List<byte[]> good =
-                Stream.concat(fromRank().map(Encoder::encode), toRanks().map(Encoder::encode))
+                Stream.concat(
+                                fromRank().map(ControlMessageEncoder::encode),
+                                toRanks().map(ControlMessageEncoder::encode))
                         .toList();
         int refused = 0;
         for (int i = 0; i < 20_000; i++) {
@@ -155,7 +180,10 @@ class ControlMessagesTest {
                 bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
             }
             try {
-                Object _ = random.nextBoolean() ? Decoder.fromRank(bytes) : Decoder.toRanks(bytes);
+                Object _ =
+                        random.nextBoolean()
+                                ? ControlMessageDecoder.fromRank(bytes)
+                                : ControlMessageDecoder.toRanks(bytes);
             } catch (HorovodException e) {
                 refused++;
             }

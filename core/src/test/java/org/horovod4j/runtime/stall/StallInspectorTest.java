@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.horovod4j.option.StallSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.runtime.controller.WorldState;
-import org.horovod4j.runtime.stall.RankReport.Changes;
-import org.horovod4j.runtime.stall.RankReport.OfSet;
 import org.horovod4j.runtime.stall.RankReport.Pending;
+import org.horovod4j.runtime.stall.RankReport.ProcessSetChanges;
+import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
 import org.horovod4j.runtime.stall.RankReport.Progress;
 import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.spi.Member;
+import org.horovod4j.spi.RankInfo;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +27,7 @@ final class StallInspectorTest {
     private static final List<Integer> ALL = List.of(0, 1, 2);
     private static final Duration WARNING = Duration.ofMinutes(1);
     private static final Duration SHUTDOWN = Duration.ofMinutes(2);
-    private static final Changes NO_CHANGE = new Changes(0, null);
+    private static final ProcessSetChanges NO_CHANGE = new ProcessSetChanges(0, null);
 
     private final List<RankReport> reports = new ArrayList<>();
     private final List<StallInspector> inspectors = new ArrayList<>();
@@ -42,9 +42,9 @@ final class StallInspectorTest {
                 int rank = i;
                 reports.add(computing(0));
                 WorldState state = new WorldState();
-                state.describeBy(() -> reports.get(rank).encode());
+                state.setReportSupplier(() -> reports.get(rank).encode());
                 ControlPlane control = rendezvous.controlPlane(rank);
-                Member card = new Member(rank, "host", "domain", 1, "", List.of());
+                RankInfo card = new RankInfo(rank, "host", "domain", 1, "", List.of());
                 meeting.add(threads.submit(() -> control.join(card, state)));
                 inspectors.add(
                         new StallInspector(
@@ -69,13 +69,13 @@ final class StallInspectorTest {
         return new Pending(what, what, seconds * 1_000);
     }
 
-    private static OfSet set(
+    private static ProcessSetReport set(
             int id, long completed, long idle, @Nullable Pending join, Pending... pending) {
         Progress progress = new Progress(completed, idle * 1_000);
-        return OfSet.of(id, ALL, "negotiating", progress, join, List.of(pending));
+        return ProcessSetReport.of(id, ALL, "negotiating", progress, join, List.of(pending));
     }
 
-    private static RankReport in(OfSet... sets) {
+    private static RankReport in(ProcessSetReport... sets) {
         return new RankReport(0, List.of(sets), NO_CHANGE);
     }
 
@@ -89,7 +89,7 @@ final class StallInspectorTest {
     }
 
     private static RankReport changing(long number, @Nullable Pending now) {
-        return new RankReport(0, List.of(set(0, 7, 90, null)), new Changes(number, now));
+        return new RankReport(0, List.of(set(0, 7, 90, null)), new ProcessSetChanges(number, now));
     }
 
     @Test
@@ -109,7 +109,7 @@ final class StallInspectorTest {
     }
 
     @Test
-    void aJoinWaitsForOthersThatTrainAsLongAsItTakes() {
+    void joinIsNoStallWhileOtherRanksTrain() {
         for (int step = 0; step < 10; step++) {
             reports.set(0, joined(600 + step, 7 + step, 3)); // it takes part in each of their steps
             reports.set(1, joined(600 + step, 7 + step, 3));
@@ -120,7 +120,7 @@ final class StallInspectorTest {
     }
 
     @Test
-    void anOperationThatIsInFlightIsNoStallOfAJoin() {
+    void joinIsNoStallWhileAnOperationIsInFlight() {
         reports.set(0, joined(200, 7, 200));
         reports.set(1, in(set(0, 7, 200, null, since("long", 20))));
         reports.set(2, in(set(0, 7, 200, null, since("long", 20))));
@@ -134,7 +134,7 @@ final class StallInspectorTest {
     }
 
     @Test
-    void othersThatGetOnInAnotherProcessSetAreNotIdle() {
+    void ranksActiveInAnotherProcessSetAreNotIdle() {
         reports.set(0, joined(100, 7, 100));
         reports.set(1, joined(100, 7, 100));
         reports.set(2, in(set(0, 7, 100, null), set(1, 9, 30, null)));
@@ -143,7 +143,7 @@ final class StallInspectorTest {
     }
 
     @Test
-    void aJoinIsReportedAgainAfterTheOthersHaveGoneOn() {
+    void joinIsReportedAgainAfterProgress() {
         reports.set(0, joined(70, 7, 61));
         reports.set(1, computing(61));
         reports.set(2, computing(61));
@@ -154,7 +154,7 @@ final class StallInspectorTest {
     }
 
     @Test
-    void aJoinEndsTheJobWhenItIsTimeForThat() {
+    void stalledJoinShutsTheJobDownAfterTheTimeout() {
         reports.set(0, computing(121));
         reports.set(1, joined(130, 7, 121));
         reports.set(2, computing(121));
@@ -167,7 +167,7 @@ final class StallInspectorTest {
     }
 
     @Test
-    void aChangeOfProcessSetsNamesWhoHasNotComeToIt() {
+    void stalledProcessSetChangeNamesMissingRanks() {
         reports.set(0, changing(3, since("making process sets [[0, 1]]", 62)));
         reports.set(1, in(set(0, 7, 90, null), set(1, 3, 90, null, since("allreduce of 'a'", 5))));
         reports.set(2, changing(3, since("making process sets [[0, 1]]", 30)));
@@ -181,7 +181,7 @@ final class StallInspectorTest {
     }
 
     @Test
-    void whoIsThroughWithAChangeIsNotMissed() {
+    void ranksPastAProcessSetChangeAreNotMissing() {
         reports.set(0, changing(3, since("removing a process set [[1]]", 300)));
         reports.set(1, changing(3, null));
         reports.set(2, changing(4, since("making process sets [[0]]", 1)));
@@ -191,7 +191,7 @@ final class StallInspectorTest {
     }
 
     @Test
-    void whoIsMissedInAnOperationMayBeInAnythingElse() {
+    void reportSaysWhatMissingRanksAreDoing() {
         reports.set(0, in(set(0, 7, 90, null, since("allreduce of 'a'", 90))));
         reports.set(1, joined(90, 7, 90));
         reports.set(2, changing(1, since("making process sets [[0, 2]]", 80)));

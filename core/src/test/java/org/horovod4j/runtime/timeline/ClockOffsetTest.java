@@ -14,7 +14,7 @@ import java.util.Random;
 
 final class ClockOffsetTest {
     @Test
-    void theShortestRoundTripIsBelieved() {
+    void shortestRoundTripDeterminesTheOffset() {
         ClockOffset offset =
                 ClockOffset.of(
                         List.of(

@@ -13,28 +13,28 @@ final class EventQueueTest {
     private final EventQueue queue = new EventQueue(4, hurried::incrementAndGet);
 
     @Test
-    void eventsComeInOrderAndTheWriterIsHurriedOnceWhenHalfIsTaken() {
+    void eventsKeepOrderAndHalfFullQueueWakesTheWriterOnce() {
         offer(1, 2);
         assertThat(hurried).hasValue(0);
         offer(3, 4);
         assertThat(hurried).hasValue(1);
         assertThat(poll(4)).containsExactly(1L, 2L, 3L, 4L);
         assertThat(queue.poll()).isNull();
-        assertThat(queue.isShut()).isFalse();
+        assertThat(queue.isOverflowed()).isFalse();
     }
 
     @Test
-    void aFullQueueStaysShutUntilItIsOpenedAgain() {
+    void fullQueueDropsEventsUntilOverflowIsCleared() {
         offer(1, 2, 3, 4, 5);
-        assertThat(queue.isShut()).isTrue();
+        assertThat(queue.isOverflowed()).isTrue();
         assertThat(poll(2)).containsExactly(1L, 2L);
         offer(6, 7);
         assertThat(poll(2)).containsExactly(3L, 4L);
         assertThat(queue.poll()).isNull();
-        assertThat(queue.reopen()).isEqualTo(3);
+        assertThat(queue.clearOverflow()).isEqualTo(3);
         offer(8);
         assertThat(poll(1)).containsExactly(8L);
-        assertThat(queue.reopen()).isZero();
+        assertThat(queue.clearOverflow()).isZero();
     }
 
     @Test
@@ -49,7 +49,8 @@ final class EventQueueTest {
                             .start(
                                     () -> {
                                         for (int i = 0; i < each; i++) {
-                                            shared.offer(new Event.Reported(0, "w", number, i));
+                                            shared.offer(
+                                                    new TimelineEvent.RankReady(0, "w", number, i));
                                         }
                                     }));
         }
@@ -57,12 +58,12 @@ final class EventQueueTest {
         long taken = 0;
         long lost = 0;
         while (taken + lost < 3L * each) {
-            if (shared.poll() instanceof Event.Reported(_, _, int thread, long nanos)) {
+            if (shared.poll() instanceof TimelineEvent.RankReady(_, _, int thread, long nanos)) {
                 assertThat(nanos).isGreaterThan(last[thread]);
                 last[thread] = nanos;
                 taken++;
             } else {
-                lost += shared.reopen();
+                lost += shared.clearOverflow();
             }
         }
         for (Thread thread : threads) {
@@ -74,14 +75,14 @@ final class EventQueueTest {
 
     private void offer(long... nanos) {
         for (long time : nanos) {
-            queue.offer(new Event.Cycle(time));
+            queue.offer(new TimelineEvent.Cycle(time));
         }
     }
 
     private List<Long> poll(int count) {
         List<Long> times = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            if (queue.poll() instanceof Event.Cycle(long nanos)) {
+            if (queue.poll() instanceof TimelineEvent.Cycle(long nanos)) {
                 times.add(nanos);
             }
         }

@@ -6,7 +6,7 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
-import org.horovod4j.process.OtherJava;
+import org.horovod4j.process.ForkedJava;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -26,12 +26,12 @@ final class JfrRecorderTest {
             recording.start();
             assertThat(recorder.isOn()).isTrue();
             recorder.cycle();
-            Work.negotiateAndRun(recorder, "w");
+            SampleCollectives.negotiateAndRun(recorder, "w");
             recorder.submitted(0, "a", "ALLREDUCE");
             recorder.submitted(0, "b", "ALLREDUCE");
-            Work.run(recorder, Work.lockedAllreduce("a", "b"));
+            SampleCollectives.run(recorder, SampleCollectives.lockedAllreduce("a", "b"));
             recorder.submitted(0, "wrong", "BROADCAST");
-            recorder.failed(0, "wrong", "no such root");
+            recorder.negotiationFailed(0, "wrong", "no such root");
             recording.stop();
             recording.dump(file);
         }
@@ -68,7 +68,7 @@ final class JfrRecorderTest {
     }
 
     @Test
-    void itIsOnWhileSomeRecordingWantsItsEvents() {
+    void isOnWhileARecordingEnablesItsEvents() {
         assertThat(recorder.isOn()).isFalse();
         try (Recording recording = new Recording()) {
             recording.disable("org.horovod4j.Collective");
@@ -90,8 +90,8 @@ final class JfrRecorderTest {
     }
 
     @Test
-    void aJavaWithoutTheFlightRecorderRecordsNothing() throws Exception {
-        assertThat(OtherJava.run("", WithoutJfr.class, "--limit-modules", "java.base"))
+    void withoutJfrModuleNothingIsRecorded() throws Exception {
+        assertThat(ForkedJava.run("", WithoutJfr.class, "--limit-modules", "java.base"))
                 .isEqualTo("none");
     }
 }

@@ -16,21 +16,21 @@ final class RecorderTest {
     @TempDir Path folder;
 
     @Test
-    void nobodyIsNeverOn() {
+    void noopRecorderIsNeverOn() {
         assertThat(Recorder.NONE.isOn()).isFalse();
         assertThat(Recorder.of(List.of())).isSameAs(Recorder.NONE);
         assertThat(Recorder.of(List.of(Recorder.NONE, Recorder.NONE))).isSameAs(Recorder.NONE);
     }
 
     @Test
-    void oneNeedsNoCompany() {
+    void singleRecorderIsReturnedAsIs() {
         try (Timeline timeline = timeline()) {
             assertThat(Recorder.of(List.of(Recorder.NONE, timeline))).isSameAs(timeline);
         }
     }
 
     @Test
-    void severalAreOnWhileOneOfThemIs() throws IOException {
+    void compositeIsOnWhileAnyRecorderIs() throws IOException {
         Path file = folder.resolve("trace.json");
         try (Timeline first = timeline();
                 Timeline second = timeline()) {
@@ -39,20 +39,20 @@ final class RecorderTest {
             second.start(file, true);
             assertThat(both.isOn()).isTrue();
 
-            Work.negotiateAndRun(both, "w");
+            SampleCollectives.negotiateAndRun(both, "w");
             both.submitted(0, "wrong", "ALLREDUCE");
-            both.failed(0, "wrong", "why");
-            Collective collective = Work.allreduce("v");
-            both.began(collective);
+            both.negotiationFailed(0, "wrong", "why");
+            Collective collective = SampleCollectives.allreduce("v");
+            both.started(collective);
             both.activity(collective, "SHM_ALLREDUCE", System.nanoTime(), System.nanoTime());
             both.ended(collective);
             both.cycle();
             second.stop();
             assertThat(both.isOn()).isFalse();
         }
-        ReadTrace trace = ReadTrace.of(file);
+        ParsedTrace trace = ParsedTrace.of(file);
         assertThat(trace.on("w", "X")).contains("NEGOTIATE_ALLREDUCE", "0", "1", "ALLREDUCE");
-        assertThat(ReadTrace.arguments(trace.only("wrong", "NEGOTIATE_ALLREDUCE")))
+        assertThat(ParsedTrace.arguments(trace.only("wrong", "NEGOTIATE_ALLREDUCE")))
                 .containsEntry("error", "why");
         assertThat(trace.on("process set 0", "X")).contains("SHM_ALLREDUCE");
         assertThat(trace.notices("CYCLE_START")).hasSize(1);

@@ -3,12 +3,12 @@ package org.horovod4j.runtime.timeline;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
-import static org.horovod4j.runtime.timeline.ReadTrace.arguments;
-import static org.horovod4j.runtime.timeline.ReadTrace.number;
+import static org.horovod4j.runtime.timeline.ParsedTrace.arguments;
+import static org.horovod4j.runtime.timeline.ParsedTrace.number;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.process.OtherJava;
+import org.horovod4j.process.ForkedJava;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,10 +39,10 @@ final class TimelineTest {
         Instant before = Instant.now();
         timeline.start(file, true);
         timeline.cycle();
-        Work.negotiateAndRun(timeline, "layer1.weight");
+        SampleCollectives.negotiateAndRun(timeline, "layer1.weight");
         timeline.stop();
 
-        ReadTrace trace = ReadTrace.of(file);
+        ParsedTrace trace = ParsedTrace.of(file);
         trace.assertNested();
         assertThat(trace.on("layer1.weight", "X"))
                 .contains("NEGOTIATE_ALLREDUCE", "0", "1", "ALLREDUCE");
@@ -63,22 +63,22 @@ final class TimelineTest {
         timeline.start(file, false);
         timeline.cycle();
         timeline.stop();
-        assertThat(ReadTrace.of(file).notices("CYCLE_START")).isEmpty();
+        assertThat(ParsedTrace.of(file).notices("CYCLE_START")).isEmpty();
     }
 
     @Test
     void aFileCanBeReadWhileItIsWritten() {
         Path file = folder.resolve("trace.json");
         timeline.start(file, false);
-        Work.negotiateAndRun(timeline, "first");
+        SampleCollectives.negotiateAndRun(timeline, "first");
         await().untilAsserted(
                         () ->
-                                assertThat(ReadTrace.of(file).on("first", "X"))
+                                assertThat(ParsedTrace.of(file).on("first", "X"))
                                         .contains("ALLREDUCE"));
-        Work.negotiateAndRun(timeline, "second");
+        SampleCollectives.negotiateAndRun(timeline, "second");
         await().untilAsserted(
                         () ->
-                                assertThat(ReadTrace.of(file).on("second", "X"))
+                                assertThat(ParsedTrace.of(file).on("second", "X"))
                                         .contains("ALLREDUCE"));
         assertThat(timeline.isOn()).isTrue();
     }
@@ -87,20 +87,20 @@ final class TimelineTest {
     void startStopStartGivesAFileEach() throws IOException {
         assertThat(timeline.isOn()).isFalse();
         timeline.stop();
-        Work.negotiateAndRun(timeline, "unseen");
+        SampleCollectives.negotiateAndRun(timeline, "unseen");
         List<Path> files = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             Path file = folder.resolve("trace" + i + ".json");
             timeline.start(file, false);
             assertThat(timeline.isOn()).isTrue();
-            Work.negotiateAndRun(timeline, "tensor" + i);
+            SampleCollectives.negotiateAndRun(timeline, "tensor" + i);
             timeline.stop();
             assertThat(timeline.isOn()).isFalse();
-            Work.negotiateAndRun(timeline, "unseen");
+            SampleCollectives.negotiateAndRun(timeline, "unseen");
             files.add(file);
         }
         for (int i = 0; i < 3; i++) {
-            ReadTrace trace = ReadTrace.of(files.get(i));
+            ParsedTrace trace = ParsedTrace.of(files.get(i));
             assertThat(trace.on("tensor" + i, "X")).contains("ALLREDUCE");
             assertThat(trace.on("unseen", "X")).isEmpty();
         }
@@ -113,13 +113,13 @@ final class TimelineTest {
         timeline.start(first, false);
         timeline.submitted(0, "w", "ALLREDUCE");
         timeline.start(second, false);
-        ReadTrace ended = ReadTrace.of(first);
+        ParsedTrace ended = ParsedTrace.of(first);
         assertThat(arguments(ended.only("w", "NEGOTIATE_ALLREDUCE")))
                 .containsEntry("unfinished", true);
-        timeline.agreed(0, "w");
-        Work.run(timeline, Work.allreduce("w"));
+        timeline.negotiationEnded(0, "w");
+        SampleCollectives.run(timeline, SampleCollectives.allreduce("w"));
         timeline.stop();
-        assertThat(ReadTrace.of(second).on("w", "X")).containsExactly("ALLREDUCE");
+        assertThat(ParsedTrace.of(second).on("w", "X")).containsExactly("ALLREDUCE");
     }
 
     @Test
@@ -127,17 +127,17 @@ final class TimelineTest {
         Path file = folder.resolve("trace.json");
         timeline.start(file, false);
         for (int i = 0; i < 100; i++) {
-            Work.negotiateAndRun(timeline, "old");
+            SampleCollectives.negotiateAndRun(timeline, "old");
         }
         timeline.start(file, false);
-        Work.negotiateAndRun(timeline, "new");
+        SampleCollectives.negotiateAndRun(timeline, "new");
         timeline.stop();
-        assertThat(ReadTrace.of(file).on("old", "X")).isEmpty();
-        assertThat(ReadTrace.of(file).on("new", "X")).contains("ALLREDUCE");
+        assertThat(ParsedTrace.of(file).on("old", "X")).isEmpty();
+        assertThat(ParsedTrace.of(file).on("new", "X")).contains("ALLREDUCE");
     }
 
     @Test
-    void aFileThatCannotBeWrittenIsNamedAndTheOldOneGoesOn() throws IOException {
+    void unwritableFileIsNamedAndTheOldRecordingContinues() throws IOException {
         Path good = folder.resolve("trace.json");
         timeline.start(good, false);
         Path missing = folder.resolve("missing");
@@ -150,13 +150,13 @@ final class TimelineTest {
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining(folder.toString())
                 .hasMessageContaining("it is a folder");
-        Work.negotiateAndRun(timeline, "w");
+        SampleCollectives.negotiateAndRun(timeline, "w");
         timeline.stop();
-        assertThat(ReadTrace.of(good).on("w", "X")).contains("ALLREDUCE");
+        assertThat(ParsedTrace.of(good).on("w", "X")).contains("ALLREDUCE");
     }
 
     @Test
-    void aDiskWithoutRoomIsToldAtTheStart() {
+    void fullDiskFailsAtStart() {
         Path full = Path.of("/dev/full");
         assumeTrue(Files.isWritable(full), "a device that is always full");
         assertThatThrownBy(() -> timeline.start(full, false))
@@ -166,13 +166,13 @@ final class TimelineTest {
     }
 
     /// Records until that fails, then says so.
-    static final class UntilItFails {
+    static final class RecordUntilFailure {
         public static void main(String[] arguments) {
             Path file = Path.of(System.getProperty("file"));
             try (Timeline timeline = new Timeline(new TraceOwner(0, "h", 0), Timeline.UNLIMITED)) {
                 timeline.start(file, false);
                 while (timeline.isOn()) {
-                    Work.negotiateAndRun(timeline, "w");
+                    SampleCollectives.negotiateAndRun(timeline, "w");
                 }
             }
             System.out.println("the program goes on");
@@ -180,36 +180,36 @@ final class TimelineTest {
     }
 
     @Test
-    void aDiskThatFillsUpEndsTheRecordingAndNotTheProgram() throws Exception {
+    void fullDiskEndsTheRecordingButNotTheProgram() throws Exception {
         Path file = folder.resolve("trace.json");
         // A limit of 100 kB in some shells and 200 kB in others, for all that this Java writes.
         String output =
-                OtherJava.run(
+                ForkedJava.run(
                         "ulimit -f 200; ",
-                        UntilItFails.class,
+                        RecordUntilFailure.class,
                         "-XX:-UsePerfData",
                         "-Dfile=" + file);
         assertThat(output)
                 .contains("timeline " + file + ": recording has ended")
                 .endsWith("the program goes on");
         assertThat(Files.size(file)).isGreaterThan(10_000);
-        assertThat(ReadTrace.of(file).on("w", "X")).contains("ALLREDUCE");
+        assertThat(ParsedTrace.of(file).on("w", "X")).contains("ALLREDUCE");
     }
 
     @Test
-    void recordingStopsWhenTheFileIsAsLargeAsItMayBe() throws IOException {
+    void recordingStopsAtTheSizeLimit() throws IOException {
         Path file = folder.resolve("trace.json");
-        try (Timeline small = new Timeline(new TraceOwner(2, "h", 0), TraceFile.LEAST_LIMIT)) {
+        try (Timeline small = new Timeline(new TraceOwner(2, "h", 0), TraceFile.MIN_LIMIT)) {
             small.start(file, false);
             await().until(
                             () -> {
                                 for (int i = 0; i < 1000; i++) {
-                                    Work.negotiateAndRun(small, "w");
+                                    SampleCollectives.negotiateAndRun(small, "w");
                                 }
                                 return !small.isOn();
                             });
-            assertThat(Files.size(file)).isLessThanOrEqualTo(TraceFile.LEAST_LIMIT);
-            assertThat(ReadTrace.of(file).notices("TIMELINE_FULL")).hasSize(1);
+            assertThat(Files.size(file)).isLessThanOrEqualTo(TraceFile.MIN_LIMIT);
+            assertThat(ParsedTrace.of(file).notices("TIMELINE_FULL")).hasSize(1);
 
             small.start(folder.resolve("next.json"), false);
             assertThat(small.isOn()).isTrue();
@@ -220,14 +220,14 @@ final class TimelineTest {
     }
 
     @Test
-    void anInterruptDoesNotCutTheFile() throws IOException {
+    void interruptDoesNotTruncateTheFile() throws IOException {
         Path file = folder.resolve("trace.json");
         timeline.start(file, false);
-        Work.negotiateAndRun(timeline, "w");
+        SampleCollectives.negotiateAndRun(timeline, "w");
         Thread.currentThread().interrupt();
         timeline.stop();
         assertThat(Thread.interrupted()).isTrue();
-        assertThat(ReadTrace.of(file).on("w", "X")).contains("ALLREDUCE");
+        assertThat(ParsedTrace.of(file).on("w", "X")).contains("ALLREDUCE");
     }
 
     @Test
@@ -243,7 +243,7 @@ final class TimelineTest {
                                     () -> {
                                         for (int i = 0; i < 500; i++) {
                                             timeline.submitted(0, tensor, "ALLREDUCE");
-                                            timeline.agreed(0, tensor);
+                                            timeline.negotiationEnded(0, tensor);
                                             timeline.cycle();
                                         }
                                     }));
@@ -252,7 +252,7 @@ final class TimelineTest {
             thread.join();
         }
         timeline.stop();
-        ReadTrace trace = ReadTrace.of(file);
+        ParsedTrace trace = ParsedTrace.of(file);
         trace.assertNested();
         assertThat(trace.notices("CYCLE_START")).hasSize(2000);
     }

@@ -2,8 +2,8 @@ package org.horovod4j.runtime.timeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.horovod4j.runtime.timeline.ReadTrace.arguments;
-import static org.horovod4j.runtime.timeline.ReadTrace.number;
+import static org.horovod4j.runtime.timeline.ParsedTrace.arguments;
+import static org.horovod4j.runtime.timeline.ParsedTrace.number;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,18 +31,18 @@ final class TraceMergerTest {
         Path file = folder.resolve("trace.rank" + rank + ".json");
         EventQueue queue = new EventQueue(128, () -> {});
         TraceOwner owner = new TraceOwner(rank, host, offset);
-        Collective collective = Work.allreduce(tensor);
+        Collective collective = SampleCollectives.allreduce(tensor);
         TraceFile target = TraceFile.open(file, Timeline.UNLIMITED);
         try (TraceWriter _ = new TraceWriter(queue, target, owner, () -> startNanos)) {
-            queue.offer(new Event.Cycle(startNanos));
-            queue.offer(new Event.Began(collective, startNanos + 2_000));
-            queue.offer(new Event.Ended(collective, startNanos + 5_000));
+            queue.offer(new TimelineEvent.Cycle(startNanos));
+            queue.offer(new TimelineEvent.Started(collective, startNanos + 2_000));
+            queue.offer(new TimelineEvent.Ended(collective, startNanos + 5_000));
         }
         return file;
     }
 
-    private ReadTrace merged() throws IOException {
-        return ReadTrace.of(folder.resolve("merged.json"));
+    private ParsedTrace merged() throws IOException {
+        return ParsedTrace.of(folder.resolve("merged.json"));
     }
 
     private TraceMerger.Summary merge(Path... files) throws IOException {
@@ -61,9 +61,9 @@ final class TraceMergerTest {
         Path zero = fileOf(0, "host-a", 10 * SECOND, 0, "of0");
         TraceMerger.Summary summary = merge(one, zero);
 
-        ReadTrace trace = merged();
+        ParsedTrace trace = merged();
         trace.assertNested();
-        assertThat(summary.cut()).isEmpty();
+        assertThat(summary.truncated()).isEmpty();
         assertThat(trace.events()).hasSize((int) summary.events());
         assertThat(number(trace.only("of0", "ALLREDUCE"), "ts")).isEqualByComparingTo("2");
         assertThat(number(trace.only("of1", "ALLREDUCE"), "ts")).isEqualByComparingTo("5");
@@ -73,7 +73,7 @@ final class TraceMergerTest {
     @Test
     void eachRankIsAProcessAndEachTensorAThread() throws IOException {
         merge(fileOf(0, "host-a", 0, 0, "w"), fileOf(3, "host \"b\"", 0, 0, "w"));
-        ReadTrace trace = merged();
+        ParsedTrace trace = merged();
         assertThat(trace.notices("process_name"))
                 .extracting(event -> arguments(event).get("name"))
                 .containsExactly("rank 0 (host-a)", "rank 3 (host \"b\")");
@@ -86,7 +86,7 @@ final class TraceMergerTest {
     }
 
     @Test
-    void aFileCutAnywhereAfterItsHeaderGivesAllThatIsWhole() throws IOException {
+    void truncatedFileYieldsAllCompleteEvents() throws IOException {
         Path file = fileOf(0, "host", 0, 0, "äöü \"w\" 🚀");
         byte[] whole = Files.readAllBytes(file);
         long events = merge(file).events();
@@ -97,7 +97,7 @@ final class TraceMergerTest {
         for (int length = header; length < whole.length - 2; length++) {
             Files.write(file, Arrays.copyOf(whole, length));
             TraceMerger.Summary summary = merge(file);
-            assertThat(summary.cut()).as("%d bytes", length).containsExactly(file);
+            assertThat(summary.truncated()).as("%d bytes", length).containsExactly(file);
             assertThat(summary.events()).isGreaterThanOrEqualTo(before).isLessThanOrEqualTo(events);
             assertThat(merged().events()).hasSize((int) summary.events());
             before = summary.events();
@@ -106,7 +106,7 @@ final class TraceMergerTest {
     }
 
     @Test
-    void rubbishAtTheEndIsLeftOut() throws IOException {
+    void garbageAtTheEndIsSkipped() throws IOException {
         Path file = fileOf(0, "host", 0, 0, "w");
         long events = merge(file).events();
         String whole = Files.readString(file);
@@ -114,18 +114,18 @@ final class TraceMergerTest {
                 List.of("\0\0\0\0", ",\n{\"name\":tru", ",\n{\"a\":\"\\x\"}", ",,{}")) {
             Files.writeString(file, whole.substring(0, whole.length() - 3) + rubbish);
             TraceMerger.Summary summary = merge(file);
-            assertThat(summary.cut()).as(rubbish).containsExactly(file);
+            assertThat(summary.truncated()).as(rubbish).containsExactly(file);
             assertThat(summary.events()).isEqualTo(events);
             assertThat(merged().on("w", "X")).containsExactly("ALLREDUCE");
         }
     }
 
     @Test
-    void theMergedFileMayTakeThePlaceOfAPart() throws IOException {
+    void mergedFileMayOverwriteAnInput() throws IOException {
         Path zero = fileOf(0, "host", 0, 0, "of0");
         Path one = fileOf(1, "host", 0, 0, "of1");
         TraceMerger.merge(List.of(zero, one), zero);
-        assertThat(ReadTrace.of(zero).on("of1", "X")).containsExactly("ALLREDUCE");
+        assertThat(ParsedTrace.of(zero).on("of1", "X")).containsExactly("ALLREDUCE");
         assertThat(folder).isDirectoryNotContaining("glob:**.part");
     }
 
@@ -136,7 +136,7 @@ final class TraceMergerTest {
     }
 
     @Test
-    void twoFilesOfOneRankAndForeignFilesAreRefusedByName() throws IOException {
+    void duplicateRanksAndForeignFilesAreRejectedByName() throws IOException {
         Path file = fileOf(0, "host", 0, 0, "w");
         Path copy = Files.copy(file, folder.resolve("copy.json"));
         assertThatThrownBy(() -> merge(file, copy))
@@ -156,7 +156,7 @@ final class TraceMergerTest {
     }
 
     @Test
-    void theCommandMergesAndTellsWhatWasCut() throws IOException {
+    void commandMergesAndReportsTruncatedFiles() throws IOException {
         Path zero = fileOf(0, "host", 0, 0, "of0");
         Path one = fileOf(1, "host", 0, 0, "of1");
         Files.write(one, Arrays.copyOf(Files.readAllBytes(one), (int) Files.size(one) - 10));
@@ -169,7 +169,7 @@ final class TraceMergerTest {
     }
 
     @Test
-    void theCommandExplainsItselfAndWhatIsWrong() {
+    void commandPrintsUsageAndErrors() {
         assertThat(run()).isEqualTo(2);
         assertThat(run("--help")).isEqualTo(2);
         assertThat(told.toString(StandardCharsets.UTF_8))

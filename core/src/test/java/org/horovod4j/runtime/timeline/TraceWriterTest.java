@@ -1,8 +1,8 @@
 package org.horovod4j.runtime.timeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.horovod4j.runtime.timeline.ReadTrace.arguments;
-import static org.horovod4j.runtime.timeline.ReadTrace.number;
+import static org.horovod4j.runtime.timeline.ParsedTrace.arguments;
+import static org.horovod4j.runtime.timeline.ParsedTrace.number;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,37 +45,37 @@ final class TraceWriterTest {
         return now;
     }
 
-    private void write(Event... events) throws IOException {
-        for (Event event : events) {
-            queue.offer(event);
+    private void write(TimelineEvent... events) throws IOException {
+        for (TimelineEvent timelineEvent : events) {
+            queue.offer(timelineEvent);
         }
         writer.doWork();
     }
 
-    private ReadTrace closed() throws IOException {
+    private ParsedTrace closed() throws IOException {
         writer.close();
-        ReadTrace trace = ReadTrace.of(file);
+        ParsedTrace trace = ParsedTrace.of(file);
         trace.assertNested();
         return trace;
     }
 
     @Test
     void theFileIsCompleteAfterEveryEvent() throws IOException {
-        Collective collective = Work.allreduce("w");
-        List<Event> events =
+        Collective collective = SampleCollectives.allreduce("w");
+        List<TimelineEvent> events =
                 List.of(
-                        new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
-                        new Event.Reported(0, "w", 0, later(1)),
-                        new Event.Agreed(0, "w", later(1)),
-                        new Event.Began(collective, later(1)),
-                        new Event.Activity(collective, "SHM_ALLREDUCE", now, later(1)),
-                        new Event.Ended(collective, later(1)),
-                        new Event.Cycle(later(1)));
-        assertThat(ReadTrace.of(file).notices("process_name")).hasSize(1);
+                        new TimelineEvent.Submitted(0, "w", "ALLREDUCE", later(1)),
+                        new TimelineEvent.RankReady(0, "w", 0, later(1)),
+                        new TimelineEvent.NegotiationEnded(0, "w", later(1)),
+                        new TimelineEvent.Started(collective, later(1)),
+                        new TimelineEvent.Activity(collective, "SHM_ALLREDUCE", now, later(1)),
+                        new TimelineEvent.Ended(collective, later(1)),
+                        new TimelineEvent.Cycle(later(1)));
+        assertThat(ParsedTrace.of(file).notices("process_name")).hasSize(1);
         long length = Files.size(file);
-        for (Event event : events) {
-            write(event);
-            assertThat(ReadTrace.of(file).events()).isNotEmpty();
+        for (TimelineEvent timelineEvent : events) {
+            write(timelineEvent);
+            assertThat(ParsedTrace.of(file).events()).isNotEmpty();
         }
         assertThat(Files.size(file)).isGreaterThan(length);
         closed();
@@ -83,19 +83,19 @@ final class TraceWriterTest {
 
     @Test
     void aNameInTwoProcessSetsHasTwoRows() throws IOException {
-        Collective all = Work.allreduce("w");
+        Collective all = SampleCollectives.allreduce("w");
         Collective some =
                 new Collective(
                         "BROADCAST", 3, all.tensors(), all.dataType(), all.shapes(), 24, false);
         write(
-                new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
-                new Event.Submitted(3, "w", "BROADCAST", later(1)),
-                new Event.Began(all, later(1)),
-                new Event.Began(some, later(1)),
-                new Event.Activity(some, "TCP_ALLREDUCE", now, later(1)),
-                new Event.Ended(some, later(1)),
-                new Event.Ended(all, later(1)));
-        ReadTrace trace = closed();
+                new TimelineEvent.Submitted(0, "w", "ALLREDUCE", later(1)),
+                new TimelineEvent.Submitted(3, "w", "BROADCAST", later(1)),
+                new TimelineEvent.Started(all, later(1)),
+                new TimelineEvent.Started(some, later(1)),
+                new TimelineEvent.Activity(some, "TCP_ALLREDUCE", now, later(1)),
+                new TimelineEvent.Ended(some, later(1)),
+                new TimelineEvent.Ended(all, later(1)));
+        ParsedTrace trace = closed();
         assertThat(trace.on("w", "X")).containsExactly("NEGOTIATE_ALLREDUCE", "ALLREDUCE");
         assertThat(trace.on("w (process set 3)", "X"))
                 .containsExactly("NEGOTIATE_BROADCAST", "BROADCAST");
@@ -105,17 +105,17 @@ final class TraceWriterTest {
 
     @Test
     void aTensorNegotiatesQueuesAndRuns() throws IOException {
-        Collective collective = Work.allreduce("w");
+        Collective collective = SampleCollectives.allreduce("w");
         write(
-                new Event.Submitted(0, "w", "ALLREDUCE", later(10)),
-                new Event.Reported(0, "w", 0, later(1)),
-                new Event.Reported(0, "w", 1, later(4)),
-                new Event.Agreed(0, "w", later(5)),
-                new Event.Began(collective, later(7)),
-                new Event.Activity(collective, "SHM_ALLREDUCE", now, later(2)),
-                new Event.Activity(collective, "TCP_ALLREDUCE", now, later(3)),
-                new Event.Ended(collective, later(0)));
-        ReadTrace trace = closed();
+                new TimelineEvent.Submitted(0, "w", "ALLREDUCE", later(10)),
+                new TimelineEvent.RankReady(0, "w", 0, later(1)),
+                new TimelineEvent.RankReady(0, "w", 1, later(4)),
+                new TimelineEvent.NegotiationEnded(0, "w", later(5)),
+                new TimelineEvent.Started(collective, later(7)),
+                new TimelineEvent.Activity(collective, "SHM_ALLREDUCE", now, later(2)),
+                new TimelineEvent.Activity(collective, "TCP_ALLREDUCE", now, later(3)),
+                new TimelineEvent.Ended(collective, later(0)));
+        ParsedTrace trace = closed();
         assertThat(trace.on("w", "X"))
                 .containsExactly("NEGOTIATE_ALLREDUCE", "0", "1", "QUEUE", "ALLREDUCE");
         assertTimes(trace.only("w", "NEGOTIATE_ALLREDUCE"), 10, 10);
@@ -147,19 +147,19 @@ final class TraceWriterTest {
     @Test
     void timesAreKeptToAnEighthOfAMicrosecond() throws IOException {
         now += 1_387;
-        write(new Event.Reported(0, "w", 0, now));
+        write(new TimelineEvent.RankReady(0, "w", 0, now));
         assertThat(number(closed().only("w", "0"), "ts")).isEqualByComparingTo("1.375");
     }
 
     @Test
-    void inALockedPlanATensorWaitsForTheOthersOfItsBundle() throws IOException {
-        Collective both = Work.lockedAllreduce("a", "b");
+    void lockedPlanTensorWaitsForItsBatch() throws IOException {
+        Collective both = SampleCollectives.lockedAllreduce("a", "b");
         write(
-                new Event.Submitted(0, "a", "ALLREDUCE", later(1)),
-                new Event.Submitted(0, "b", "ALLREDUCE", later(5)),
-                new Event.Began(both, later(1)),
-                new Event.Ended(both, later(3)));
-        ReadTrace trace = closed();
+                new TimelineEvent.Submitted(0, "a", "ALLREDUCE", later(1)),
+                new TimelineEvent.Submitted(0, "b", "ALLREDUCE", later(5)),
+                new TimelineEvent.Started(both, later(1)),
+                new TimelineEvent.Ended(both, later(3)));
+        ParsedTrace trace = closed();
         assertThat(trace.on("a", "X")).containsExactly("WAIT_FOR_OTHER_TENSOR_DATA", "ALLREDUCE");
         assertTimes(trace.only("a", "WAIT_FOR_OTHER_TENSOR_DATA"), 1, 6);
         assertTimes(trace.only("b", "WAIT_FOR_OTHER_TENSOR_DATA"), 6, 1);
@@ -169,81 +169,81 @@ final class TraceWriterTest {
     @Test
     void theNegotiationBeginsWithTheFirstRankThatIsReady() throws IOException {
         write(
-                new Event.Reported(0, "w", 1, later(1)),
-                new Event.Submitted(0, "w", "ALLREDUCE", later(9)),
-                new Event.Reported(0, "w", 0, now),
-                new Event.Agreed(0, "w", later(1)));
+                new TimelineEvent.RankReady(0, "w", 1, later(1)),
+                new TimelineEvent.Submitted(0, "w", "ALLREDUCE", later(9)),
+                new TimelineEvent.RankReady(0, "w", 0, now),
+                new TimelineEvent.NegotiationEnded(0, "w", later(1)));
         assertTimes(closed().only("w", "NEGOTIATE_ALLREDUCE"), 1, 10);
     }
 
     @Test
     void aRankMayAskForTheNextOperationWhileThisOneRuns() throws IOException {
-        Collective collective = Work.allreduce("w");
+        Collective collective = SampleCollectives.allreduce("w");
         write(
-                new Event.Began(collective, later(1)),
-                new Event.Reported(0, "w", 1, later(2)),
-                new Event.Ended(collective, later(2)),
-                new Event.Submitted(0, "w", "ALLREDUCE", later(3)),
-                new Event.Agreed(0, "w", later(1)));
-        ReadTrace trace = closed();
+                new TimelineEvent.Started(collective, later(1)),
+                new TimelineEvent.RankReady(0, "w", 1, later(2)),
+                new TimelineEvent.Ended(collective, later(2)),
+                new TimelineEvent.Submitted(0, "w", "ALLREDUCE", later(3)),
+                new TimelineEvent.NegotiationEnded(0, "w", later(1)));
+        ParsedTrace trace = closed();
         assertThat(trace.on("w", "X"))
                 .containsExactly("ALLREDUCE", "1", "NEGOTIATE_ALLREDUCE", "QUEUE");
         assertTimes(trace.only("w", "NEGOTIATE_ALLREDUCE"), 5, 4);
     }
 
     @Test
-    void aFailedNegotiationTellsWhy() throws IOException {
+    void failedNegotiationShowsTheReason() throws IOException {
         write(
-                new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
-                new Event.Failed(0, "w", "shapes \"differ\"", later(2)),
-                new Event.Submitted(0, "w", "ALLGATHER", later(3)),
-                new Event.Agreed(0, "w", later(4)));
-        ReadTrace trace = closed();
+                new TimelineEvent.Submitted(0, "w", "ALLREDUCE", later(1)),
+                new TimelineEvent.NegotiationFailed(0, "w", "shapes \"differ\"", later(2)),
+                new TimelineEvent.Submitted(0, "w", "ALLGATHER", later(3)),
+                new TimelineEvent.NegotiationEnded(0, "w", later(4)));
+        ParsedTrace trace = closed();
         assertThat(arguments(trace.only("w", "NEGOTIATE_ALLREDUCE")))
                 .containsEntry("error", "shapes \"differ\"");
         assertTimes(trace.only("w", "NEGOTIATE_ALLGATHER"), 6, 4);
     }
 
     @Test
-    void aJobThatHangsShowsWhereInAFileThatIsNotClosed() throws IOException {
-        write(new Event.Submitted(0, "w", "ALLREDUCE", now));
-        now += TraceWriter.LONG.toNanos() + 1;
+    void hangingOperationIsVisibleBeforeTheFileIsClosed() throws IOException {
+        write(new TimelineEvent.Submitted(0, "w", "ALLREDUCE", now));
+        now += TraceWriter.LONG_SLICE.toNanos() + 1;
         writer.doWork();
-        assertThat(ReadTrace.of(file).on("w", "B")).containsExactly("NEGOTIATE_ALLREDUCE");
+        assertThat(ParsedTrace.of(file).on("w", "B")).containsExactly("NEGOTIATE_ALLREDUCE");
 
-        write(new Event.Agreed(0, "w", later(1)));
-        ReadTrace trace = closed();
+        write(new TimelineEvent.NegotiationEnded(0, "w", later(1)));
+        ParsedTrace trace = closed();
         assertThat(trace.eventsOn("w", "E")).hasSize(1);
         assertThat(trace.on("w", "X")).containsExactly("QUEUE");
     }
 
     @Test
-    void whatIsOpenWhenTheFileEndsEndsWithIt() throws IOException {
+    void openSlicesEndWithTheFile() throws IOException {
         write(
-                new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
-                new Event.Began(Work.allreduce("v"), later(1)));
+                new TimelineEvent.Submitted(0, "w", "ALLREDUCE", later(1)),
+                new TimelineEvent.Started(SampleCollectives.allreduce("v"), later(1)));
         later(5);
-        ReadTrace trace = closed();
+        ParsedTrace trace = closed();
         assertTimes(trace.only("w", "NEGOTIATE_ALLREDUCE"), 1, 6);
         assertThat(arguments(trace.only("v", "ALLREDUCE"))).containsEntry("unfinished", true);
     }
 
     @Test
-    void whatDoesNotFitInTheQueueIsLeftOutAndCounted() throws IOException {
-        Collective lost = Work.allreduce("w");
-        queue.offer(new Event.Began(lost, later(1)));
+    void overflowedEventsAreDroppedAndCounted() throws IOException {
+        Collective lost = SampleCollectives.allreduce("w");
+        queue.offer(new TimelineEvent.Started(lost, later(1)));
         for (int i = 1; i < CAPACITY + 10; i++) {
-            queue.offer(new Event.Reported(0, "other", 0, later(1)));
+            queue.offer(new TimelineEvent.RankReady(0, "other", 0, later(1)));
         }
-        queue.offer(new Event.Ended(lost, later(1)));
+        queue.offer(new TimelineEvent.Ended(lost, later(1)));
         writer.doWork();
 
-        Collective next = Work.lockedAllreduce("w");
+        Collective next = SampleCollectives.lockedAllreduce("w");
         write(
-                new Event.Submitted(0, "w", "ALLREDUCE", later(1)),
-                new Event.Began(next, later(1)),
-                new Event.Ended(next, later(1)));
-        ReadTrace trace = closed();
+                new TimelineEvent.Submitted(0, "w", "ALLREDUCE", later(1)),
+                new TimelineEvent.Started(next, later(1)),
+                new TimelineEvent.Ended(next, later(1)));
+        ParsedTrace trace = closed();
         assertThat(trace.on("w", "XB")).containsExactly("WAIT_FOR_OTHER_TENSOR_DATA", "ALLREDUCE");
         assertThat(trace.on("process set 0", "XB")).containsExactly("ALLREDUCE");
         assertThat(trace.notices("EVENTS_LOST"))
@@ -255,32 +255,31 @@ final class TraceWriterTest {
     }
 
     @Test
-    void aProgramThatInventsNamesGetsNoMoreRowsThanAViewerCanBear() throws IOException {
-        for (int i = 0; i < Rows.MOST_TENSORS + 20; i++) {
-            write(new Event.Submitted(0, "allreduce." + i, "ALLREDUCE", later(1)));
+    void numberOfTensorRowsIsLimited() throws IOException {
+        for (int i = 0; i < TraceRows.MAX_TENSORS + 20; i++) {
+            write(new TimelineEvent.Submitted(0, "allreduce." + i, "ALLREDUCE", later(1)));
         }
-        Collective last = Work.allreduce("allreduce." + (Rows.MOST_TENSORS + 19));
-        write(new Event.Began(last, later(1)), new Event.Ended(last, later(1)));
-        ReadTrace trace = closed();
+        Collective last = SampleCollectives.allreduce("allreduce." + (TraceRows.MAX_TENSORS + 19));
+        write(new TimelineEvent.Started(last, later(1)), new TimelineEvent.Ended(last, later(1)));
+        ParsedTrace trace = closed();
         assertThat(trace.notices("NO_MORE_ROWS")).hasSize(1);
-        assertThat(trace.notices("process_sort_index")).hasSize(2 + Rows.MOST_TENSORS);
+        assertThat(trace.notices("process_sort_index")).hasSize(2 + TraceRows.MAX_TENSORS);
         assertThat(trace.on("process set 0", "X")).containsExactly("ALLREDUCE");
     }
 
     @Test
-    void aFullFileSaysSoAndIsNoLargerThanItMayBe() throws IOException {
+    void fullFileIsMarkedAndStaysBelowTheLimit() throws IOException {
         writer.close();
-        open(TraceFile.LEAST_LIMIT);
-        write(new Event.Submitted(0, "slow", "ALLREDUCE", now));
-        now += TraceWriter.LONG.toNanos() + 1;
+        open(TraceFile.MIN_LIMIT);
+        write(new TimelineEvent.Submitted(0, "slow", "ALLREDUCE", now));
+        now += TraceWriter.LONG_SLICE.toNanos() + 1;
         for (int i = 0; !writer.isFull(); i++) {
             assertThat(i).isLessThan(10_000);
-            write(new Event.Reported(0, "w", i, later(1)));
-            assertThat(Files.size(file)).isLessThanOrEqualTo(TraceFile.LEAST_LIMIT);
+            write(new TimelineEvent.RankReady(0, "w", i, later(1)));
+            assertThat(Files.size(file)).isLessThanOrEqualTo(TraceFile.MIN_LIMIT);
         }
-        ReadTrace trace = closed();
-        assertThat(Files.size(file))
-                .isBetween(TraceFile.LEAST_LIMIT * 3 / 4, TraceFile.LEAST_LIMIT);
+        ParsedTrace trace = closed();
+        assertThat(Files.size(file)).isBetween(TraceFile.MIN_LIMIT * 3 / 4, TraceFile.MIN_LIMIT);
         assertThat(trace.eventsOn("slow", "E")).hasSize(1);
         assertThat(trace.notices("TIMELINE_FULL"))
                 .singleElement()
@@ -288,13 +287,12 @@ final class TraceWriterTest {
                         notice ->
                                 assertThat(arguments(notice))
                                         .containsEntry(
-                                                "bytes",
-                                                BigDecimal.valueOf(TraceFile.LEAST_LIMIT)));
+                                                "bytes", BigDecimal.valueOf(TraceFile.MIN_LIMIT)));
     }
 
     @ParameterizedTest(name = "seed {0}")
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
-    void slicesNeverOverlapWhateverIsTold(long seed) throws IOException {
+    void slicesNeverOverlapForAnyEventOrder(long seed) throws IOException {
         Random random = new Random(seed);
         for (int i = 0; i < 3000; i++) {
             write(randomEvent(random));
@@ -303,21 +301,23 @@ final class TraceWriterTest {
         assertThat(closed().events()).hasSizeGreaterThan(1000);
     }
 
-    private Event randomEvent(Random random) {
+    private TimelineEvent randomEvent(Random random) {
         String tensor = "t" + random.nextInt(4);
         Collective collective =
-                random.nextBoolean() ? Work.allreduce(tensor, "t0x") : Work.lockedAllreduce(tensor);
+                random.nextBoolean()
+                        ? SampleCollectives.allreduce(tensor, "t0x")
+                        : SampleCollectives.lockedAllreduce(tensor);
         // Threads read the clock before they record, so times may come in the wrong order.
         long nanos = now - random.nextInt(5) * MICRO;
         return switch (random.nextInt(8)) {
-            case 0 -> new Event.Submitted(0, tensor, "ALLREDUCE", nanos);
-            case 1 -> new Event.Reported(0, tensor, random.nextInt(4), nanos);
-            case 2 -> new Event.Agreed(0, tensor, nanos);
-            case 3 -> new Event.Failed(0, tensor, "no reason", nanos);
-            case 4 -> new Event.Began(collective, nanos);
-            case 5 -> new Event.Activity(collective, "SHM_ALLREDUCE", now, now);
-            case 6 -> new Event.Ended(collective, nanos);
-            default -> new Event.Cycle(nanos);
+            case 0 -> new TimelineEvent.Submitted(0, tensor, "ALLREDUCE", nanos);
+            case 1 -> new TimelineEvent.RankReady(0, tensor, random.nextInt(4), nanos);
+            case 2 -> new TimelineEvent.NegotiationEnded(0, tensor, nanos);
+            case 3 -> new TimelineEvent.NegotiationFailed(0, tensor, "no reason", nanos);
+            case 4 -> new TimelineEvent.Started(collective, nanos);
+            case 5 -> new TimelineEvent.Activity(collective, "SHM_ALLREDUCE", now, now);
+            case 6 -> new TimelineEvent.Ended(collective, nanos);
+            default -> new TimelineEvent.Cycle(nanos);
         };
     }
 }

@@ -18,15 +18,15 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 
 class SharedFileTest {
-    private final Descriptors descriptors = Descriptors.ofThisProcess();
+    private final FileDescriptors fileDescriptors = FileDescriptors.ofThisProcess();
 
     @TempDir private Path folder;
 
     @Test
     @EnabledOnOs(OS.LINUX)
-    void hasNoNameInItsFolderAndIsForItsOwnerAlone() throws IOException {
+    void isUnlinkedAndOwnerOnly() throws IOException {
         try (Arena arena = Arena.ofShared();
-                SharedFile file = SharedFile.create(folder, 100, arena, descriptors)) {
+                SharedFile file = SharedFile.create(folder, 100, arena, fileDescriptors)) {
             assertThat(folder).isEmptyDirectory();
             assertThat(file.path()).startsWithRaw(Path.of("/proc"));
             assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file.path())))
@@ -35,9 +35,9 @@ class SharedFileTest {
     }
 
     @Test
-    void beginsWithZerosAndIsTheSameMemoryForAll() throws IOException {
+    void isZeroedAndSharedBetweenMappings() throws IOException {
         try (Arena arena = Arena.ofShared();
-                SharedFile file = SharedFile.create(folder, 5_000, arena, descriptors)) {
+                SharedFile file = SharedFile.create(folder, 5_000, arena, fileDescriptors)) {
             assertThat(file.memory().toArray(ValueLayout.JAVA_BYTE)).isEqualTo(new byte[5_000]);
             MemorySegment seen = SharedFile.map(file.path(), 5_000, arena);
             file.memory().set(ValueLayout.JAVA_BYTE, 4_999, (byte) 3);
@@ -48,8 +48,8 @@ class SharedFileTest {
     @Test
     void filesOfOneProcessFindEachOtherByNumber() throws IOException {
         try (Arena arena = Arena.ofShared();
-                SharedFile first = SharedFile.create(folder, 10, arena, descriptors);
-                SharedFile second = SharedFile.create(folder, 20, arena, descriptors)) {
+                SharedFile first = SharedFile.create(folder, 10, arena, fileDescriptors);
+                SharedFile second = SharedFile.create(folder, 20, arena, fileDescriptors)) {
             assertThat(SharedFile.sibling(first.path(), second.number())).isEqualTo(second.path());
             assertThat(SharedFile.sibling(second.path(), second.number())).isEqualTo(second.path());
         }
@@ -62,10 +62,10 @@ class SharedFileTest {
     }
 
     @Test
-    void nothingIsLeftWhenItIsClosed() throws IOException {
+    void closeLeavesNoFile() throws IOException {
         Path path;
         try (Arena arena = Arena.ofShared();
-                SharedFile file = SharedFile.create(folder, 10, arena, descriptors)) {
+                SharedFile file = SharedFile.create(folder, 10, arena, fileDescriptors)) {
             path = file.path();
         }
         assertThat(folder).isEmptyDirectory();
@@ -74,9 +74,9 @@ class SharedFileTest {
     }
 
     @Test
-    void aFileThatIsTooShortIsNotMapped() throws IOException {
+    void tooShortFileIsRejected() throws IOException {
         try (Arena arena = Arena.ofShared();
-                SharedFile file = SharedFile.create(folder, 10, arena, descriptors)) {
+                SharedFile file = SharedFile.create(folder, 10, arena, fileDescriptors)) {
             assertThatThrownBy(() -> SharedFile.map(file.path(), 11, arena))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("10 bytes instead of 11");
@@ -84,10 +84,12 @@ class SharedFileTest {
     }
 
     @Test
-    void aFolderThatIsNotThereIsAnError() {
+    void missingFolderThrows() {
         try (Arena arena = Arena.ofShared()) {
             assertThatThrownBy(
-                            () -> SharedFile.create(folder.resolve("none"), 10, arena, descriptors))
+                            () ->
+                                    SharedFile.create(
+                                            folder.resolve("none"), 10, arena, fileDescriptors))
                     .isInstanceOf(NoSuchFileException.class);
         }
     }

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.security.Protection;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
-import org.horovod4j.trust.Protection;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,7 +44,7 @@ final class TcpLinkTest {
     })
     void bytesArriveInOrderBothWaysAtOnce(int streams, int byteSize) throws Exception {
         long seed = new Random().nextLong();
-        try (TcpWorld world = TcpWorld.met(protection, 2, streams)) {
+        try (TcpWorld world = TcpWorld.joined(protection, 2, streams)) {
             MemorySegment[] out = {random(byteSize, seed), random(byteSize, seed + 1)};
             world.onEach(
                     rank -> {
@@ -58,11 +58,11 @@ final class TcpLinkTest {
 
     @ParameterizedTest(name = "{0} streams")
     @ValueSource(ints = {1, 4})
-    void piecesOfOddSizesJoinUp(int streams) throws Exception {
+    void oddSizedPiecesAreReassembled(int streams) throws Exception {
         long seed = new Random().nextLong();
         int byteSize = 10 << 20;
         MemorySegment whole = random(byteSize, seed);
-        try (TcpWorld world = TcpWorld.met(protection, 2, streams)) {
+        try (TcpWorld world = TcpWorld.joined(protection, 2, streams)) {
             Future<?> sending =
                     world.async(
                             () -> {
@@ -78,9 +78,9 @@ final class TcpLinkTest {
 
     @ParameterizedTest(name = "{0} streams")
     @ValueSource(ints = {1, 4})
-    void whatWasSentBeforeTheCloseStillArrives(int streams) throws Exception {
+    void bytesSentBeforeCloseStillArrive(int streams) throws Exception {
         MemorySegment whole = random(200_003, 1);
-        try (TcpWorld world = TcpWorld.met(protection, 2, streams)) {
+        try (TcpWorld world = TcpWorld.joined(protection, 2, streams)) {
             Link sender = world.links(1).link(0);
             Link receiver = world.links(0).link(1);
             Future<?> sending =
@@ -104,7 +104,7 @@ final class TcpLinkTest {
 
     @Test
     void sendingToAClosedEndFails() throws Exception {
-        try (TcpWorld world = TcpWorld.met(protection, 2, 1)) {
+        try (TcpWorld world = TcpWorld.joined(protection, 2, 1)) {
             Link sender = world.links(1).link(0);
             world.links(0).link(1).close();
             MemorySegment one = allocate(1);
@@ -118,8 +118,8 @@ final class TcpLinkTest {
     }
 
     @Test
-    void aFullLinkTakesNothingRatherThanWait() throws Exception {
-        try (TcpWorld world = TcpWorld.met(protection, 2, 1)) {
+    void fullLinkReturnsZeroInsteadOfBlocking() throws Exception {
+        try (TcpWorld world = TcpWorld.joined(protection, 2, 1)) {
             Link sender = world.links(1).link(0);
             MemorySegment block = allocate(1 << 20);
             await().until(() -> sender.trySend(block, 0, block.byteSize()) == 0);

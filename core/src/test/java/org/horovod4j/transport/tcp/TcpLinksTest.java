@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.PeerLostException;
-import org.horovod4j.spi.Member;
+import org.horovod4j.security.Protection;
+import org.horovod4j.security.Secret;
+import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Links;
-import org.horovod4j.trust.Protection;
-import org.horovod4j.trust.Secret;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,14 +39,14 @@ final class TcpLinksTest {
     @ValueSource(ints = {1, 4})
     void allPairsOpenAtOnceFromBothSides(int streams) throws Exception {
         int size = 5;
-        try (TcpWorld world = TcpWorld.met(protection, size, streams)) {
-            world.onEach(rank -> swapWithAll(world.links(rank), rank, size));
+        try (TcpWorld world = TcpWorld.joined(protection, size, streams)) {
+            world.onEach(rank -> exchangeWithAll(world.links(rank), rank, size));
         }
     }
 
     @Test
-    void aLinkIsOpenedOnce() throws Exception {
-        try (TcpWorld world = TcpWorld.met(protection, 2, 1)) {
+    void linkIsOpenedOnce() throws Exception {
+        try (TcpWorld world = TcpWorld.joined(protection, 2, 1)) {
             world.onEach(
                     rank -> {
                         Link link = world.links(rank).link(1 - rank);
@@ -56,33 +56,34 @@ final class TcpLinksTest {
     }
 
     @Test
-    void aCallMayComeBeforeThisRankHasMetTheOthers() throws Exception {
+    void connectionBeforeMembersAreKnownIsKept() throws Exception {
         try (TcpWorld world = new TcpWorld(protection, 2, 2)) {
-            Link early = world.meet(1, 7, () -> {}).link(0);
-            Future<?> late = world.async(() -> swapRanks(world.meet(0, 7, () -> {}).link(1), 0));
-            swapRanks(early, 1);
+            Link early = world.join(1, 7, () -> {}).link(0);
+            Future<?> late =
+                    world.async(() -> exchangeRanks(world.join(0, 7, () -> {}).link(1), 0));
+            exchangeRanks(early, 1);
             late.get();
         }
     }
 
     @Test
-    void aCallFromAnotherWorldIsTurnedAway() throws Exception {
+    void connectionFromAnotherWorldIsRejected() throws Exception {
         try (TcpWorld world = new TcpWorld(protection, 2, 1)) {
-            world.meet(0, 8, () -> {});
-            Links stranger = world.meet(1, 7, () -> {});
+            world.join(0, 8, () -> {});
+            Links stranger = world.join(1, 7, () -> {});
 
             assertThatThrownBy(() -> stranger.link(0)).isInstanceOf(LinkBrokenException.class);
         }
     }
 
     @Test
-    void linksWorkAgainAfterAllHaveReset() throws Exception {
-        try (TcpWorld world = TcpWorld.met(protection, 3, 2)) {
+    void linksWorkAfterReset() throws Exception {
+        try (TcpWorld world = TcpWorld.joined(protection, 3, 2)) {
             for (int round = 0; round < 3; round++) {
                 world.onEach(
                         rank -> {
                             Links links = world.links(rank);
-                            swapWithAll(links, rank, 3);
+                            exchangeWithAll(links, rank, 3);
                             links.reset();
                         });
             }
@@ -90,8 +91,8 @@ final class TcpLinksTest {
     }
 
     @Test
-    void aRankThatHasResetKeepsOthersWaitingAndTurnsAwayTheOld() throws Exception {
-        try (TcpWorld world = TcpWorld.met(protection, 3, 1)) {
+    void resetRejectsOldEpochAndKeepsNewerConnections() throws Exception {
+        try (TcpWorld world = TcpWorld.joined(protection, 3, 1)) {
             world.links(2).reset();
             Link ahead = world.links(2).link(1); // kept by rank 1 until it resets
             world.links(0).reset();
@@ -100,24 +101,24 @@ final class TcpLinksTest {
                     .hasMessageContaining("the rank has reset its links");
 
             world.links(1).reset();
-            Future<?> other = world.async(() -> swapRanks(world.links(1).link(2), 1));
-            swapRanks(ahead, 2);
+            Future<?> other = world.async(() -> exchangeRanks(world.links(1).link(2), 1));
+            exchangeRanks(ahead, 2);
             other.get();
         }
     }
 
     @Test
-    void anUnreachableRankIsDescribedAddressByAddress() throws Exception {
+    void unreachableRankErrorListsEveryAddress() throws Exception {
         InetSocketAddress closed;
         try (ServerSocket socket = new ServerSocket(0)) {
             closed = new InetSocketAddress(InetAddress.getLoopbackAddress(), socket.getLocalPort());
         }
-        try (TcpChannels stranger = open(Secret.random(), 5);
-                TcpChannels channels = open(Secret.random(), 1)) {
+        try (TcpTransport stranger = open(Secret.random(), 5);
+                TcpTransport channels = open(Secret.random(), 1)) {
             InetSocketAddress foreign = stranger.addresses().getLast();
-            Member other = new Member(0, "h", "", 1, "", List.of(closed, foreign));
-            Member self = new Member(1, "h", "", 1, "", channels.addresses());
-            channels.meet(List.of(other, self), 1);
+            RankInfo other = new RankInfo(0, "h", "", 1, "", List.of(closed, foreign));
+            RankInfo self = new RankInfo(1, "h", "", 1, "", channels.addresses());
+            channels.setMembers(List.of(other, self), 1);
             Links links = channels.open(0, () -> {});
 
             assertThatThrownBy(() -> links.link(0))
@@ -129,26 +130,26 @@ final class TcpLinksTest {
     }
 
     @Test
-    void anotherRankAtTheAddressIsPassedOver() throws Exception {
+    void addressOfAnotherRankIsSkipped() throws Exception {
         try (TcpWorld world = new TcpWorld(protection, 3, 1)) {
             List<InetSocketAddress> misleading = new ArrayList<>();
             misleading.add(world.members.get(1).addresses().getFirst());
             misleading.addAll(world.members.getFirst().addresses());
-            world.members.set(0, new Member(0, "host0", "", 1, "", misleading));
-            world.meet(0, 1, () -> {});
-            Links caller = world.meet(2, 1, () -> {});
+            world.members.set(0, new RankInfo(0, "host0", "", 1, "", misleading));
+            world.join(0, 1, () -> {});
+            Links caller = world.join(2, 1, () -> {});
 
-            Future<?> other = world.async(() -> swapRanks(world.links(0).link(2), 0));
-            swapRanks(caller.link(0), 2);
+            Future<?> other = world.async(() -> exchangeRanks(world.links(0).link(2), 0));
+            exchangeRanks(caller.link(0), 2);
             other.get();
         }
     }
 
     @Test
-    void waitingForACallEndsWithTheLiveness() throws Exception {
+    void livenessExceptionEndsWaitingForPeer() throws Exception {
         try (TcpWorld world = new TcpWorld(protection, 2, 1)) {
             Links waiting =
-                    world.meet(
+                    world.join(
                             0,
                             1,
                             () -> {
@@ -161,7 +162,7 @@ final class TcpLinksTest {
 
     @Test
     void addressesListLoopbackLast() {
-        try (TcpChannels channels = open(Secret.random(), 0)) {
+        try (TcpTransport channels = open(Secret.random(), 0)) {
             assertThat(channels.addresses())
                     .isNotEmpty()
                     .noneMatch(address -> address.getAddress().isLinkLocalAddress())
@@ -173,22 +174,22 @@ final class TcpLinksTest {
         }
     }
 
-    private TcpChannels open(Secret secret, int rank) {
-        return TcpChannels.listen(
-                secret.with(protection), rank, Duration.ofSeconds(10), TcpTuning.DEFAULT);
+    private TcpTransport open(Secret secret, int rank) {
+        return TcpTransport.listen(
+                secret.withProtection(protection), rank, Duration.ofSeconds(10), TcpTuning.DEFAULT);
     }
 
     /// In ascending order on all ranks, or they would wait for each other in a circle.
-    private static void swapWithAll(Links links, int rank, int size) {
+    private static void exchangeWithAll(Links links, int rank, int size) {
         for (int peer = 0; peer < size; peer++) {
             if (peer != rank) {
-                swapRanks(links.link(peer), rank);
+                exchangeRanks(links.link(peer), rank);
             }
         }
     }
 
     /// Sends this rank's number and checks that the peer's comes back.
-    private static void swapRanks(Link link, int rank) {
-        assertThat(Transfers.swap(link, (byte) rank)).isEqualTo((byte) link.peer());
+    private static void exchangeRanks(Link link, int rank) {
+        assertThat(Transfers.exchangeByte(link, (byte) rank)).isEqualTo((byte) link.peer());
     }
 }

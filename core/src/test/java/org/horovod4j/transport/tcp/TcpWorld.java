@@ -1,10 +1,10 @@
 package org.horovod4j.transport.tcp;
 
-import org.horovod4j.spi.Member;
+import org.horovod4j.security.Protection;
+import org.horovod4j.security.Secret;
+import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Links;
 import org.horovod4j.transport.Liveness;
-import org.horovod4j.trust.Protection;
-import org.horovod4j.trust.Secret;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,35 +23,35 @@ import java.util.stream.IntStream;
 final class TcpWorld implements AutoCloseable {
     static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    final List<TcpChannels> channels = new ArrayList<>();
-    final List<Member> members = new ArrayList<>();
+    final List<TcpTransport> channels = new ArrayList<>();
+    final List<RankInfo> members = new ArrayList<>();
     private final Map<Integer, Links> links = new ConcurrentHashMap<>();
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     /// @param streams connections per link, which are all between hosts
     TcpWorld(Protection protection, int size, int streams) {
-        Secret secret = Secret.random().with(protection);
+        Secret secret = Secret.random().withProtection(protection);
         TcpTuning tuning = new TcpTuning(streams, 1, TcpTuning.DEFAULT.sockets());
         for (int rank = 0; rank < size; rank++) {
-            TcpChannels own = TcpChannels.listen(secret, rank, TIMEOUT, tuning);
+            TcpTransport own = TcpTransport.listen(secret, rank, TIMEOUT, tuning);
             channels.add(own);
-            members.add(new Member(rank, "host" + rank, "", 1, "", own.addresses()));
+            members.add(new RankInfo(rank, "host" + rank, "", 1, "", own.addresses()));
         }
     }
 
-    static TcpWorld met(int size, int streams) {
-        return met(Protection.AUTHENTICATED, size, streams);
+    static TcpWorld joined(int size, int streams) {
+        return joined(Protection.AUTHENTICATED, size, streams);
     }
 
-    static TcpWorld met(Protection protection, int size, int streams) {
+    static TcpWorld joined(Protection protection, int size, int streams) {
         TcpWorld world = new TcpWorld(protection, size, streams);
-        IntStream.range(0, size).forEach(rank -> world.meet(rank, 1, () -> {}));
+        IntStream.range(0, size).forEach(rank -> world.join(rank, 1, () -> {}));
         return world;
     }
 
-    Links meet(int rank, long id, Liveness liveness) {
-        TcpChannels own = channels.get(rank);
-        own.meet(members, id);
+    Links join(int rank, long id, Liveness liveness) {
+        TcpTransport own = channels.get(rank);
+        own.setMembers(members, id);
         Links opened = own.open(0, liveness);
         links.put(rank, opened);
         return opened;
@@ -83,7 +83,7 @@ final class TcpWorld implements AutoCloseable {
 
     @Override
     public void close() {
-        channels.forEach(TcpChannels::close);
+        channels.forEach(TcpTransport::close);
         threads.close();
     }
 }

@@ -1,8 +1,8 @@
 package org.horovod4j.transport.tcp;
 
 import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.Link;
-import org.horovod4j.transport.Patience;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -13,7 +13,7 @@ final class Transfers {
     private Transfers() {}
 
     /// Sends a byte and gives the one that comes back.
-    static byte swap(Link link, byte mine) {
+    static byte exchangeByte(Link link, byte mine) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment in = arena.allocate(1);
             exchange(link, arena.allocateFrom(ValueLayout.JAVA_BYTE, mine), in);
@@ -23,7 +23,7 @@ final class Transfers {
 
     /// Sends all of `out` and fills all of `in`, both at once.
     static void exchange(Link link, MemorySegment out, MemorySegment in) {
-        Patience patience = new Patience(() -> {}, Clock.SYSTEM, true);
+        IdleStrategy idleStrategy = new IdleStrategy(() -> {}, Clock.SYSTEM, true);
         long sent = 0;
         long received = 0;
         while (sent < out.byteSize() || received < in.byteSize()) {
@@ -32,9 +32,9 @@ final class Transfers {
             long came = link.tryReceive(in, received, in.byteSize() - received);
             received += came;
             if (moved + came > 0) {
-                patience.reset();
+                idleStrategy.reset();
             } else {
-                patience.pause();
+                idleStrategy.idle();
             }
         }
     }

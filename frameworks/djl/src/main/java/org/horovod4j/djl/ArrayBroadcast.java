@@ -20,17 +20,17 @@ final class ArrayBroadcast {
     /// @param arrays by names that all ranks have in common
     static void run(
             Communicator communicator, String prefix, Map<String, NDArray> arrays, int rootRank) {
-        List<LentArray> lent = new ArrayList<>();
+        List<TensorView> lent = new ArrayList<>();
         List<Handle<Tensor>> handles = new ArrayList<>();
         arrays.forEach(
                 (name, array) -> {
-                    LentArray loan = LentArray.of(array);
+                    TensorView loan = TensorView.of(array);
                     lent.add(loan);
                     handles.add(
                             communicator.broadcastAsync(prefix + name, loan.tensor(), rootRank));
                 });
         joinAll(handles);
-        lent.forEach(LentArray::giveBack);
+        lent.forEach(TensorView::writeBack);
     }
 
     /// Waits for all, even after a failure: their memory is the engine's, and must not be in use

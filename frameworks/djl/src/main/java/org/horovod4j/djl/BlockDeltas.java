@@ -34,7 +34,7 @@ final class BlockDeltas implements Gradients {
     private final Optimizer optimizer;
     private final Communicator communicator;
     private final @Nullable Tensor[] deltas;
-    private final @Nullable NDArray[] starts;
+    private final @Nullable NDArray[] startWeights;
 
     BlockDeltas(
             BlockParameters parameters,
@@ -48,7 +48,7 @@ final class BlockDeltas implements Gradients {
         this.optimizer = optimizer;
         this.communicator = communicator;
         this.deltas = new Tensor[parameters.count()];
-        this.starts = new NDArray[parameters.count()];
+        this.startWeights = new NDArray[parameters.count()];
     }
 
     @Override
@@ -63,23 +63,23 @@ final class BlockDeltas implements Gradients {
 
     /// The rest of a backward pass may still need the weights as they are.
     @Override
-    public boolean canLendDuringPasses() {
+    public boolean canAcquireDuringBackward() {
         return false;
     }
 
     @Override
-    public Gradient lend(int parameter) {
+    public Gradient acquire(int parameter) {
         Tensor delta = delta(parameter); // first, or a failure would leave the weight updated
         NDArray weight = parameters.array(parameter);
         NDArray start = weight.duplicate();
-        try (NDArray gradient = gradients.toApply(parameter)) {
+        try (NDArray gradient = gradients.gradientToApply(parameter)) {
             optimizer.update(parameters.id(parameter), weight, gradient);
         }
         try (NDArray change = weight.sub(start)) {
             access.await(change);
             access.read(change, delta.segment());
         }
-        starts[parameter] = start;
+        startWeights[parameter] = start;
         return new Gradient.Dense(delta);
     }
 
@@ -100,7 +100,7 @@ final class BlockDeltas implements Gradients {
     /// In shared memory, if there is room.
     private List<Tensor> allocate(List<NDArray> weights) {
         try {
-            return Slots.allocate(communicator, weights);
+            return GradientArena.allocate(communicator, weights);
         } catch (ConfigurationException e) {
             LOG.log(
                     Level.WARNING,
@@ -117,10 +117,10 @@ final class BlockDeltas implements Gradients {
     }
 
     @Override
-    public void giveBack(int parameter, Gradient reduced) {
+    public void setReduced(int parameter, Gradient reduced) {
         NDArray weight = parameters.array(parameter);
         MemorySegment memory = delta(parameter).segment();
-        try (NDArray start = Objects.requireNonNull(starts[parameter]);
+        try (NDArray start = Objects.requireNonNull(startWeights[parameter]);
                 NDArray change = start.getManager().zeros(start.getShape(), start.getDataType())) {
             access.write(change, memory);
             try (NDArray sum = start.add(change)) {
@@ -128,7 +128,7 @@ final class BlockDeltas implements Gradients {
                 access.read(sum, memory);
             }
         }
-        starts[parameter] = null;
+        startWeights[parameter] = null;
         access.write(weight, memory);
     }
 }

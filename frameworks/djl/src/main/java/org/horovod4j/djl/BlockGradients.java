@@ -12,7 +12,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.DataTypes;
 import org.horovod4j.djl.engine.EngineAccess;
 import org.horovod4j.optim.Gradient;
-import org.horovod4j.optim.GradientKind;
+import org.horovod4j.optim.GradientLayout;
 import org.horovod4j.optim.SparseGradients;
 import org.jspecify.annotations.Nullable;
 
@@ -44,13 +44,13 @@ final class BlockGradients implements SparseGradients {
     private final @Nullable Tensor[] copies;
 
     /// Which of these copies may be of zeros that DJL made up: on a GPU, say, nobody can tell.
-    private final boolean[] doubtful;
+    private final boolean[] maybeUndefined;
 
     /// What was last lent of dense gradients; nothing where it was rows.
-    private final @Nullable Tensor[] lent;
+    private final @Nullable Tensor[] lastDense;
 
     /// Reduced gradients that the engine does not hold itself.
-    private final @Nullable NDArray[] apart;
+    private final @Nullable NDArray[] reducedCopies;
 
     private volatile boolean defining;
 
@@ -62,9 +62,9 @@ final class BlockGradients implements SparseGradients {
         this.launchesWhenReady = launchesWhenReady;
         this.slots = new Tensor[parameters.count()];
         this.copies = new Tensor[parameters.count()];
-        this.doubtful = new boolean[parameters.count()];
-        this.lent = new Tensor[parameters.count()];
-        this.apart = new NDArray[parameters.count()];
+        this.maybeUndefined = new boolean[parameters.count()];
+        this.lastDense = new Tensor[parameters.count()];
+        this.reducedCopies = new NDArray[parameters.count()];
     }
 
     @Override
@@ -78,26 +78,26 @@ final class BlockGradients implements SparseGradients {
     }
 
     @Override
-    public boolean canLendDuringPasses() {
+    public boolean canAcquireDuringBackward() {
         return launchesWhenReady.getAsBoolean();
     }
 
     @Override
-    public GradientKind kind(int parameter) {
+    public GradientLayout layout(int parameter) {
         NDArray array = parameters.array(parameter);
         try (NDArray gradient = array.getGradient()) {
             if (gradient.isSparse()) {
-                return GradientKind.SPARSE;
+                return GradientLayout.SPARSE;
             }
         }
-        return isDefined(array) ? GradientKind.DENSE : GradientKind.UNKNOWN;
+        return isDefined(array) ? GradientLayout.DENSE : GradientLayout.UNKNOWN;
     }
 
     /// Leaves the gradient undefined: the engine would add rows to one that is dense, and keep it
     /// so.
     @Override
-    public SparseTensor lendNoRows(int parameter) {
-        lent[parameter] = null;
+    public SparseTensor acquireEmpty(int parameter) {
+        lastDense[parameter] = null;
         NDArray array = parameters.array(parameter);
         Shape whole = DataTypes.shape(array);
         return new SparseTensor(
@@ -107,9 +107,9 @@ final class BlockGradients implements SparseGradients {
     }
 
     @Override
-    public Gradient lend(int parameter) {
+    public Gradient acquire(int parameter) {
         NDArray array = parameters.array(parameter);
-        lent[parameter] = null;
+        lastDense[parameter] = null;
         try (NDArray gradient = array.getGradient()) {
             access.await(gradient);
             Optional<SparseTensor> rows = access.sparse(gradient);
@@ -121,14 +121,14 @@ final class BlockGradients implements SparseGradients {
                 return dense(parameter, slot);
             }
         }
-        define(array);
+        ensureDefined(array);
         try (NDArray gradient = array.getGradient()) {
             return dense(parameter, lend(parameter, gradient));
         }
     }
 
     private Gradient dense(int parameter, Tensor tensor) {
-        lent[parameter] = tensor;
+        lastDense[parameter] = tensor;
         return new Gradient.Dense(tensor);
     }
 
@@ -148,7 +148,7 @@ final class BlockGradients implements SparseGradients {
             copies[parameter] = copy;
         }
         access.read(gradient, copy.segment());
-        doubtful[parameter] = memory.isEmpty() && isZero(copy.segment());
+        maybeUndefined[parameter] = memory.isEmpty() && isZero(copy.segment());
         return copy;
     }
 
@@ -173,14 +173,14 @@ final class BlockGradients implements SparseGradients {
     }
 
     @Override
-    public void giveBack(int parameter, Gradient reduced) {
+    public void setReduced(int parameter, Gradient reduced) {
         switch (reduced) {
             case Gradient.Sparse(SparseTensor rows) ->
-                    keepApart(parameter, new SparseResult.Rows(rows).toDense());
+                    keepReducedCopy(parameter, new SparseResult.Rows(rows).toDense());
             case Gradient.Dense(Tensor tensor) when tensor == copies[parameter] ->
                     writeBack(parameter, tensor);
-            case Gradient.Dense(Tensor tensor) when tensor != lent[parameter] ->
-                    keepApart(parameter, tensor);
+            case Gradient.Dense(Tensor tensor) when tensor != lastDense[parameter] ->
+                    keepReducedCopy(parameter, tensor);
             case Gradient.Dense _ -> {} // in the engine's own memory
         }
     }
@@ -192,28 +192,28 @@ final class BlockGradients implements SparseGradients {
                 access.write(gradient, tensor.segment());
             }
         }
-        if (!isDefined || doubtful[parameter]) {
-            keepApart(parameter, tensor);
+        if (!isDefined || maybeUndefined[parameter]) {
+            keepReducedCopy(parameter, tensor);
         }
     }
 
-    private void keepApart(int parameter, Tensor tensor) {
+    private void keepReducedCopy(int parameter, Tensor tensor) {
         NDArray array = parameters.array(parameter);
         NDArray reduced = array.getManager().zeros(array.getShape(), array.getDataType());
         access.write(reduced, tensor.segment());
-        NDArray before = apart[parameter];
+        NDArray before = reducedCopies[parameter];
         if (before != null) {
             before.close();
         }
-        apart[parameter] = reduced;
+        reducedCopies[parameter] = reduced;
     }
 
     /// The gradient that the optimizer is to apply, which is the rank's own where nothing was reduced.
     /// Always dense, as DJL's optimizers can do nothing with rows. Whoever asks closes it.
-    NDArray toApply(int parameter) {
-        NDArray reduced = apart[parameter];
+    NDArray gradientToApply(int parameter) {
+        NDArray reduced = reducedCopies[parameter];
         if (reduced != null) {
-            apart[parameter] = null;
+            reducedCopies[parameter] = null;
             return reduced;
         }
         NDArray own = parameters.array(parameter).getGradient();
@@ -236,9 +236,9 @@ final class BlockGradients implements SparseGradients {
             if (access.sparse(gradient).isPresent()) {
                 NDArray _ = gradient.subi(gradient);
             } else {
-                LentArray lent = LentArray.of(gradient);
+                TensorView lent = TensorView.of(gradient);
                 lent.tensor().segment().fill((byte) 0);
-                lent.giveBack();
+                lent.writeBack();
             }
         }
     }
@@ -247,7 +247,7 @@ final class BlockGradients implements SparseGradients {
     /// Not while any of them is lent.
     ///
     /// @param isShared which of them other ranks ever see
-    void moveWithin(Communicator communicator, IntPredicate isShared) {
+    void moveToSharedMemory(Communicator communicator, IntPredicate isShared) {
         int[] moving =
                 parameters.trainable().stream()
                         .filter(i -> slots[i] == null && isShared.test(i))
@@ -257,12 +257,12 @@ final class BlockGradients implements SparseGradients {
             return;
         }
         List<NDArray> arrays = Arrays.stream(moving).mapToObj(parameters::array).toList();
-        List<Tensor> places = Slots.allocate(communicator, arrays);
+        List<Tensor> places = GradientArena.allocate(communicator, arrays);
         for (int i = 0; i < moving.length; i++) {
             try (NDArray gradient = arrays.get(i).getGradient()) {
                 if (access.moveInto(gradient, places.get(i).segment())) {
                     slots[moving[i]] = places.get(i);
-                    Slots.keep(arrays.get(i), places.get(i));
+                    GradientArena.retain(arrays.get(i), places.get(i));
                 }
             }
         }
@@ -284,7 +284,7 @@ final class BlockGradients implements SparseGradients {
         }
     }
 
-    private void define(NDArray array) {
+    private void ensureDefined(NDArray array) {
         if (isDefined(array)) {
             return;
         }

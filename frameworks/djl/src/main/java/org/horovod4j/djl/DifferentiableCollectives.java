@@ -7,9 +7,9 @@ import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.djl.engine.BackwardHooks;
 import org.horovod4j.djl.engine.DataTypes;
 import org.horovod4j.djl.engine.EngineAccess;
-import org.horovod4j.djl.engine.Hooks;
 
 import java.lang.foreign.MemorySegment;
 
@@ -38,7 +38,7 @@ public final class DifferentiableCollectives {
             Communicator communicator, String name, NDArray array, ReduceOp op) {
         requireLinear(name, op);
         EngineAccess access = EngineAccess.of(array.getManager());
-        Hooks.Working hooks = requireHooks(name, access.hooks());
+        BackwardHooks.Available hooks = requireHooks(name, access.hooks());
         access.rethrow();
         DataType dataType = DataTypes.of(array.getDataType());
         Shape shape = Shape.of(array.size());
@@ -49,8 +49,8 @@ public final class DifferentiableCollectives {
                 access.memory(result)
                         .orElseThrow(() -> unsupported(name, "the array is not on the host"));
         communicator.allreduce(name, Tensor.of(memory, dataType, shape), op);
-        if (hooks.seesGradient(result)) {
-            hooks.changeGradient(
+        if (hooks.requiresGradient(result)) {
+            hooks.transformGradient(
                     result,
                     gradient ->
                             communicator.allreduce(
@@ -72,10 +72,10 @@ public final class DifferentiableCollectives {
         }
     }
 
-    private static Hooks.Working requireHooks(String name, Hooks hooks) {
-        return switch (hooks) {
-            case Hooks.Working working -> working;
-            case Hooks.Missing(String reason) ->
+    private static BackwardHooks.Available requireHooks(String name, BackwardHooks backwardHooks) {
+        return switch (backwardHooks) {
+            case BackwardHooks.Available available -> available;
+            case BackwardHooks.Unavailable(String reason) ->
                     throw unsupported(name, "there are no hooks on gradients, since " + reason);
         };
     }

@@ -9,9 +9,9 @@ import org.horovod4j.Compressor;
 import org.horovod4j.Hvd;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.optim.GradientGroups;
 import org.horovod4j.optim.GradientSettings;
-import org.horovod4j.optim.Groups;
-import org.horovod4j.optim.Timing;
+import org.horovod4j.optim.OverlapTiming;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -49,27 +49,27 @@ public final class DistributedOptimizer extends Optimizer {
     private final Optimizer wrapped;
     private final Block block;
     private final int processSetId;
-    private final OverlapWish overlap;
-    private final Steps steps = new Steps();
+    private final OverlapMode overlap;
+    private final StepDetector stepDetector = new StepDetector();
     private final StepReduction reduction = new StepReduction();
     private final List<Runnable> beforeUpdates = new ArrayList<>();
 
     private Supplier<ProcessSet> processSet;
     private GradientSettings settings;
-    private @Nullable Training training;
-    private Update update = Update.NONE;
+    private @Nullable GradientSynchronizer synchronizer;
+    private PendingUpdate pendingUpdate = PendingUpdate.NONE;
 
-    /// What a call of [#update] is left to do.
-    private enum Update {
+    /// What a call of [#pendingUpdate] is left to do.
+    private enum PendingUpdate {
         /// Nothing: the window is not complete, or the step has updated all parameters at its
         /// beginning.
         NONE,
         /// That parameter, whose weight an engine keeps elsewhere than the block.
-        THIS_ONE
+        THIS_PARAMETER
     }
 
     private DistributedOptimizer(Builder builder) {
-        super(new NoSettings());
+        super(new EmptyOptimizerBuilder());
         this.wrapped = builder.optimizer;
         this.block = builder.block;
         this.overlap = builder.overlap;
@@ -77,7 +77,7 @@ public final class DistributedOptimizer extends Optimizer {
         this.processSet = builder::processSet;
         this.processSetId = builder.processSetId();
         if (builder.hasRanks() && canTrain()) {
-            Training _ = training();
+            GradientSynchronizer _ = synchronizer();
         }
     }
 
@@ -107,23 +107,23 @@ public final class DistributedOptimizer extends Optimizer {
     /// gradients were reduced, and is not used.
     @Override
     public void update(String parameterId, NDArray weight, NDArray grad) {
-        boolean isFirst = training == null;
-        Training current = training();
+        boolean isFirst = synchronizer == null;
+        GradientSynchronizer current = synchronizer();
         int parameter = current.parameters().position(parameterId);
-        boolean isOwn = isOwn(current.parameters().array(parameter), weight);
-        if (steps.beginsWith(parameter)) {
-            update = begin(current, isFirst, isOwn);
-            steps.begin(current.parameters().trainable());
+        boolean isOwn = isBlockWeight(current.parameters().array(parameter), weight);
+        if (stepDetector.beginsStep(parameter)) {
+            pendingUpdate = beginStep(current, isFirst, isOwn);
+            stepDetector.begin(current.parameters().trainable());
         }
-        steps.updated(parameter);
-        if (update == Update.THIS_ONE) {
+        stepDetector.markUpdated(parameter);
+        if (pendingUpdate == PendingUpdate.THIS_PARAMETER) {
             current.apply(parameter, weight);
         }
     }
 
     /// Whether the weight is the block's. One that has no gradient is an engine's own copy, which
     /// it will bring to the block itself.
-    private static boolean isOwn(NDArray array, NDArray weight) {
+    private static boolean isBlockWeight(NDArray array, NDArray weight) {
         boolean same = weight.getUid().equals(array.getUid());
         if (!same && weight.hasGradient()) {
             throw new IllegalStateException(
@@ -136,25 +136,25 @@ public final class DistributedOptimizer extends Optimizer {
         return same;
     }
 
-    private Update begin(Training current, boolean isFirst, boolean isOwn) {
-        current.follow();
+    private PendingUpdate beginStep(GradientSynchronizer current, boolean isFirst, boolean isOwn) {
+        current.attachNewHooks();
         beforeUpdates.forEach(Runnable::run); // Adasum's reduction begins with an update
-        if (!reduction.byStep(current, isFirst, settings.backwardPassesPerStep())) {
-            return Update.NONE;
+        if (!reduction.reduceAtStep(current, isFirst, settings.backwardPassesPerStep())) {
+            return PendingUpdate.NONE;
         }
         if (isOwn) {
             current.applyAll();
-            return Update.NONE;
+            return PendingUpdate.NONE;
         }
         current.checkForeignWeights();
-        return Update.THIS_ONE;
+        return PendingUpdate.THIS_PARAMETER;
     }
 
-    private Training training() {
-        Training current = training;
+    private GradientSynchronizer synchronizer() {
+        GradientSynchronizer current = synchronizer;
         if (current == null) {
-            current = new Training(block, wrapped, processSet.get(), settings, overlap);
-            training = current;
+            current = new GradientSynchronizer(block, wrapped, processSet.get(), settings, overlap);
+            synchronizer = current;
         }
         return current;
     }
@@ -170,18 +170,18 @@ public final class DistributedOptimizer extends Optimizer {
     /// @throws IllegalStateException when there were more backward passes than
     ///     `backwardPassesPerStep`
     public void synchronize() {
-        checkGradients("synchronize");
-        reduction.early(training());
+        requireNotAdasum("synchronize");
+        reduction.reduceNow(synchronizer());
     }
 
     /// Lets `trainer.step()` take gradients as they are, until closed.
-    public Skip skipSynchronize() {
-        checkGradients("skipSynchronize");
-        reduction.skip(true);
-        return () -> reduction.skip(false);
+    public SkipScope skipSynchronize() {
+        requireNotAdasum("skipSynchronize");
+        reduction.setSkipping(true);
+        return () -> reduction.setSkipping(false);
     }
 
-    private void checkGradients(String method) {
+    private void requireNotAdasum(String method) {
         if (settings.op() == ReduceOp.ADASUM) {
             throw new IllegalStateException(
                     """
@@ -192,7 +192,7 @@ public final class DistributedOptimizer extends Optimizer {
     }
 
     /// What [#skipSynchronize] opens.
-    public interface Skip extends AutoCloseable {
+    public interface SkipScope extends AutoCloseable {
         @Override
         void close();
     }
@@ -200,8 +200,8 @@ public final class DistributedOptimizer extends Optimizer {
     /// Changes how many backward passes make a step, between two steps.
     public void setBackwardPassesPerStep(int passes) {
         GradientSettings changed = settings.withBackwardPassesPerStep(passes);
-        if (training != null) {
-            training.backwardPassesPerStep(passes);
+        if (synchronizer != null) {
+            synchronizer.backwardPassesPerStep(passes);
         }
         settings = changed;
     }
@@ -215,14 +215,14 @@ public final class DistributedOptimizer extends Optimizer {
     /// today: after [Hvd] was shut down and initialised anew, with as many ranks as there are then. In a
     /// world that goes on, all ranks call this after the same backward pass.
     public void reset() {
-        if (training != null) {
-            training.close();
-            training = null;
+        if (synchronizer != null) {
+            synchronizer.close();
+            synchronizer = null;
         }
-        steps.begin(new BitSet());
+        stepDetector.begin(new BitSet());
         reduction.reset();
         if (canTrain()) {
-            training().clear();
+            synchronizer().clear();
         }
     }
 
@@ -251,18 +251,19 @@ public final class DistributedOptimizer extends Optimizer {
 
     /// Whether communication hides behind backward passes, and how well.
     public Overlap overlap() {
-        return training == null
+        return synchronizer == null
                 ? new Overlap(
                         false,
                         "hooks are attached when parameters are initialised",
-                        new Timing(0, 0, 0, Duration.ZERO, Duration.ZERO))
-                : training.overlap();
+                        new OverlapTiming(0, 0, 0, Duration.ZERO, Duration.ZERO))
+                : synchronizer.overlap();
     }
 
     /// The settings that every DJL optimizer has are those of the wrapped one.
-    private static final class NoSettings extends OptimizerBuilder<NoSettings> {
+    private static final class EmptyOptimizerBuilder
+            extends OptimizerBuilder<EmptyOptimizerBuilder> {
         @Override
-        protected NoSettings self() {
+        protected EmptyOptimizerBuilder self() {
             return this;
         }
     }
@@ -274,7 +275,7 @@ public final class DistributedOptimizer extends Optimizer {
         private final GradientSettings.Builder settings = GradientSettings.builder();
         private @Nullable Communicator communicator;
         private @Nullable ProcessSet processSet;
-        private OverlapWish overlap = OverlapWish.WHERE_IT_PAYS;
+        private OverlapMode overlap = OverlapMode.AUTO;
 
         private Builder(Optimizer optimizer, Block block) {
             if (optimizer instanceof DistributedOptimizer) {
@@ -325,13 +326,13 @@ public final class DistributedOptimizer extends Optimizer {
 
         /// Lets gradients travel in so many groups, as even as possible.
         public Builder groups(int count) {
-            settings.groups(new Groups.Count(count));
+            settings.groups(new GradientGroups.Count(count));
             return this;
         }
 
         /// Lets these gradients travel together, and all others alone.
         public Builder groups(List<List<String>> parameterNames) {
-            settings.groups(new Groups.Named(parameterNames));
+            settings.groups(new GradientGroups.Named(parameterNames));
             return this;
         }
 
@@ -371,7 +372,7 @@ public final class DistributedOptimizer extends Optimizer {
         /// it. By default they are where that can pay: where the job is on several hosts, on a GPU,
         /// or where a host has more processors than its ranks compute on. The results are the same.
         public Builder overlap(boolean yes) {
-            overlap = yes ? OverlapWish.ALWAYS : OverlapWish.NEVER;
+            overlap = yes ? OverlapMode.ALWAYS : OverlapMode.NEVER;
             return this;
         }
 

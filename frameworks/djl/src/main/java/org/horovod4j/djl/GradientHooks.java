@@ -2,35 +2,35 @@ package org.horovod4j.djl;
 
 import ai.djl.ndarray.NDArray;
 
-import org.horovod4j.djl.engine.Hooks;
-import org.horovod4j.djl.engine.Registration;
+import org.horovod4j.djl.engine.BackwardHooks;
+import org.horovod4j.djl.engine.HookRegistration;
 import org.jspecify.annotations.Nullable;
 
 import java.util.function.IntConsumer;
 
 /// Keeps a hook on the array of each parameter that is trained.
 final class GradientHooks implements AutoCloseable {
-    private final Hooks.Working hooks;
+    private final BackwardHooks.Available hooks;
     private final BlockParameters parameters;
     private final IntConsumer ready;
 
     /// DJL's ids of the arrays that have a hook.
     private final @Nullable String[] hooked;
 
-    private final @Nullable Registration[] registrations;
+    private final @Nullable HookRegistration[] registrations;
 
     /// @param ready told of the parameter whose gradient a backward pass has added to
-    GradientHooks(Hooks.Working hooks, BlockParameters parameters, IntConsumer ready) {
+    GradientHooks(BackwardHooks.Available hooks, BlockParameters parameters, IntConsumer ready) {
         this.hooks = hooks;
         this.parameters = parameters;
         this.ready = ready;
         this.hooked = new String[parameters.count()];
-        this.registrations = new Registration[parameters.count()];
+        this.registrations = new HookRegistration[parameters.count()];
     }
 
     /// Follows parameters that were thawed, or that have another array since somebody loaded or
     /// initialised them anew.
-    void follow() {
+    void attachNew() {
         for (int i = 0; i < hooked.length; i++) {
             if (parameters.isTrainable(i) && isNew(i)) {
                 attach(i);
@@ -40,11 +40,11 @@ final class GradientHooks implements AutoCloseable {
 
     private boolean isNew(int parameter) {
         NDArray array = parameters.array(parameter);
-        return !array.getUid().equals(hooked[parameter]) && hooks.seesGradient(array);
+        return !array.getUid().equals(hooked[parameter]) && hooks.requiresGradient(array);
     }
 
     private void attach(int parameter) {
-        Registration before = registrations[parameter];
+        HookRegistration before = registrations[parameter];
         if (before != null) {
             before.close();
         }
@@ -55,18 +55,18 @@ final class GradientHooks implements AutoCloseable {
 
     /// Throws what a hook could not tell its caller.
     void rethrow() {
-        for (Registration registration : registrations) {
-            if (registration != null) {
-                registration.rethrow();
+        for (HookRegistration hookRegistration : registrations) {
+            if (hookRegistration != null) {
+                hookRegistration.rethrow();
             }
         }
     }
 
     @Override
     public void close() {
-        for (Registration registration : registrations) {
-            if (registration != null) {
-                registration.close();
+        for (HookRegistration hookRegistration : registrations) {
+            if (hookRegistration != null) {
+                hookRegistration.close();
             }
         }
     }

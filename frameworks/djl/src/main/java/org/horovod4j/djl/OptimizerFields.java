@@ -30,7 +30,7 @@ import java.util.Map;
 /// other type is refused: state that stayed behind would make ranks differ without anybody
 /// noticing. `transient` fields are left alone.
 final class OptimizerFields {
-    private static final Type SLOT = genericType(SlotForm.class, "slot");
+    private static final Type SLOT = genericType(SlotPattern.class, "slot");
 
     private final Optimizer optimizer;
     private final Map<String, Map<String, Map<Device, NDArray>>> slots = new LinkedHashMap<>();
@@ -43,7 +43,7 @@ final class OptimizerFields {
                 type != null && type != Optimizer.class;
                 type = type.getSuperclass()) {
             for (Field field : type.getDeclaredFields()) {
-                sort(field);
+                classify(field);
             }
         }
         for (String name : new String[] {"rescaleGrad", "clipGrad", "weightDecays"}) {
@@ -51,16 +51,16 @@ final class OptimizerFields {
         }
     }
 
-    private void sort(Field field) {
+    private void classify(Field field) {
         if (Modifier.isStatic(field.getModifiers()) || Modifier.isTransient(field.getModifiers())) {
             return;
         }
         if (field.getGenericType().equals(SLOT)) {
             slots.put(field.getName(), slot(field));
         } else if (field.getType().isPrimitive()) {
-            settings.put(field.getName(), new Setting(optimizer, open(field)));
+            settings.put(field.getName(), new Setting(optimizer, makeAccessible(field)));
         } else if (ParameterTracker.class.isAssignableFrom(field.getType())) {
-            addTracker(field.getName(), get(open(field), optimizer));
+            addTracker(field.getName(), get(makeAccessible(field), optimizer));
         } else {
             throw new ConfigurationException(
                     """
@@ -77,7 +77,7 @@ final class OptimizerFields {
 
     @SuppressWarnings("unchecked") // its generic type has been compared
     private Map<String, Map<Device, NDArray>> slot(Field field) {
-        Object map = get(open(field), optimizer);
+        Object map = get(makeAccessible(field), optimizer);
         if (map == null) {
             throw new ConfigurationException(
                     "%s has null in its field '%s', where a map for its state is expected"
@@ -99,9 +99,9 @@ final class OptimizerFields {
             }
             String name = path + "." + field.getName();
             if (field.getType().isPrimitive()) {
-                settings.put(name, new Setting(tracker, open(field)));
+                settings.put(name, new Setting(tracker, makeAccessible(field)));
             } else if (ParameterTracker.class.isAssignableFrom(field.getType())) {
-                addTracker(name, get(open(field), tracker));
+                addTracker(name, get(makeAccessible(field), tracker));
             }
         }
     }
@@ -135,7 +135,7 @@ final class OptimizerFields {
 
     private static Field field(Class<?> type, String name) {
         try {
-            return open(type.getDeclaredField(name));
+            return makeAccessible(type.getDeclaredField(name));
         } catch (NoSuchFieldException e) {
             throw new ConfigurationException(
                     """
@@ -146,7 +146,7 @@ final class OptimizerFields {
         }
     }
 
-    private static Field open(Field field) {
+    private static Field makeAccessible(Field field) {
         try {
             field.setAccessible(true);
             return field;
@@ -184,7 +184,7 @@ final class OptimizerFields {
     }
 
     /// A slot as it is declared, to compare fields with.
-    private static final class SlotForm {
+    private static final class SlotPattern {
         @SuppressWarnings("unused") // read by reflection
         private @Nullable Map<String, Map<Device, NDArray>> slot;
     }

@@ -69,7 +69,8 @@ public final class OptimizerState {
     /// The arrays that the optimizer has, by slot and parameter; none before its first update.
     public Map<String, NDArray> arrays() {
         Map<String, NDArray> arrays = new LinkedHashMap<>();
-        forEachPlace((name, place) -> place.array().ifPresent(array -> arrays.put(name, array)));
+        forEachSlotEntry(
+                (name, slotEntry) -> slotEntry.array().ifPresent(array -> arrays.put(name, array)));
         return arrays;
     }
 
@@ -88,15 +89,15 @@ public final class OptimizerState {
 
     /// A setting, by its name in [#settings].
     public double setting(String name) {
-        return known(name).value();
+        return requireSetting(name).value();
     }
 
     /// Changes a setting, by its name in [#settings].
     public void set(String name, double value) {
-        known(name).set(value);
+        requireSetting(name).set(value);
     }
 
-    private OptimizerFields.Setting known(String name) {
+    private OptimizerFields.Setting requireSetting(String name) {
         OptimizerFields.@Nullable Setting setting = fields.settings().get(name);
         if (setting == null) {
             throw new IllegalArgumentException(
@@ -120,9 +121,9 @@ public final class OptimizerState {
     }
 
     /// Why arrays of these forms cannot be the state of this optimizer; empty when they can.
-    public List<String> complaints(List<ArrayForm> forms) {
+    public List<String> mismatches(List<ArraySpec> forms) {
         List<String> complaints = new ArrayList<>();
-        for (ArrayForm form : forms) {
+        for (ArraySpec form : forms) {
             int slash = form.name().indexOf('/');
             String slot = form.name().substring(0, Math.max(slash, 0));
             String parameter = form.name().substring(slash + 1);
@@ -141,13 +142,13 @@ public final class OptimizerState {
     /// Gives the optimizer these counts, and arrays of these forms and no others, whatever it had.
     /// Those that it had in the same form are kept, new ones hold zeros.
     ///
-    /// @param forms without [#complaints]
+    /// @param forms without [#mismatches]
     /// @return the arrays by name, for the caller to fill in
-    public Map<String, NDArray> reform(Counts counts, List<ArrayForm> forms) {
+    public Map<String, NDArray> reallocate(Counts counts, List<ArraySpec> forms) {
         setCounts(counts);
-        Map<String, ArrayForm> byName = new HashMap<>();
+        Map<String, ArraySpec> byName = new HashMap<>();
         forms.forEach(form -> byName.put(form.name(), form));
-        forEachPlace((name, place) -> place.reform(byName.get(name)));
+        forEachSlotEntry((name, slotEntry) -> slotEntry.reallocate(byName.get(name)));
         return arrays();
     }
 
@@ -174,17 +175,22 @@ public final class OptimizerState {
     /// @throws org.horovod4j.MismatchException on all ranks, when a rank has another kind of
     ///     optimizer or other parameters
     public void broadcast(Communicator communicator, int rootRank) {
-        Told told = communicator.broadcastObject(ACTION + ".forms", tell(), rootRank);
-        Agreement.check(
+        RootState rootState =
+                communicator.broadcastObject(ACTION + ".forms", rootState(), rootRank);
+        RankConsistency.check(
                 communicator,
                 ACTION,
-                complaints(told),
+                mismatches(rootState),
                 "Use the same optimizer and the same network on every rank.");
-        told.settings.forEach(this::set);
-        ArrayBroadcast.run(communicator, "optimizer.", reform(told.counts, told.forms), rootRank);
+        rootState.settings.forEach(this::set);
+        ArrayBroadcast.run(
+                communicator,
+                "optimizer.",
+                reallocate(rootState.counts, rootState.specs),
+                rootRank);
     }
 
-    private List<String> complaints(Told root) {
+    private List<String> mismatches(RootState root) {
         if (!root.optimizerName.equals(optimizerName)) {
             return List.of(
                     "trains with %s, the root rank with %s"
@@ -195,14 +201,14 @@ public final class OptimizerState {
                     "has the settings %s, the root rank %s"
                             .formatted(fields.settings().keySet(), root.settings.keySet()));
         }
-        return complaints(root.forms);
+        return mismatches(root.specs);
     }
 
-    private Told tell() {
-        return new Told(optimizerName, counts(), settings(), ArrayForm.all(arrays()));
+    private RootState rootState() {
+        return new RootState(optimizerName, counts(), settings(), ArraySpec.ofAll(arrays()));
     }
 
-    private void forEachPlace(BiConsumer<String, Place> action) {
+    private void forEachSlotEntry(BiConsumer<String, SlotEntry> action) {
         fields.slots()
                 .forEach(
                         (slot, byId) ->
@@ -210,7 +216,7 @@ public final class OptimizerState {
                                         (name, parameter) ->
                                                 action.accept(
                                                         slot + "/" + name,
-                                                        new Place(byId, parameter))));
+                                                        new SlotEntry(byId, parameter))));
     }
 
     /// How often parameters were updated, which learning-rate trackers and bias corrections go by.
@@ -220,14 +226,14 @@ public final class OptimizerState {
     public record Counts(int updates, Map<String, Integer> byParameter) {}
 
     /// What the root rank tells the others.
-    private record Told(
+    private record RootState(
             String optimizerName,
             Counts counts,
             Map<String, Double> settings,
-            List<ArrayForm> forms) {}
+            List<ArraySpec> specs) {}
 
     /// Where a slot keeps the array of one parameter.
-    private record Place(Map<String, Map<Device, NDArray>> byId, Parameter parameter) {
+    private record SlotEntry(Map<String, Map<Device, NDArray>> byId, Parameter parameter) {
         /// Copies on several devices are equal; so any will do.
         Optional<NDArray> array() {
             Map<Device, NDArray> byDevice = byId.get(parameter.getId());
@@ -236,12 +242,12 @@ public final class OptimizerState {
 
         /// Leaves one array, on the parameter's device, or none. DJL copies it to other devices
         /// when it needs it there.
-        void reform(@Nullable ArrayForm form) {
+        void reallocate(@Nullable ArraySpec form) {
             Device device = parameter.getArray().getDevice();
             @Nullable NDArray kept = null;
             @Nullable Map<Device, NDArray> former = byId.remove(parameter.getId());
             for (NDArray array : former == null ? List.<NDArray>of() : former.values()) {
-                if (form != null && array.getDevice().equals(device) && form.fits(array)) {
+                if (form != null && array.getDevice().equals(device) && form.matches(array)) {
                     kept = array;
                 } else {
                     array.close();
@@ -254,7 +260,7 @@ public final class OptimizerState {
             }
         }
 
-        private NDArray zeros(ArrayForm form, Device device) {
+        private NDArray zeros(ArraySpec form, Device device) {
             NDArray zeros =
                     parameter
                             .getArray()

@@ -50,13 +50,13 @@ public final class Parameters {
     public static void broadcast(
             Communicator communicator, Block block, int rootRank, Predicate<String> which) {
         Optional<String> uninitialised = uninitialised(block);
-        List<ArrayForm> mine =
-                uninitialised.isPresent() ? List.of() : ArrayForm.all(arrays(block, which));
-        List<ArrayForm> roots = communicator.broadcastObject(ACTION + ".names", mine, rootRank);
-        Agreement.check(
+        List<ArraySpec> mine =
+                uninitialised.isPresent() ? List.of() : ArraySpec.ofAll(arrays(block, which));
+        List<ArraySpec> roots = communicator.broadcastObject(ACTION + ".names", mine, rootRank);
+        RankConsistency.check(
                 communicator,
                 ACTION,
-                uninitialised.map(List::of).orElseGet(() -> ArrayForm.differences(roots, mine)),
+                uninitialised.map(List::of).orElseGet(() -> ArraySpec.differences(roots, mine)),
                 "Build the same network on every rank, and initialise it for the same shapes.");
         ArrayBroadcast.run(communicator, "parameter.", arrays(block, which), rootRank);
     }

@@ -46,7 +46,7 @@ record Shard(long samples, int rank, int size, int batchSize, Tail tail) {
             case KEEP -> Math.ceilDiv(samples / size, batchSize);
             case DROP -> samples / size / batchSize;
             case PAD -> Math.ceilDiv(Math.ceilDiv(samples, size), batchSize);
-            case UNEVEN -> Math.ceilDiv(own(samples, rank, size), batchSize);
+            case UNEVEN -> Math.ceilDiv(samplesOf(samples, rank, size), batchSize);
         };
     }
 
@@ -54,12 +54,12 @@ record Shard(long samples, int rank, int size, int batchSize, Tail tail) {
     long length() {
         return switch (tail) {
             case KEEP, DROP, UNEVEN ->
-                    Math.min(own(samples, rank, size), (long) batches() * batchSize);
+                    Math.min(samplesOf(samples, rank, size), (long) batches() * batchSize);
             case PAD -> Math.ceilDiv(samples, size);
         };
     }
 
-    private static long own(long samples, int rank, int size) {
+    private static long samplesOf(long samples, int rank, int size) {
         return Math.ceilDiv(samples - rank, size);
     }
 

@@ -31,16 +31,16 @@ import java.util.stream.LongStream;
 /// (DJL's own `BatchSampler` counts batches by the size of the whole data set, so a `SubSampler`
 /// that hands out a share makes it yield empty batches, whose loss is NaN.)
 public final class ShardedSampler implements Sampler {
-    private final Supplier<Place> place;
+    private final Supplier<SamplerRank> samplerRank;
     private final int batchSize;
     private final long seed;
     private final boolean shuffle;
     private final Tail tail;
     private final AtomicInteger epoch = new AtomicInteger();
 
-    /// @param place asked for whenever data are shared out: workers may have come or gone
-    private ShardedSampler(Builder builder, Supplier<Place> place) {
-        this.place = place;
+    /// @param samplerRank asked for whenever data are shared out: workers may have come or gone
+    private ShardedSampler(Builder builder, Supplier<SamplerRank> samplerRank) {
+        this.samplerRank = samplerRank;
         this.batchSize = builder.batchSize;
         this.seed = builder.seed;
         this.shuffle = builder.shuffle;
@@ -56,7 +56,7 @@ public final class ShardedSampler implements Sampler {
     @Override
     public Iterator<List<Long>> sample(RandomAccessDataset dataset) {
         Shard shard = shard(dataset.size());
-        return new Batches(shard, order(shard.samples(), epoch.getAndIncrement()));
+        return new BatchIterator(shard, order(shard.samples(), epoch.getAndIncrement()));
     }
 
     /// Samples of one batch on one rank.
@@ -84,7 +84,7 @@ public final class ShardedSampler implements Sampler {
     }
 
     private Shard shard(long samples) {
-        Place now = place.get();
+        SamplerRank now = samplerRank.get();
         return new Shard(samples, now.rank, now.size, batchSize, tail);
     }
 
@@ -114,14 +114,14 @@ public final class ShardedSampler implements Sampler {
     }
 
     /// This rank among those that share the data.
-    private record Place(int rank, int size) {}
+    private record SamplerRank(int rank, int size) {}
 
-    private static final class Batches implements Iterator<List<Long>> {
+    private static final class BatchIterator implements Iterator<List<Long>> {
         private final Shard shard;
         private final int[] order;
         private long next;
 
-        Batches(Shard shard, int[] order) {
+        BatchIterator(Shard shard, int[] order) {
             this.shard = shard;
             this.order = order;
         }
@@ -153,7 +153,7 @@ public final class ShardedSampler implements Sampler {
         private long seed;
         private boolean shuffle = true;
         private Tail tail = Tail.KEEP;
-        private Ranks ranks = Ranks.OF_HVD;
+        private CommunicatorProvider communicators = CommunicatorProvider.FROM_HVD;
 
         private Builder(int batchSize) {
             if (batchSize < 1) {
@@ -183,19 +183,20 @@ public final class ShardedSampler implements Sampler {
 
         /// The ranks that share the data; by default all those of `Hvd`, of each epoch anew.
         public Builder communicator(Communicator value) {
-            ranks = new Ranks(value);
+            communicators = new CommunicatorProvider(value);
             return this;
         }
 
         public ShardedSampler build() {
-            Ranks sharing = ranks;
+            CommunicatorProvider sharing = communicators;
             return new ShardedSampler(
-                    this, () -> new Place(sharing.now().rank(), sharing.now().size()));
+                    this,
+                    () -> new SamplerRank(sharing.current().rank(), sharing.current().size()));
         }
 
         /// For a rank that needs no communicator: tests of the arithmetic.
         ShardedSampler build(int rank, int size) {
-            return new ShardedSampler(this, () -> new Place(rank, size));
+            return new ShardedSampler(this, () -> new SamplerRank(rank, size));
         }
     }
 }

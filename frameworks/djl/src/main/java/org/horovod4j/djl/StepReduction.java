@@ -16,19 +16,19 @@ final class StepReduction {
     private boolean hasWarned;
 
     /// Reduces them now, whether or not the window of backward passes is complete.
-    void early(Training training) {
-        if (isSynchronized && hasNoNews(training)) {
+    void reduceNow(GradientSynchronizer gradientSynchronizer) {
+        if (isSynchronized && hasNoNewPasses(gradientSynchronizer)) {
             return;
         }
-        if (!training.isHooked()) {
-            training.reducer().passed();
+        if (!gradientSynchronizer.hasHooks()) {
+            gradientSynchronizer.reducer().backwardPassCompleted();
         }
-        training.synchronize();
+        gradientSynchronizer.synchronize();
         isSynchronized = true;
     }
 
     /// Whether steps take gradients as they are from now on.
-    void skip(boolean yes) {
+    void setSkipping(boolean yes) {
         isSkipping = yes;
     }
 
@@ -37,27 +37,28 @@ final class StepReduction {
     /// @param isFirst whether the step began without hooks, so that passes were not counted
     /// @param passes how many make a step
     /// @return whether this step changes weights
-    boolean byStep(Training training, boolean isFirst, int passes) {
+    boolean reduceAtStep(GradientSynchronizer gradientSynchronizer, boolean isFirst, int passes) {
         if (isSkipping) {
-            takeSynchronized();
+            consumeSynchronized();
             return true;
         }
-        if (isSynchronized && hasNoNews(training)) {
+        if (isSynchronized && hasNoNewPasses(gradientSynchronizer)) {
             warn("would synchronize again, and takes the gradients as they are");
             isSynchronized = false;
             return true;
         }
-        if (isSynchronized && !training.isHooked()) {
+        if (isSynchronized && !gradientSynchronizer.hasHooks()) {
             warn("synchronizes again");
         }
-        GradientReducer reducer = training.reducer();
-        if (isFirst || !training.isHooked()) {
-            reducer.passed();
+        GradientReducer reducer = gradientSynchronizer.reducer();
+        if (isFirst || !gradientSynchronizer.hasHooks()) {
+            reducer.backwardPassCompleted();
         }
-        reducer.stepped();
-        boolean isOver = reducer.isComplete() || (isFirst && training.isHooked()) || passes == 1;
+        reducer.stepRequested();
+        boolean isOver =
+                reducer.isComplete() || (isFirst && gradientSynchronizer.hasHooks()) || passes == 1;
         if (isOver) {
-            training.synchronize();
+            gradientSynchronizer.synchronize();
         }
         isSynchronized = false;
         return isOver;
@@ -69,7 +70,7 @@ final class StepReduction {
         isSkipping = false;
     }
 
-    private void takeSynchronized() {
+    private void consumeSynchronized() {
         if (!isSynchronized) {
             throw new IllegalStateException(
                     """
@@ -81,8 +82,8 @@ final class StepReduction {
 
     /// Whether there was no backward pass since gradients were synchronized, as hooks would have
     /// told.
-    private static boolean hasNoNews(Training training) {
-        return training.isHooked() && training.reducer().passes() == 0;
+    private static boolean hasNoNewPasses(GradientSynchronizer gradientSynchronizer) {
+        return gradientSynchronizer.hasHooks() && gradientSynchronizer.reducer().passes() == 0;
     }
 
     private void warn(String consequence) {

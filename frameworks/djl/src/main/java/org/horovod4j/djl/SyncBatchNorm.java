@@ -37,7 +37,7 @@ public final class SyncBatchNorm extends AbstractBlock {
     private static final int CHANNEL_AXIS = 1;
 
     private final String name;
-    private final Ranks ranks;
+    private final CommunicatorProvider communicators;
     private final float epsilon;
     private final float momentum;
     private final Parameter gamma;
@@ -49,7 +49,7 @@ public final class SyncBatchNorm extends AbstractBlock {
     private SyncBatchNorm(String name, Builder builder) {
         super(VERSION);
         this.name = name;
-        this.ranks = builder.ranks;
+        this.communicators = builder.communicators;
         this.epsilon = builder.epsilon;
         this.momentum = builder.momentum;
         this.gamma = parameter("gamma", Parameter.Type.GAMMA, builder.scale);
@@ -78,29 +78,30 @@ public final class SyncBatchNorm extends AbstractBlock {
             boolean training,
             @Nullable PairList<String, Object> params) {
         NDArray input = inputs.singletonOrThrow();
-        Values values =
-                new Values(
+        ParameterValues parameterValues =
+                new ParameterValues(
                         parameterStore.getValue(gamma, input.getDevice(), training),
                         parameterStore.getValue(beta, input.getDevice(), training),
                         parameterStore.getValue(runningMean, input.getDevice(), training),
                         parameterStore.getValue(runningVar, input.getDevice(), training));
-        if (training && ranks.now().size() > 1) {
-            return new NDList(normalise(ranks.now(), input, values));
+        if (training && communicators.current().size() > 1) {
+            return new NDList(normalise(communicators.current(), input, parameterValues));
         }
         return BatchNorm.batchNorm(
                 input,
-                values.runningMean,
-                values.runningVar,
-                values.gamma,
-                values.beta,
+                parameterValues.runningMean,
+                parameterValues.runningVar,
+                parameterValues.gamma,
+                parameterValues.beta,
                 CHANNEL_AXIS,
                 momentum,
                 epsilon,
                 training);
     }
 
-    private NDArray normalise(Communicator together, NDArray input, Values values) {
-        Channels layout = new Channels(input.getShape());
+    private NDArray normalise(
+            Communicator together, NDArray input, ParameterValues parameterValues) {
+        ChannelLayout layout = new ChannelLayout(input.getShape());
         // sums of many small numbers: 16 bits would not do
         NDArray x =
                 input.getDataType() == DataType.FLOAT64
@@ -115,7 +116,7 @@ public final class SyncBatchNorm extends AbstractBlock {
         NDArray n = total.get("{}:", channels).stopGradient();
         requireVariance(n);
         NDArray mean = total.get(":{}", channels).div(n);
-        NDArray centred = x.sub(layout.spread(mean));
+        NDArray centred = x.sub(layout.reshapePerChannel(mean));
         NDArray variance =
                 DifferentiableCollectives.allreduce(
                                 together,
@@ -124,12 +125,14 @@ public final class SyncBatchNorm extends AbstractBlock {
                                 ReduceOp.SUM)
                         .div(n);
 
-        follow(values.runningMean, mean);
-        follow(values.runningVar, variance.mul(n).div(n.sub(1))); // unbiased, as libtorch's
-        NDArray normalised = centred.div(layout.spread(variance.add(epsilon).sqrt()));
+        updateRunningStatistic(parameterValues.runningMean, mean);
+        updateRunningStatistic(
+                parameterValues.runningVar,
+                variance.mul(n).div(n.sub(1))); // unbiased, as libtorch's
+        NDArray normalised = centred.div(layout.reshapePerChannel(variance.add(epsilon).sqrt()));
         return normalised
-                .mul(layout.spread(values.gamma))
-                .add(layout.spread(values.beta))
+                .mul(layout.reshapePerChannel(parameterValues.gamma))
+                .add(layout.reshapePerChannel(parameterValues.beta))
                 .toType(input.getDataType(), false);
     }
 
@@ -146,7 +149,7 @@ public final class SyncBatchNorm extends AbstractBlock {
     }
 
     /// Lets a running statistic follow that of this batch.
-    private void follow(NDArray running, NDArray batch) {
+    private void updateRunningStatistic(NDArray running, NDArray batch) {
         NDArray step = batch.stopGradient().toType(running.getDataType(), false).mul(1 - momentum);
         running.muli(momentum).addi(step);
     }
@@ -194,10 +197,11 @@ public final class SyncBatchNorm extends AbstractBlock {
     }
 
     /// The arrays of the parameters on the device of an input.
-    private record Values(NDArray gamma, NDArray beta, NDArray runningMean, NDArray runningVar) {}
+    private record ParameterValues(
+            NDArray gamma, NDArray beta, NDArray runningMean, NDArray runningVar) {}
 
     /// Where the channels of an input lie.
-    private record Channels(Shape input) {
+    private record ChannelLayout(Shape input) {
         /// How many elements each channel has.
         long count() {
             return input.get(CHANNEL_AXIS) == 0 ? 0 : input.size() / input.get(CHANNEL_AXIS);
@@ -212,7 +216,7 @@ public final class SyncBatchNorm extends AbstractBlock {
         }
 
         /// A number for each channel, as a shape that meets the input's.
-        NDArray spread(NDArray perChannel) {
+        NDArray reshapePerChannel(NDArray perChannel) {
             long[] shape = new long[input.dimension()];
             Arrays.fill(shape, 1);
             shape[CHANNEL_AXIS] = input.get(CHANNEL_AXIS);
@@ -223,7 +227,7 @@ public final class SyncBatchNorm extends AbstractBlock {
     /// Makes a [SyncBatchNorm], with the same settings as [BatchNorm]'s builder.
     public static final class Builder {
         private @Nullable String name;
-        private Ranks ranks = Ranks.OF_HVD;
+        private CommunicatorProvider communicators = CommunicatorProvider.FROM_HVD;
         private float epsilon = 1e-5f;
         private float momentum = 0.9f;
         private boolean center = true;
@@ -240,7 +244,7 @@ public final class SyncBatchNorm extends AbstractBlock {
 
         /// The ranks whose batches count as one; all of the job without this.
         public Builder optCommunicator(Communicator communicator) {
-            this.ranks = new Ranks(communicator);
+            this.communicators = new CommunicatorProvider(communicator);
             return this;
         }
 

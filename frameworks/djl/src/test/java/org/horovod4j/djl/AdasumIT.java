@@ -14,37 +14,41 @@ class AdasumIT {
     private static final int BATCH = 4;
 
     @Test
-    void changesOfWeightsAreCombined() {
-        Trial.ranks(2)
+    void weightChangesAreCombined() {
+        TestTraining.ranks(2)
                 .execute(
                         comm -> {
-                            changesAreCombined(comm);
+                            assertWeightChangesAreCombined(comm);
                             gradientsCannotBeSynchronized(comm);
                         });
     }
 
-    private static Trial trial(Communicator comm) {
-        return new Trial(
-                Trial.network(),
+    private static TestTraining trial(Communicator comm) {
+        return new TestTraining(
+                TestTraining.network(),
                 block ->
-                        DistributedOptimizer.wrap(Trial.sgd(), block)
+                        DistributedOptimizer.wrap(TestTraining.sgd(), block)
                                 .communicator(comm)
                                 .op(ReduceOp.ADASUM)
                                 .build(),
-                Trial.INPUT);
+                TestTraining.INPUT);
     }
 
     /// Against a trial that makes the same step alone, whose change is combined by hand.
-    private static void changesAreCombined(Communicator comm) {
-        try (Trial trial = trial(comm);
-                Trial alone = new Trial(Trial.network(), _ -> Trial.sgd(), Trial.INPUT)) {
+    private static void assertWeightChangesAreCombined(Communicator comm) {
+        try (TestTraining testTraining = trial(comm);
+                TestTraining alone =
+                        new TestTraining(
+                                TestTraining.network(),
+                                _ -> TestTraining.sgd(),
+                                TestTraining.INPUT)) {
             int arrays = 0;
             for (int step = 0; step < 3; step++) {
                 int from = (step * comm.size() + comm.rank()) * BATCH;
-                trial.pass(from, from + BATCH);
-                trial.step();
-                arrays = arrays == 0 ? trial.arrayCount() : arrays;
-                assertThat(trial.arrayCount()).isEqualTo(arrays);
+                testTraining.pass(from, from + BATCH);
+                testTraining.step();
+                arrays = arrays == 0 ? testTraining.arrayCount() : arrays;
+                assertThat(testTraining.arrayCount()).isEqualTo(arrays);
                 alone.pass(from, from + BATCH);
                 float[][] starts =
                         alone.names().stream().map(alone::weight).toArray(float[][]::new);
@@ -52,13 +56,14 @@ class AdasumIT {
                 for (int i = 0; i < starts.length; i++) {
                     String name = alone.names().get(i);
                     float[] expected = combined(comm, starts[i], alone.weight(name));
-                    assertThat(trial.weight(name)).containsExactly(expected, Offset.offset(1e-5f));
+                    assertThat(testTraining.weight(name))
+                            .containsExactly(expected, Offset.offset(1e-5f));
                     // both go on from the same weights, each with its own momentum
-                    alone.parameter(name).getArray().set(trial.weight(name));
+                    alone.parameter(name).getArray().set(testTraining.weight(name));
                 }
             }
-            Trial.assertSameOnAllRanks(comm, trial.weights());
-            assertThat(trial.optimizer().overlap().isUsed()).isFalse();
+            TestTraining.assertSameOnAllRanks(comm, testTraining.weights());
+            assertThat(testTraining.optimizer().overlap().isUsed()).isFalse();
         }
     }
 
@@ -88,11 +93,11 @@ class AdasumIT {
     }
 
     private static void gradientsCannotBeSynchronized(Communicator comm) {
-        try (Trial trial = trial(comm)) {
-            assertThatThrownBy(trial.optimizer()::synchronize)
+        try (TestTraining testTraining = trial(comm)) {
+            assertThatThrownBy(testTraining.optimizer()::synchronize)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("Adasum combines the changes");
-            assertThatThrownBy(trial.optimizer()::skipSynchronize)
+            assertThatThrownBy(testTraining.optimizer()::skipSynchronize)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("skipSynchronize()");
         }

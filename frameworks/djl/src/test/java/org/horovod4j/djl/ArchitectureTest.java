@@ -13,12 +13,12 @@ class ArchitectureTest {
     private static final ModuleRules RULES = ModuleRules.of(ArchitectureTest.class);
 
     @TestFactory
-    Stream<DynamicTest> eachPackageUsesOnlyWhatItsPackageInfoNames() {
+    Stream<DynamicTest> packagesUseOnlyDeclaredDependencies() {
         return RULES.eachPackage();
     }
 
     @Test
-    void noTwoPackagesNeedEachOther() {
+    void packagesHaveNoCycles() {
         RULES.checkCycles(DescribedPredicate.alwaysFalse());
     }
 }

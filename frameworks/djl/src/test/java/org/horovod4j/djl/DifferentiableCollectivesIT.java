@@ -15,8 +15,8 @@ import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
+import org.horovod4j.djl.engine.BackwardHooks;
 import org.horovod4j.djl.engine.EngineAccess;
-import org.horovod4j.djl.engine.Hooks;
 import org.horovod4j.launcher.LaunchException;
 import org.horovod4j.launcher.Launcher;
 import org.junit.jupiter.api.Test;
@@ -44,7 +44,7 @@ class DifferentiableCollectivesIT {
             String maximum) {}
 
     @Test
-    void theGradientOfAnAllreduceIsAnAllreduce() {
+    void gradientOfAllreduceIsAllreduced() {
         List<Outcome> outcomes =
                 Launcher.processes(3)
                         .environment(Map.of("OMP_NUM_THREADS", "1"))
@@ -76,54 +76,55 @@ class DifferentiableCollectivesIT {
     /// A gradient that was not reduced never reaches the weights: the rank's step fails, though
     /// nothing overlaps, and the program that ends with it tells the other rank.
     @Test
-    void aReductionThatFailsInBackwardFailsTheStep(@TempDir Path folder) {
+    void failedAllreduceInBackwardFailsStep(@TempDir Path folder) {
         String other = folder.resolve("other").toString();
         assertThatExceptionOfType(LaunchException.class)
-                .isThrownBy(() -> Trial.ranks(2).execute(comm -> train(comm, other)))
+                .isThrownBy(() -> TestTraining.ranks(2).execute(comm -> train(comm, other)))
                 .withMessageContaining("rank 1")
                 .withMessageContaining("'x.gradient'");
         assertThat(Path.of(other)).content().contains("PeerLostException", "rank 1");
     }
 
     private static void train(Communicator comm, String told) throws IOException {
-        try (Trial trial =
-                new Trial(
-                        Trial.network(),
+        try (TestTraining testTraining =
+                new TestTraining(
+                        TestTraining.network(),
                         block ->
-                                DistributedOptimizer.wrap(Trial.sgd(), block)
+                                DistributedOptimizer.wrap(TestTraining.sgd(), block)
                                         .communicator(comm)
                                         .overlap(false)
                                         .build(),
-                        Trial.INPUT)) {
-            float[] before = trial.weights();
+                        TestTraining.INPUT)) {
+            float[] before = testTraining.weights();
             Throwable failure =
                     catchThrowable(
                             () -> {
                                 while (true) {
-                                    pass(comm, trial);
-                                    trial.step();
+                                    pass(comm, testTraining);
+                                    testTraining.step();
                                 }
                             });
             if (comm.rank() == 0) {
                 Files.writeString(Path.of(told), failure.toString());
             } else {
-                assertThat(trial.weights()).containsExactly(before);
+                assertThat(testTraining.weights()).containsExactly(before);
                 throw new IllegalStateException(failure);
             }
         }
     }
 
     /// Backward through a sum over all ranks, which rank 1 fails to take.
-    private static void pass(Communicator comm, Trial trial) {
-        try (NDManager scratch = trial.model.getNDManager().newSubManager();
-                GradientCollector collector = trial.trainer.newGradientCollector()) {
-            NDList input = new NDList(Trial.samples(scratch, 0, 1, Trial.INPUTS, 0));
-            NDArray output = trial.trainer.forward(input).singletonOrThrow();
-            Hooks.Working hooks = (Hooks.Working) EngineAccess.of(scratch).hooks();
-            hooks.changeGradient(
+    private static void pass(Communicator comm, TestTraining testTraining) {
+        try (NDManager scratch = testTraining.model.getNDManager().newSubManager();
+                GradientCollector collector = testTraining.trainer.newGradientCollector()) {
+            NDList input = new NDList(TestTraining.samples(scratch, 0, 1, TestTraining.INPUTS, 0));
+            NDArray output = testTraining.trainer.forward(input).singletonOrThrow();
+            BackwardHooks.Available hooks =
+                    (BackwardHooks.Available) EngineAccess.of(scratch).hooks();
+            hooks.transformGradient(
                     output,
                     gradient -> {
-                        Tensor tensor = Tensor.of(gradient, DataType.FLOAT32, Trial.OUTPUTS);
+                        Tensor tensor = Tensor.of(gradient, DataType.FLOAT32, TestTraining.OUTPUTS);
                         comm.allreduce("x.gradient", tensor, ReduceOp.SUM);
                         if (comm.rank() == 1) {
                             throw new IllegalStateException("no room for 'x.gradient'");
@@ -172,8 +173,8 @@ class DifferentiableCollectivesIT {
                     transposed,
                     base.getGradient().toFloatArray(),
                     constant,
-                    refusal(() -> allreduce(comm, other.ones(new Shape(2)), ReduceOp.SUM)),
-                    refusal(() -> allreduce(comm, x, ReduceOp.MAX)));
+                    errorMessage(() -> allreduce(comm, other.ones(new Shape(2)), ReduceOp.SUM)),
+                    errorMessage(() -> allreduce(comm, x, ReduceOp.MAX)));
         }
     }
 
@@ -181,7 +182,7 @@ class DifferentiableCollectivesIT {
         return DifferentiableCollectives.allreduce(comm, "x", array, op);
     }
 
-    private static String refusal(Runnable action) {
+    private static String errorMessage(Runnable action) {
         return Objects.toString(catchThrowable(action::run).getMessage());
     }
 }

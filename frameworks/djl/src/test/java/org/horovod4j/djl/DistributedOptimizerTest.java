@@ -18,64 +18,69 @@ import java.util.function.Function;
 
 /// What one rank can show; the rest takes several processes.
 class DistributedOptimizerTest {
-    private static Trial trial(Block block, Communicator comm) {
-        return new Trial(block, b -> wrap(b, comm), Trial.INPUT);
+    private static TestTraining trial(Block block, Communicator comm) {
+        return new TestTraining(block, b -> wrap(b, comm), TestTraining.INPUT);
     }
 
     private static DistributedOptimizer wrap(Block block, Communicator comm) {
-        return DistributedOptimizer.wrap(Trial.sgd(), block).communicator(comm).build();
+        return DistributedOptimizer.wrap(TestTraining.sgd(), block).communicator(comm).build();
     }
 
     @Test
-    void aloneItStepsAsTheWrappedOptimizerDoes() {
+    void singleRankEqualsWrappedOptimizer() {
         World.run(
                 1,
                 comm -> {
-                    try (Trial trial = trial(Trial.network(), comm);
-                            Trial plain =
-                                    new Trial(Trial.network(), _ -> Trial.sgd(), Trial.INPUT)) {
+                    try (TestTraining testTraining = trial(TestTraining.network(), comm);
+                            TestTraining plain =
+                                    new TestTraining(
+                                            TestTraining.network(),
+                                            _ -> TestTraining.sgd(),
+                                            TestTraining.INPUT)) {
                         for (int step = 0; step < 3; step++) {
-                            trial.pass(step * 4, step * 4 + 4);
-                            trial.step();
+                            testTraining.pass(step * 4, step * 4 + 4);
+                            testTraining.step();
                             plain.pass(step * 4, step * 4 + 4);
                             plain.step();
                         }
-                        assertThat(trial.weights()).containsExactly(plain.weights());
+                        assertThat(testTraining.weights()).containsExactly(plain.weights());
                     }
                 });
     }
 
     /// Its arrays have no gradients until the trainer is made, which wants the optimizer first.
     @Test
-    void aNetworkThatWasLoadedIsTrained(@TempDir Path folder) {
+    void trainsLoadedNetwork(@TempDir Path folder) {
         World.run(
                 1,
                 comm -> {
-                    try (Trial saved = trial(Trial.network(), comm)) {
+                    try (TestTraining saved = trial(TestTraining.network(), comm)) {
                         saved.pass(0, 4);
                         saved.step();
                         saved.save(folder);
                     }
-                    try (Trial trial = Trial.loaded(folder, block -> wrap(block, comm));
-                            Trial plain = Trial.loaded(folder, _ -> Trial.sgd())) {
-                        float[] before = trial.weights();
+                    try (TestTraining testTraining =
+                                    TestTraining.loaded(folder, block -> wrap(block, comm));
+                            TestTraining plain =
+                                    TestTraining.loaded(folder, _ -> TestTraining.sgd())) {
+                        float[] before = testTraining.weights();
                         for (int step = 0; step < 3; step++) {
-                            trial.pass(step * 4, step * 4 + 4);
-                            trial.step();
+                            testTraining.pass(step * 4, step * 4 + 4);
+                            testTraining.step();
                             plain.pass(step * 4, step * 4 + 4);
                             plain.step();
                         }
-                        assertThat(trial.weights())
+                        assertThat(testTraining.weights())
                                 .isNotEqualTo(before)
                                 .containsExactly(plain.weights());
-                        assertThat(trial.optimizer().overlap().isUsed()).isTrue();
+                        assertThat(testTraining.optimizer().overlap().isUsed()).isTrue();
                     }
                 });
     }
 
     /// As a model of TorchScript is when it is loaded.
     @Test
-    void aNetworkMayThawAfterTheOptimizerWasBuilt() {
+    void parametersMayBeUnfrozenAfterBuild() {
         World.run(
                 1,
                 comm -> {
@@ -86,119 +91,131 @@ class DistributedOptimizerTest {
                                 block.freezeParameters(false);
                                 return optimizer;
                             };
-                    try (Trial trial = new Trial(Trial.network(), whileFrozen, Trial.INPUT)) {
-                        float[] before = trial.weights();
-                        trial.pass(0, 4);
-                        trial.step();
-                        assertThat(trial.weights()).isNotEqualTo(before);
+                    try (TestTraining testTraining =
+                            new TestTraining(
+                                    TestTraining.network(), whileFrozen, TestTraining.INPUT)) {
+                        float[] before = testTraining.weights();
+                        testTraining.pass(0, 4);
+                        testTraining.step();
+                        assertThat(testTraining.weights()).isNotEqualTo(before);
                     }
                 });
     }
 
     @Test
-    void aBlockThatIsUsedTwiceIsUpdatedOnce() {
+    void sharedBlockIsUpdatedOncePerStep() {
         World.run(
                 1,
                 comm -> {
-                    try (Trial trial = trial(tied(), comm);
-                            Trial plain = new Trial(tied(), _ -> Trial.sgd(), Trial.INPUT)) {
-                        assertThat(trial.names()).hasSize(6);
-                        assertThat(new BlockParameters(trial.model.getBlock()).names())
+                    try (TestTraining testTraining = trial(tied(), comm);
+                            TestTraining plain =
+                                    new TestTraining(
+                                            tied(), _ -> TestTraining.sgd(), TestTraining.INPUT)) {
+                        assertThat(testTraining.names()).hasSize(6);
+                        assertThat(new BlockParameters(testTraining.model.getBlock()).names())
                                 .containsExactly(
                                         "01Linear_weight",
                                         "01Linear_bias",
                                         "03Linear_weight",
                                         "03Linear_bias");
-                        trial.pass(0, 4);
-                        trial.step();
+                        testTraining.pass(0, 4);
+                        testTraining.step();
                         plain.pass(0, 4);
                         plain.step();
-                        assertThat(trial.weights()).containsExactly(plain.weights());
+                        assertThat(testTraining.weights()).containsExactly(plain.weights());
                     }
                 });
     }
 
     private static Block tied() {
-        Block shared = Linear.builder().setUnits(Trial.INPUTS).build();
+        Block shared = Linear.builder().setUnits(TestTraining.INPUTS).build();
         return new SequentialBlock()
                 .add(shared)
                 .add(shared)
-                .add(Linear.builder().setUnits(Trial.OUTPUTS).build());
+                .add(Linear.builder().setUnits(TestTraining.OUTPUTS).build());
     }
 
     @Test
-    void afterAResetStepsAndHooksWorkAgain() {
+    void stepsAndHooksWorkAfterReset() {
         World.run(
                 1,
                 comm -> {
-                    try (Trial trial = trial(Trial.network(), comm)) {
-                        trial.pass(0, 4);
-                        trial.optimizer().reset();
-                        assertThat(trial.gradient("01Linear_weight")).containsOnly(0);
-                        trial.pass(4, 8);
-                        trial.step();
-                        trial.pass(8, 12);
-                        trial.pass(12, 16);
-                        assertThatThrownBy(trial::step)
+                    try (TestTraining testTraining = trial(TestTraining.network(), comm)) {
+                        testTraining.pass(0, 4);
+                        testTraining.optimizer().reset();
+                        assertThat(testTraining.gradient("01Linear_weight")).containsOnly(0);
+                        testTraining.pass(4, 8);
+                        testTraining.step();
+                        testTraining.pass(8, 12);
+                        testTraining.pass(12, 16);
+                        assertThatThrownBy(testTraining::step)
                                 .isInstanceOf(IllegalStateException.class)
                                 .hasMessageContaining("backwardPassesPerStep");
                         // the step after a failure begins anew
-                        trial.pass(16, 20);
-                        trial.step();
-                        assertThat(trial.optimizer().overlap().timing().steps()).isEqualTo(3);
+                        testTraining.pass(16, 20);
+                        testTraining.step();
+                        assertThat(testTraining.optimizer().overlap().overlapTiming().steps())
+                                .isEqualTo(3);
                     }
                 });
     }
 
     /// A loss may leave anything in the gradients, and all of it in memory of a world that is gone.
     @Test
-    void inAnotherWorldStepsAreThoseOfItsRanks() {
+    void rebindUsesRanksOfNewCommunicator() {
         World.run(
                 1,
                 first -> {
-                    try (Trial trial = trial(Trial.network(), first);
-                            Trial plain =
-                                    new Trial(Trial.network(), _ -> Trial.sgd(), Trial.INPUT)) {
+                    try (TestTraining testTraining = trial(TestTraining.network(), first);
+                            TestTraining plain =
+                                    new TestTraining(
+                                            TestTraining.network(),
+                                            _ -> TestTraining.sgd(),
+                                            TestTraining.INPUT)) {
                         for (int from = 0; from < 12; from += 4) {
-                            trial.pass(100, 104); // of a step that is never made
-                            spoil(trial.parameter("03Linear_bias").getArray());
-                            stepInAnotherWorld(trial, from);
+                            testTraining.pass(100, 104); // of a step that is never made
+                            makeGradientInfinite(
+                                    testTraining.parameter("03Linear_bias").getArray());
+                            stepAfterRebind(testTraining, from);
                             plain.pass(from, from + 4);
                             plain.step();
                         }
-                        assertThat(trial.weights()).containsExactly(plain.weights());
+                        assertThat(testTraining.weights()).containsExactly(plain.weights());
                     }
                 });
     }
 
-    private static void spoil(NDArray array) {
+    private static void makeGradientInfinite(NDArray array) {
         try (NDArray gradient = array.getGradient()) {
             gradient.divi(0);
             assertThat(gradient.isInfinite().any().getBoolean()).isTrue();
         }
     }
 
-    private static void stepInAnotherWorld(Trial trial, int from) {
+    private static void stepAfterRebind(TestTraining testTraining, int from) {
         World.run(
                 1,
                 comm -> {
-                    trial.optimizer().rebind(comm);
-                    trial.pass(from, from + 4);
-                    trial.step();
+                    testTraining.optimizer().rebind(comm);
+                    testTraining.pass(from, from + 4);
+                    testTraining.step();
                 });
     }
 
     @Test
-    void aWeightOfAnotherDeviceIsRefused() {
+    void weightOnOtherDeviceIsRejected() {
         World.run(
                 1,
                 comm -> {
-                    try (Trial trial = trial(Trial.network(), comm);
+                    try (TestTraining testTraining = trial(TestTraining.network(), comm);
                             NDArray copy =
-                                    trial.parameter("01Linear_weight").getArray().duplicate()) {
+                                    testTraining
+                                            .parameter("01Linear_weight")
+                                            .getArray()
+                                            .duplicate()) {
                         copy.setRequiresGradient(true);
-                        String id = trial.parameter("01Linear_weight").getId();
-                        assertThatThrownBy(() -> trial.optimizer().update(id, copy, copy))
+                        String id = testTraining.parameter("01Linear_weight").getId();
+                        assertThatThrownBy(() -> testTraining.optimizer().update(id, copy, copy))
                                 .isInstanceOf(IllegalStateException.class)
                                 .hasMessageContaining("Give each rank one device");
                     }
@@ -207,14 +224,14 @@ class DistributedOptimizerTest {
 
     /// It may be built before, as in an elastic job, where others wait for a worker from init on.
     @Test
-    void aStepWithoutInitIsAnError() {
-        try (Trial trial =
-                new Trial(
-                        Trial.network(),
-                        block -> DistributedOptimizer.wrap(Trial.sgd(), block).build(),
-                        Trial.INPUT)) {
-            trial.pass(0, 4);
-            assertThatThrownBy(trial::step)
+    void stepBeforeInitFails() {
+        try (TestTraining testTraining =
+                new TestTraining(
+                        TestTraining.network(),
+                        block -> DistributedOptimizer.wrap(TestTraining.sgd(), block).build(),
+                        TestTraining.INPUT)) {
+            testTraining.pass(0, 4);
+            assertThatThrownBy(testTraining::step)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("call Hvd.init() first");
         }

@@ -25,14 +25,14 @@ class DynamicNetworkIT {
     private static final int BATCH = 4;
 
     @Test
-    void partsOfNetworksAreTrained() {
-        Trial.ranks(2)
+    void trainsWhenRanksUseDifferentParameters() {
+        TestTraining.ranks(2)
                 .execute(
                         comm -> {
                             ranksMayTakeDifferentBranches(comm, true);
                             ranksMayTakeDifferentBranches(comm, false);
-                            branchesMayChangeWithinAWindow(comm, true);
-                            branchesMayChangeWithinAWindow(comm, false);
+                            branchesMayChangeBetweenPassesOfOneStep(comm, true);
+                            branchesMayChangeBetweenPassesOfOneStep(comm, false);
                             layersMayBeFrozenBetweenSteps(comm, true);
                             layersMayBeFrozenBetweenSteps(comm, false);
                             localParametersAreNotReduced(comm, true);
@@ -41,19 +41,19 @@ class DynamicNetworkIT {
     }
 
     /// One of two layers, or both.
-    private static final class Branches extends AbstractBlock {
+    private static final class BranchingBlock extends AbstractBlock {
         private final Block left = addChildBlock("left", linear());
         private final Block right = addChildBlock("right", linear());
         private boolean isLeft;
         private boolean isRight;
 
-        void take(boolean toLeft, boolean toRight) {
+        void chooseBranches(boolean toLeft, boolean toRight) {
             isLeft = toLeft;
             isRight = toRight;
         }
 
         private static Block linear() {
-            return Linear.builder().setUnits(Trial.OUTPUTS).build();
+            return Linear.builder().setUnits(TestTraining.OUTPUTS).build();
         }
 
         @Override
@@ -83,112 +83,123 @@ class DynamicNetworkIT {
         }
     }
 
-    private static Trial branches(Branches block, Communicator comm, boolean overlap) {
-        return new Trial(
+    private static TestTraining branches(BranchingBlock block, Communicator comm, boolean overlap) {
+        return new TestTraining(
                 block,
                 b ->
-                        DistributedOptimizer.wrap(Trial.sgd(), b)
+                        DistributedOptimizer.wrap(TestTraining.sgd(), b)
                                 .communicator(comm)
                                 .overlap(overlap)
                                 .build(),
-                Trial.INPUT);
+                TestTraining.INPUT);
     }
 
     private static void ranksMayTakeDifferentBranches(Communicator comm, boolean overlap) {
-        Branches block = new Branches();
-        try (Trial trial = branches(block, comm, overlap)) {
-            float[] left = trial.weight("01left_weight");
-            float[] right = trial.weight("02right_weight");
+        BranchingBlock block = new BranchingBlock();
+        try (TestTraining testTraining = branches(block, comm, overlap)) {
+            float[] left = testTraining.weight("01left_weight");
+            float[] right = testTraining.weight("02right_weight");
             for (int step = 0; step < 4; step++) {
                 // a rank that has never been on the left, then one that has
                 boolean isLeft = comm.rank() == 0 || step == 3;
-                block.take(isLeft, !isLeft);
-                trial.pass(step * BATCH, (step + 1) * BATCH);
-                trial.step();
-                Trial.assertSameOnAllRanks(comm, trial.weights());
+                block.chooseBranches(isLeft, !isLeft);
+                testTraining.pass(step * BATCH, (step + 1) * BATCH);
+                testTraining.step();
+                TestTraining.assertSameOnAllRanks(comm, testTraining.weights());
             }
-            assertThat(trial.weight("01left_weight")).isNotEqualTo(left);
-            assertThat(trial.weight("02right_weight")).isNotEqualTo(right);
+            assertThat(testTraining.weight("01left_weight")).isNotEqualTo(left);
+            assertThat(testTraining.weight("02right_weight")).isNotEqualTo(right);
         }
     }
 
     /// One rank stays on the left, the other changes sides: to it no parameter shows both passes.
-    private static void branchesMayChangeWithinAWindow(Communicator comm, boolean overlap) {
-        Branches block = new Branches();
-        try (Trial trial = branches(block, comm, overlap)) {
-            trial.optimizer().setBackwardPassesPerStep(2);
-            float[] before = trial.weights();
+    private static void branchesMayChangeBetweenPassesOfOneStep(
+            Communicator comm, boolean overlap) {
+        BranchingBlock block = new BranchingBlock();
+        try (TestTraining testTraining = branches(block, comm, overlap)) {
+            testTraining.optimizer().setBackwardPassesPerStep(2);
+            float[] before = testTraining.weights();
             for (int pass = 0; pass < 4; pass++) {
                 boolean isLeft = comm.rank() == 0 || pass % 2 == 0;
-                block.take(isLeft, !isLeft);
-                trial.pass(pass * BATCH, (pass + 1) * BATCH);
-                trial.step();
+                block.chooseBranches(isLeft, !isLeft);
+                testTraining.pass(pass * BATCH, (pass + 1) * BATCH);
+                testTraining.step();
                 if (pass == 0) {
-                    assertThat(trial.weights()).containsExactly(before);
+                    assertThat(testTraining.weights()).containsExactly(before);
                 }
             }
-            assertThat(trial.weights()).isNotEqualTo(before);
-            Trial.assertSameOnAllRanks(comm, trial.weights());
-            assertThat(trial.optimizer().overlap().timing().steps()).isEqualTo(2);
+            assertThat(testTraining.weights()).isNotEqualTo(before);
+            TestTraining.assertSameOnAllRanks(comm, testTraining.weights());
+            assertThat(testTraining.optimizer().overlap().overlapTiming().steps()).isEqualTo(2);
         }
     }
 
     /// As two networks that train against each other do.
     private static void layersMayBeFrozenBetweenSteps(Communicator comm, boolean overlap) {
-        Branches block = new Branches();
-        Branches alone = new Branches();
-        try (Trial trial = branches(block, comm, overlap);
-                Trial reference = new Trial(alone, _ -> Trial.sgd(), Trial.INPUT)) {
+        BranchingBlock block = new BranchingBlock();
+        BranchingBlock alone = new BranchingBlock();
+        try (TestTraining testTraining = branches(block, comm, overlap);
+                TestTraining reference =
+                        new TestTraining(alone, _ -> TestTraining.sgd(), TestTraining.INPUT)) {
             for (int step = 0; step < 6; step++) {
                 boolean leftTrains = step % 2 == 0;
                 int from = step * BATCH * comm.size() + comm.rank() * BATCH;
-                alternate(trial, block, leftTrains, from, from + BATCH);
+                alternate(testTraining, block, leftTrains, from, from + BATCH);
                 int whole = step * BATCH * comm.size();
                 alternate(reference, alone, leftTrains, whole, whole + BATCH * comm.size());
             }
-            Trial.assertSameOnAllRanks(comm, trial.weights());
-            assertThat(trial.weights()).containsExactly(reference.weights(), TOLERANCE);
+            TestTraining.assertSameOnAllRanks(comm, testTraining.weights());
+            assertThat(testTraining.weights()).containsExactly(reference.weights(), TOLERANCE);
             // weight and bias of one layer in each step, also of layers that were frozen in between
-            assertThat(trial.optimizer().overlap().timing())
-                    .matches(timing -> timing.launchedByPasses() == (overlap ? 6 * 2 : 0))
-                    .matches(timing -> timing.launchedBySteps() == (overlap ? 0 : 6 * 2));
+            assertThat(testTraining.optimizer().overlap().overlapTiming())
+                    .matches(
+                            overlapTiming ->
+                                    overlapTiming.launchedByPasses() == (overlap ? 6 * 2 : 0))
+                    .matches(
+                            overlapTiming ->
+                                    overlapTiming.launchedBySteps() == (overlap ? 0 : 6 * 2));
         }
     }
 
     private static void alternate(
-            Trial trial, Branches block, boolean leftTrains, int from, int to) {
-        block.take(true, true);
+            TestTraining testTraining, BranchingBlock block, boolean leftTrains, int from, int to) {
+        block.chooseBranches(true, true);
         block.left.freezeParameters(!leftTrains);
         block.right.freezeParameters(leftTrains);
-        trial.pass(from, to);
-        trial.step();
+        testTraining.pass(from, to);
+        testTraining.step();
     }
 
     private static void localParametersAreNotReduced(Communicator comm, boolean scaled) {
-        try (Trial trial =
-                        new Trial(
-                                Trial.network(),
+        try (TestTraining testTraining =
+                        new TestTraining(
+                                TestTraining.network(),
                                 block ->
-                                        DistributedOptimizer.wrap(Trial.sgd(), block)
+                                        DistributedOptimizer.wrap(TestTraining.sgd(), block)
                                                 .communicator(comm)
                                                 .overlap(true)
                                                 .local(name -> name.startsWith("05"))
                                                 .scaleLocalGradients(scaled)
                                                 .build(),
-                                Trial.INPUT);
-                Trial alone = new Trial(Trial.network(), _ -> Trial.sgd(), Trial.INPUT)) {
+                                TestTraining.INPUT);
+                TestTraining alone =
+                        new TestTraining(
+                                TestTraining.network(),
+                                _ -> TestTraining.sgd(),
+                                TestTraining.INPUT)) {
             int from = comm.rank() * BATCH;
-            trial.pass(from, from + BATCH);
+            testTraining.pass(from, from + BATCH);
             alone.pass(from, from + BATCH);
-            trial.optimizer().synchronize();
+            testTraining.optimizer().synchronize();
             float[] expected = alone.gradient("05Linear_weight");
             for (int i = 0; i < expected.length; i++) {
                 expected[i] /= scaled ? comm.size() : 1;
             }
-            assertThat(trial.gradient("05Linear_weight")).containsExactly(expected, TOLERANCE);
+            assertThat(testTraining.gradient("05Linear_weight"))
+                    .containsExactly(expected, TOLERANCE);
             float[] mean = alone.gradient("01Linear_weight");
             comm.allreduce("expected", Tensor.of(mean), ReduceOp.AVERAGE);
-            assertThat(trial.gradient("01Linear_weight")).containsExactly(mean, TOLERANCE);
+            assertThat(testTraining.gradient("01Linear_weight")).containsExactly(mean, TOLERANCE);
         }
     }
 }

@@ -32,7 +32,7 @@ class EasyTrainIT {
 
     @Test
     void fitLearnsTheSameOnTwoRanks() throws Exception {
-        List<float[]> weights = Trial.ranks(2).run(EasyTrainIT::fitDistributed);
+        List<float[]> weights = TestTraining.ranks(2).run(EasyTrainIT::fitDistributed);
         assertThat(weights.get(1)).containsExactly(weights.get(0));
         assertThat(weights.get(0)).containsExactly(fit(null, 0, 1), Offset.offset(1e-4f));
     }
@@ -43,8 +43,8 @@ class EasyTrainIT {
 
     private static float[] fit(@Nullable Communicator comm, int rank, int size) throws Exception {
         try (Model model = Model.newInstance("fit", Device.cpu(), "PyTorch")) {
-            model.setBlock(Trial.network());
-            Optimizer optimizer = Trial.sgd();
+            model.setBlock(TestTraining.network());
+            Optimizer optimizer = TestTraining.sgd();
             if (comm != null) {
                 optimizer =
                         DistributedOptimizer.wrap(optimizer, model.getBlock())
@@ -54,14 +54,15 @@ class EasyTrainIT {
             }
             DefaultTrainingConfig config =
                     new DefaultTrainingConfig(Loss.l2Loss())
-                            .optInitializer(new Trial.Waves(), (Parameter _) -> true)
+                            .optInitializer(
+                                    new TestTraining.SineInitializer(), (Parameter _) -> true)
                             .optOptimizer(optimizer)
                             .optDevices(new Device[] {Device.cpu()});
             try (Trainer trainer = model.newTrainer(config)) {
-                trainer.initialize(Trial.INPUT);
+                trainer.initialize(TestTraining.INPUT);
                 EasyTrain.fit(trainer, EPOCHS, share(model.getNDManager(), rank, size), null);
             }
-            return Trial.weights(model.getBlock());
+            return TestTraining.weights(model.getBlock());
         }
     }
 
@@ -72,8 +73,8 @@ class EasyTrainIT {
         NDList labels = new NDList();
         for (int batch = 0; batch < BATCHES; batch++) {
             int from = batch * BATCH + rank * share;
-            inputs.add(Trial.samples(manager, from, from + share, Trial.INPUTS, 0));
-            labels.add(Trial.samples(manager, from, from + share, Trial.OUTPUTS, 1));
+            inputs.add(TestTraining.samples(manager, from, from + share, TestTraining.INPUTS, 0));
+            labels.add(TestTraining.samples(manager, from, from + share, TestTraining.OUTPUTS, 1));
         }
         NDArray data = NDArrays.concat(inputs);
         return new ArrayDataset.Builder()

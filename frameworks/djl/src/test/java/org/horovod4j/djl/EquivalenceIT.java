@@ -27,12 +27,12 @@ class EquivalenceIT {
     /// Sums in another order differ in their last bits.
     private static final float LAST_BITS = 1e-4f;
 
-    private static final Map<Way, float[]> ONE_PROCESS = new EnumMap<>(Way.class);
+    private static final Map<Variant, float[]> ONE_PROCESS = new EnumMap<>(Variant.class);
     private static List<Map<String, float[]>> ranks = List.of();
 
     /// A way to the same weights.
-    enum Way {
-        NOTHING_SAID,
+    enum Variant {
+        DEFAULTS,
         HOOKS,
         NO_HOOKS,
         ADAM(1, 1e-3f),
@@ -42,26 +42,26 @@ class EquivalenceIT {
         HALF_PRECISION(1, 2e-2f),
         FOUR_PASSES(4, LAST_BITS),
         FOUR_PASSES_ONE_CALL(4, LAST_BITS),
-        FOUR_PASSES_ONE_CALL_NOTHING_SAID(4, LAST_BITS),
+        FOUR_PASSES_ONE_CALL_DEFAULTS(4, LAST_BITS),
         FOUR_PASSES_NO_HOOKS(4, LAST_BITS);
 
         private final int passes;
         private final float tolerance;
 
-        Way() {
+        Variant() {
             this(1, LAST_BITS);
         }
 
         /// @param passes how many make a step
         /// @param tolerance Adam divides by the last bits, and half floats have few bits
-        Way(int passes, float tolerance) {
+        Variant(int passes, float tolerance) {
             this.passes = passes;
             this.tolerance = tolerance;
         }
 
         DistributedOptimizer.Builder set(DistributedOptimizer.Builder builder) {
             return switch (this) {
-                case NOTHING_SAID -> builder;
+                case DEFAULTS -> builder;
                 case HOOKS, ADAM -> builder.overlap(true);
                 case NO_HOOKS -> builder.overlap(false);
                 case TWO_GROUPS -> builder.overlap(true).groups(2);
@@ -72,7 +72,7 @@ class EquivalenceIT {
                 case HALF_PRECISION -> builder.overlap(true).compression(Compression.FP16);
                 case FOUR_PASSES, FOUR_PASSES_ONE_CALL ->
                         builder.backwardPassesPerStep(4).averageAccumulated(true).overlap(true);
-                case FOUR_PASSES_ONE_CALL_NOTHING_SAID ->
+                case FOUR_PASSES_ONE_CALL_DEFAULTS ->
                         builder.backwardPassesPerStep(4).averageAccumulated(true);
                 case FOUR_PASSES_NO_HOOKS ->
                         builder.backwardPassesPerStep(4).averageAccumulated(true).overlap(false);
@@ -89,76 +89,78 @@ class EquivalenceIT {
 
         /// Whether the program asks for a step after the last pass alone.
         boolean isOneCall() {
-            return this == FOUR_PASSES_ONE_CALL || this == FOUR_PASSES_ONE_CALL_NOTHING_SAID;
+            return this == FOUR_PASSES_ONE_CALL || this == FOUR_PASSES_ONE_CALL_DEFAULTS;
         }
 
         Optimizer optimizer() {
             return this == ADAM
                     ? Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.01f)).build()
-                    : Trial.sgd();
+                    : TestTraining.sgd();
         }
     }
 
     @BeforeAll
     static void train() {
-        ranks = Trial.busyRanks(2).run(EquivalenceIT::trainOnShares);
-        for (Way way : Way.values()) {
-            ONE_PROCESS.put(way, trainOnWholeBatches(way));
+        ranks = TestTraining.ranksOnAllProcessors(2).run(EquivalenceIT::trainOnShares);
+        for (Variant variant : Variant.values()) {
+            ONE_PROCESS.put(variant, trainOnWholeBatches(variant));
         }
     }
 
     private static Map<String, float[]> trainOnShares(Communicator comm) {
         Map<String, float[]> weights = new LinkedHashMap<>();
-        for (Way way : Way.values()) {
-            weights.put(way.name(), trainOnShares(comm, way));
+        for (Variant variant : Variant.values()) {
+            weights.put(variant.name(), trainOnShares(comm, variant));
         }
         return weights;
     }
 
     /// Each pass takes this rank's part of a batch, and of that the part of the pass.
-    private static float[] trainOnShares(Communicator comm, Way way) {
-        int share = BATCH / comm.size() / way.passes();
-        try (Trial trial =
-                new Trial(
-                        Trial.network(),
+    private static float[] trainOnShares(Communicator comm, Variant variant) {
+        int share = BATCH / comm.size() / variant.passes();
+        try (TestTraining testTraining =
+                new TestTraining(
+                        TestTraining.network(),
                         block ->
-                                way.set(DistributedOptimizer.wrap(way.optimizer(), block))
+                                variant.set(DistributedOptimizer.wrap(variant.optimizer(), block))
                                         .communicator(comm)
                                         .build(),
-                        Trial.INPUT)) {
+                        TestTraining.INPUT)) {
             for (int step = 0; step < STEPS; step++) {
-                for (int pass = 0; pass < way.passes(); pass++) {
-                    int from = step * BATCH + (comm.rank() * way.passes() + pass) * share;
-                    trial.pass(from, from + share);
-                    if (!way.isOneCall() || pass == way.passes() - 1) {
-                        trial.step();
+                for (int pass = 0; pass < variant.passes(); pass++) {
+                    int from = step * BATCH + (comm.rank() * variant.passes() + pass) * share;
+                    testTraining.pass(from, from + share);
+                    if (!variant.isOneCall() || pass == variant.passes() - 1) {
+                        testTraining.step();
                     }
                 }
             }
-            return trial.weights();
+            return testTraining.weights();
         }
     }
 
     /// Plain DJL, in this process.
-    private static float[] trainOnWholeBatches(Way way) {
-        try (Trial trial = new Trial(Trial.network(), _ -> way.optimizer(), Trial.INPUT)) {
+    private static float[] trainOnWholeBatches(Variant variant) {
+        try (TestTraining testTraining =
+                new TestTraining(
+                        TestTraining.network(), _ -> variant.optimizer(), TestTraining.INPUT)) {
             for (int step = 0; step < STEPS; step++) {
-                trial.pass(step * BATCH, (step + 1) * BATCH);
-                trial.step();
+                testTraining.pass(step * BATCH, (step + 1) * BATCH);
+                testTraining.step();
             }
-            return trial.weights();
+            return testTraining.weights();
         }
     }
 
     @ParameterizedTest
     @EnumSource
-    void twoRanksOnHalfBatchesEqualOneProcess(Way way) {
-        float[] first = weights(0, way);
-        assertThat(weights(1, way)).containsExactly(first);
-        assertThat(first).containsExactly(ONE_PROCESS.get(way), way.tolerance());
+    void twoRanksOnHalfBatchesEqualOneProcess(Variant variant) {
+        float[] first = weights(0, variant);
+        assertThat(weights(1, variant)).containsExactly(first);
+        assertThat(first).containsExactly(ONE_PROCESS.get(variant), variant.tolerance());
     }
 
-    private static float[] weights(int rank, Way way) {
-        return Objects.requireNonNull(ranks.get(rank).get(way.name()));
+    private static float[] weights(int rank, Variant variant) {
+        return Objects.requireNonNull(ranks.get(rank).get(variant.name()));
     }
 }

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class HvdDjlTest {
 
     @Test
-    void theDeviceIsTheGpuOfTheLocalRank() {
+    void deviceIsGpuOfLocalRank() {
         World.run(
                 2,
                 comm ->
@@ -21,12 +21,12 @@ class HvdDjlTest {
     }
 
     @Test
-    void withoutGpusItIsTheCpu() {
+    void deviceIsCpuWithoutGpus() {
         World.run(2, comm -> assertThat(HvdDjl.device("PyTorch", 0, comm)).isEqualTo(Device.cpu()));
     }
 
     @Test
-    void moreRanksThanGpusAreRefused() {
+    void moreRanksThanGpusAreRejected() {
         World.run(
                 3,
                 comm ->

@@ -47,7 +47,7 @@ class MxNetIT {
 
     @ParameterizedTest(name = "local parameter server: {0}")
     @ValueSource(booleans = {true, false})
-    void twoRanksOnHalfBatchesLearnWhatOneProcessLearns(boolean localServer) {
+    void twoRanksOnHalfBatchesEqualOneProcess(boolean localServer) {
         Outcome whole = train(0, BATCH, block -> sgd());
 
         List<Outcome> ranks =
@@ -71,11 +71,11 @@ class MxNetIT {
     }
 
     @Test
-    void aPassOverwritesAndSoOneIsAStep() {
+    void onlyOneBackwardPassPerStepIsAllowed() {
         World.run(
                 1,
                 comm -> {
-                    refusesTwoPasses(comm);
+                    assertTwoPassesAreRejected(comm);
                     Outcome outcome = train(0, BATCH, block -> wrap(block, comm).build());
                     // what no pass comes to next is then not updated by an old gradient
                     assertThat(outcome.gradients)
@@ -83,7 +83,7 @@ class MxNetIT {
                 });
     }
 
-    private static void refusesTwoPasses(Communicator comm) {
+    private static void assertTwoPassesAreRejected(Communicator comm) {
         try (Model model = Model.newInstance("network", Device.cpu(), "MXNet")) {
             Block block = Linear.builder().setUnits(2).build();
             block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 3));

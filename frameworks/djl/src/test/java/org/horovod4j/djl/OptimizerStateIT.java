@@ -19,7 +19,7 @@ class OptimizerStateIT {
     private static final int ROOT = 1;
 
     /// Both have state that decides over the next step.
-    enum Kind {
+    enum OptimizerKind {
         ADAM,
         MOMENTUM;
 
@@ -34,12 +34,13 @@ class OptimizerStateIT {
     }
 
     /// All that a rank has learnt.
-    public record Learnt(List<String> weights, List<String> slots, OptimizerState.Counts counts) {
-        static Learnt of(Model model, Optimizer optimizer) {
+    public record TrainedState(
+            List<String> weights, List<String> slots, OptimizerState.Counts counts) {
+        static TrainedState of(Model model, Optimizer optimizer) {
             OptimizerState state = OptimizerState.of(optimizer, model.getBlock());
             Map<String, NDArray> weights = Parameters.arrays(model.getBlock());
             weights.keySet().removeIf(name -> name.contains("running")); // of a rank's own samples
-            return new Learnt(
+            return new TrainedState(
                     SmallNetwork.contents(weights),
                     SmallNetwork.contents(state.arrays()),
                     state.counts());
@@ -47,12 +48,12 @@ class OptimizerStateIT {
     }
 
     /// What a rank had at the start, after the broadcast, and after a step.
-    public record Result(Learnt start, Learnt broadcast, Learnt end) {}
+    public record Result(TrainedState start, TrainedState broadcast, TrainedState end) {}
 
     @ParameterizedTest
     @EnumSource
-    void ranksGoOnAlikeFromWhatTheRootHad(Kind kind) {
-        List<Result> results = Trial.ranks(2).run(comm -> train(comm, kind));
+    void ranksStepIdenticallyAfterBroadcast(OptimizerKind optimizerKind) {
+        List<Result> results = TestTraining.ranks(2).run(comm -> train(comm, optimizerKind));
 
         Result root = results.get(ROOT);
         Result other = results.get(1 - ROOT);
@@ -64,20 +65,20 @@ class OptimizerStateIT {
         assertThat(root.end().slots()).isNotEqualTo(root.start().slots());
     }
 
-    private static Result train(Communicator comm, Kind kind) {
+    private static Result train(Communicator comm, OptimizerKind optimizerKind) {
         try (Model model = SmallNetwork.initialised()) {
             model.getNDManager().getEngine().setRandomSeed(7 + comm.rank());
-            Optimizer own = kind.build();
+            Optimizer own = optimizerKind.build();
             SmallNetwork.train(model, own, 2 + comm.rank()); // each rank for itself
             Optimizer optimizer = HvdDjl.distributed(own, model);
-            Learnt start = Learnt.of(model, optimizer);
+            TrainedState start = TrainedState.of(model, optimizer);
 
             HvdDjl.broadcastParameters(model, ROOT);
             HvdDjl.broadcastOptimizerState(optimizer, model, ROOT);
-            Learnt broadcast = Learnt.of(model, optimizer);
+            TrainedState broadcast = TrainedState.of(model, optimizer);
 
             SmallNetwork.step(model, optimizer); // each rank on samples of its own
-            return new Result(start, broadcast, Learnt.of(model, optimizer));
+            return new Result(start, broadcast, TrainedState.of(model, optimizer));
         }
     }
 }

@@ -24,7 +24,7 @@ import java.util.Map;
 
 class OptimizerStateTest {
     /// The optimizers of DJL, with settings that differ by rank, on an engine that can run them.
-    enum Stock {
+    enum DjlOptimizer {
         SGD("PyTorch", 0),
         MOMENTUM("PyTorch", 1),
         ADAM("PyTorch", 2),
@@ -37,7 +37,7 @@ class OptimizerStateTest {
         private final String engine;
         private final int slots;
 
-        Stock(String engine, int slots) {
+        DjlOptimizer(String engine, int slots) {
             this.engine = engine;
             this.slots = slots;
         }
@@ -80,19 +80,19 @@ class OptimizerStateTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Stock.class)
-    void allRanksEndWithStateAndSettingsOfTheRoot(Stock stock) {
+    @EnumSource(DjlOptimizer.class)
+    void allRanksGetStateAndSettingsOfRoot(DjlOptimizer djlOptimizer) {
         World.run(
                 3,
                 comm -> {
-                    try (Model model = SmallNetwork.initialised(stock.engine)) {
-                        Optimizer optimizer = stock.build(comm.rank());
+                    try (Model model = SmallNetwork.initialised(djlOptimizer.engine)) {
+                        Optimizer optimizer = djlOptimizer.build(comm.rank());
                         // Rank 2 is fresh; rank 0 has gone further than rank 1.
                         SmallNetwork.train(model, optimizer, 4 - 2 * comm.rank());
                         OptimizerState state = OptimizerState.of(optimizer, model.getBlock());
                         Snapshot roots = comm.broadcastObject("root", Snapshot.of(state), 0);
                         assertThat(Snapshot.of(state).equals(roots)).isEqualTo(comm.rank() == 0);
-                        assertThat(roots.arrays).hasSize(stock.slots * 6);
+                        assertThat(roots.arrays).hasSize(djlOptimizer.slots * 6);
 
                         Parameters.broadcast(comm, model.getBlock(), 0);
                         state.broadcast(comm, 0);
@@ -123,7 +123,7 @@ class OptimizerStateTest {
     }
 
     @Test
-    void ofADistributedOptimizerItIsThatOfTheOneInside() {
+    void distributedOptimizerExposesStateOfWrapped() {
         World.run(
                 1,
                 comm -> {
@@ -149,7 +149,7 @@ class OptimizerStateTest {
     /// No engine of this release can update by Adadelta twice: MXNet's closes the arrays. So it is
     /// given state by hand.
     @Test
-    void adadeltaIsUnderstoodTooThoughDjlCannotRunIt() {
+    void adadeltaIsSupported() {
         World.run(
                 2,
                 comm -> {
@@ -158,9 +158,9 @@ class OptimizerStateTest {
                                 Optimizer.adadelta().optRho(0.9f - 0.1f * comm.rank()).build();
                         OptimizerState state = OptimizerState.of(adadelta, model.getBlock());
                         if (comm.rank() == 0) {
-                            ArrayForm form =
-                                    new ArrayForm("accumG/01Linear_bias", "FLOAT32", List.of(5L));
-                            state.reform(
+                            ArraySpec form =
+                                    new ArraySpec("accumG/01Linear_bias", "FLOAT32", List.of(5L));
+                            state.reallocate(
                                             new OptimizerState.Counts(
                                                     3, Map.of("01Linear_bias", 3)),
                                             List.of(form))
@@ -177,7 +177,7 @@ class OptimizerStateTest {
     }
 
     @Test
-    void aRootWithoutStateClearsThatOfTheOthers() {
+    void rootWithoutStateClearsOthers() {
         World.run(
                 2,
                 comm -> {
@@ -195,7 +195,7 @@ class OptimizerStateTest {
 
     /// They may be thawed again, and ranks would then differ.
     @Test
-    void whatWasLearntOfFrozenParametersIsSentToo() {
+    void stateOfFrozenParametersIsBroadcast() {
         World.run(
                 2,
                 comm -> {
@@ -212,7 +212,7 @@ class OptimizerStateTest {
     }
 
     @Test
-    void differingOptimizersAreNamedOnEveryRank() {
+    void differentOptimizersFailOnEveryRank() {
         World.run(
                 2,
                 comm -> {
@@ -232,21 +232,22 @@ class OptimizerStateTest {
     }
 
     @Test
-    void anOptimizerOfTheUsersOwnMayKeepItsStateAsDjlDoes() {
+    void customOptimizerWithDjlStateIsSupported() {
         try (Model model = SmallNetwork.initialised()) {
-            Sign sign = new Sign();
-            SmallNetwork.train(model, sign, 2);
-            OptimizerState state = OptimizerState.of(sign, model.getBlock());
+            CustomOptimizer customOptimizer = new CustomOptimizer();
+            SmallNetwork.train(model, customOptimizer, 2);
+            OptimizerState state = OptimizerState.of(customOptimizer, model.getBlock());
             assertThat(state.arrays()).hasSize(6).containsKey("signs/01Linear_weight");
         }
     }
 
     @Test
-    void stateThatIsNotUnderstoodIsRefused() {
+    void unsupportedStateIsRejected() {
         try (Model model = SmallNetwork.initialised()) {
-            assertThatThrownBy(() -> OptimizerState.of(new Obscure(), model.getBlock()))
+            assertThatThrownBy(
+                            () -> OptimizerState.of(new UnsupportedOptimizer(), model.getBlock()))
                     .isInstanceOf(ConfigurationException.class)
-                    .hasMessageContaining("Obscure")
+                    .hasMessageContaining("UnsupportedOptimizer")
                     .hasMessageContaining("'history'")
                     .hasMessageContaining("Map<String, Map<Device, NDArray>>");
         }
@@ -260,10 +261,10 @@ class OptimizerStateTest {
         }
     }
 
-    private static class Sign extends Optimizer {
+    private static class CustomOptimizer extends Optimizer {
         private final Map<String, Map<ai.djl.Device, NDArray>> signs = new HashMap<>();
 
-        Sign() {
+        CustomOptimizer() {
             super(
                     new OptimizerBuilder<>() {
                         @Override
@@ -283,7 +284,7 @@ class OptimizerStateTest {
         }
     }
 
-    private static final class Obscure extends Sign {
+    private static final class UnsupportedOptimizer extends CustomOptimizer {
         @SuppressWarnings("unused") // read by reflection
         private final Map<String, NDArray> history = new HashMap<>();
     }

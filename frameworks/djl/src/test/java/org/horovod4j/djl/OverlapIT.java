@@ -25,47 +25,47 @@ class OverlapIT {
     private static final String FIRST_LAYER = "01Linear_weight";
 
     @Test
-    void gradientsAreLaunchedFromWhereBackwardPutsThem() {
-        Trial.ranks(2)
+    void gradientsAreReducedDuringBackwardWithoutCopies() {
+        TestTraining.ranks(2)
                 .execute(
                         comm -> {
-                            lastLayersTravelWhileFirstOnesAreComputed(comm);
+                            lastLayersAreReducedWhileFirstAreComputed(comm);
                             nothingIsCopied(comm);
                             withoutHooksTheStepLaunchesEverything(comm);
                         });
     }
 
     @Test
-    void whereEveryProcessorComputesTheStepLaunchesEverything() {
-        Trial.busyRanks(2)
+    void stepLaunchesAllGradientsWhenAllProcessorsAreBusy() {
+        TestTraining.ranksOnAllProcessors(2)
                 .execute(
                         comm -> {
-                            byDefaultStepsLaunch(comm);
-                            passesAreCountedAllTheSame(comm);
-                            lastLayersTravelWhileFirstOnesAreComputed(comm);
+                            stepsLaunchByDefault(comm);
+                            passesAreCountedWithoutOverlap(comm);
+                            lastLayersAreReducedWhileFirstAreComputed(comm);
                         });
     }
 
     /// Though each host computes on all of its processors.
     @Test
-    void onSeveralHostsPassesLaunchWhereNothingWasSaid() {
+    void overlapsByDefaultOnSeveralHosts() {
         int all = Runtime.getRuntime().availableProcessors();
-        learnsByDefaultWhatOneProcessLearns(
-                Trial.busyRanks(2).hosts("localhost:1,127.0.0.1:1"),
-                new SpareTime(true, true, 1, all, all));
+        defaultsEqualOneProcess(
+                TestTraining.ranksOnAllProcessors(2).hosts("localhost:1,127.0.0.1:1"),
+                new OverlapHeuristic(true, true, 1, all, all));
     }
 
     /// The JVM is told how many processors there are, as the machine may have fewer.
     @Test
-    void whereAProcessorIsIdlePassesLaunchWhereNothingWasSaid() {
-        learnsByDefaultWhatOneProcessLearns(
-                Trial.ranks(2).jvmOptions(List.of("-XX:ActiveProcessorCount=3")),
-                new SpareTime(false, true, 2, 1, 3));
+    void overlapsByDefaultWithIdleProcessor() {
+        defaultsEqualOneProcess(
+                TestTraining.ranks(2).jvmOptions(List.of("-XX:ActiveProcessorCount=3")),
+                new OverlapHeuristic(false, true, 2, 1, 3));
     }
 
     @Test
-    void anOptionOverlapsWhereNothingWasSaid() {
-        Trial.busyRanks(2)
+    void hooksOptionOnEnablesOverlapByDefault() {
+        TestTraining.ranksOnAllProcessors(2)
                 .options(Map.of("HOROVOD_GRADIENT_HOOKS", "on"))
                 .execute(
                         comm -> {
@@ -75,44 +75,46 @@ class OverlapIT {
     }
 
     @Test
-    void anOptionSwitchesHooksOffForAll() {
-        Trial.ranks(2)
+    void hooksOptionOffDisablesHooks() {
+        TestTraining.ranks(2)
                 .options(Map.of("HOROVOD_GRADIENT_HOOKS", "off"))
                 .execute(
                         comm -> {
-                            theOptionIsTheReason(comm, builder -> builder);
-                            theOptionIsTheReason(comm, builder -> builder.overlap(true));
+                            reasonNamesOption(comm, builder -> builder);
+                            reasonNamesOption(comm, builder -> builder.overlap(true));
                         });
     }
 
-    /// @param firstLayerIsDone whether backward had computed the gradient of the first layer by
+    /// @param isFirstLayerDone whether backward had computed the gradient of the first layer by
     ///     then
-    /// @param insideBackward whether backward was running
-    private record Launch(String name, boolean firstLayerIsDone, boolean insideBackward) {}
+    /// @param isInsideBackward whether backward was running
+    private record Launch(String name, boolean isFirstLayerDone, boolean isInsideBackward) {}
 
     /// A trial that remembers what was launched when.
-    private static final class Watched implements AutoCloseable {
+    private static final class RecordingTraining implements AutoCloseable {
         final List<Launch> launches = new ArrayList<>();
         final Map<String, Long> addresses = new HashMap<>();
         final RecordingCommunicator recording;
-        final Trial trial;
+        final TestTraining testTraining;
 
-        Watched(Communicator comm, UnaryOperator<DistributedOptimizer.Builder> settings) {
+        RecordingTraining(Communicator comm, UnaryOperator<DistributedOptimizer.Builder> settings) {
             recording = new RecordingCommunicator(comm, this::submitted);
-            trial =
-                    new Trial(
-                            Trial.network(),
+            testTraining =
+                    new TestTraining(
+                            TestTraining.network(),
                             block ->
-                                    settings.apply(DistributedOptimizer.wrap(Trial.sgd(), block))
+                                    settings.apply(
+                                                    DistributedOptimizer.wrap(
+                                                            TestTraining.sgd(), block))
                                             .communicator(recording.communicator())
                                             .build(),
-                            Trial.INPUT);
+                            TestTraining.INPUT);
         }
 
         private void submitted(String name, MemorySegment tensor) {
             addresses.put(name, tensor.address());
             boolean isDone = false;
-            for (float value : trial.gradient(FIRST_LAYER)) {
+            for (float value : testTraining.gradient(FIRST_LAYER)) {
                 isDone |= value != 0;
             }
             boolean inside =
@@ -129,50 +131,54 @@ class OverlapIT {
         void step(Communicator comm, int step) {
             int from = (step * comm.size() + comm.rank()) * BATCH;
             launches.clear();
-            trial.pass(from, from + BATCH);
-            trial.step();
+            testTraining.pass(from, from + BATCH);
+            testTraining.step();
         }
 
         @Override
         public void close() {
-            trial.close();
+            testTraining.close();
         }
     }
 
-    private static void lastLayersTravelWhileFirstOnesAreComputed(Communicator comm) {
-        try (Watched watched = new Watched(comm, builder -> builder.overlap(true))) {
+    private static void lastLayersAreReducedWhileFirstAreComputed(Communicator comm) {
+        try (RecordingTraining recordingTraining =
+                new RecordingTraining(comm, builder -> builder.overlap(true))) {
             for (int step = 0; step < STEPS; step++) {
-                watched.step(comm, step);
-                assertLastLayersTravelledFirst(watched);
+                recordingTraining.step(comm, step);
+                assertLastLayersWereReducedFirst(recordingTraining);
             }
-            Overlap overlap = watched.trial.optimizer().overlap();
+            Overlap overlap = recordingTraining.testTraining.optimizer().overlap();
             assertThat(overlap.isUsed()).isTrue();
-            assertThat(overlap.timing().launchedByPasses()).isEqualTo(STEPS * 6);
-            assertThat(overlap.timing().launchedBySteps()).isZero();
+            assertThat(overlap.overlapTiming().launchedByPasses()).isEqualTo(STEPS * 6);
+            assertThat(overlap.overlapTiming().launchedBySteps()).isZero();
         }
     }
 
-    private static void assertLastLayersTravelledFirst(Watched watched) {
-        assertThat(watched.launches).hasSize(6).allMatch(Launch::insideBackward);
-        Launch first = watched.launches.getFirst();
+    private static void assertLastLayersWereReducedFirst(RecordingTraining recordingTraining) {
+        assertThat(recordingTraining.launches).hasSize(6).allMatch(Launch::isInsideBackward);
+        Launch first = recordingTraining.launches.getFirst();
         assertThat(first.name()).startsWith("gradient.05Linear");
-        assertThat(first.firstLayerIsDone()).isFalse();
-        Launch last = watched.launches.getLast();
+        assertThat(first.isFirstLayerDone()).isFalse();
+        Launch last = recordingTraining.launches.getLast();
         assertThat(last.name()).startsWith("gradient.01Linear");
     }
 
     /// After the first step gradients live in the ranks' common memory, in the reverse order of
     /// layers.
     private static void nothingIsCopied(Communicator comm) {
-        try (Watched watched = new Watched(comm, builder -> builder.overlap(true))) {
-            watched.step(comm, 0);
-            EngineAccess access = EngineAccess.of(watched.trial.model.getNDManager());
+        try (RecordingTraining recordingTraining =
+                new RecordingTraining(comm, builder -> builder.overlap(true))) {
+            recordingTraining.step(comm, 0);
+            EngineAccess access =
+                    EngineAccess.of(recordingTraining.testTraining.model.getNDManager());
             Map<String, Long> homes = new HashMap<>();
-            for (String name : watched.trial.names()) {
-                homes.put("gradient." + name, address(access, watched.trial, name));
+            for (String name : recordingTraining.testTraining.names()) {
+                homes.put(
+                        "gradient." + name, address(access, recordingTraining.testTraining, name));
             }
-            MemorySegment block = watched.recording.allocated.getFirst().segment();
-            assertThat(watched.recording.allocated).hasSize(1);
+            MemorySegment block = recordingTraining.recording.allocated.getFirst().segment();
+            assertThat(recordingTraining.recording.allocated).hasSize(1);
             assertThat(homes.values())
                     .allMatch(
                             address ->
@@ -180,76 +186,84 @@ class OverlapIT {
                                             && address < block.address() + block.byteSize());
             assertThat(homes.get("gradient.05Linear_weight"))
                     .isLessThan(homes.get("gradient.01Linear_weight"));
-            int arrays = watched.trial.arrayCount();
+            int arrays = recordingTraining.testTraining.arrayCount();
             for (int step = 1; step < 4; step++) {
                 System.gc();
-                watched.step(comm, step);
-                assertThat(watched.addresses).isEqualTo(homes);
+                recordingTraining.step(comm, step);
+                assertThat(recordingTraining.addresses).isEqualTo(homes);
             }
-            assertThat(watched.trial.arrayCount()).isEqualTo(arrays);
-            Trial.assertSameOnAllRanks(comm, watched.trial.weights());
+            assertThat(recordingTraining.testTraining.arrayCount()).isEqualTo(arrays);
+            TestTraining.assertSameOnAllRanks(comm, recordingTraining.testTraining.weights());
         }
     }
 
-    private static long address(EngineAccess access, Trial trial, String name) {
-        try (NDArray gradient = trial.parameter(name).getArray().getGradient()) {
+    private static long address(EngineAccess access, TestTraining testTraining, String name) {
+        try (NDArray gradient = testTraining.parameter(name).getArray().getGradient()) {
             return access.memory(gradient).orElseThrow().address();
         }
     }
 
     private static void withoutHooksTheStepLaunchesEverything(Communicator comm) {
-        try (Watched watched = new Watched(comm, builder -> builder.overlap(false))) {
-            watched.step(comm, 0);
-            watched.step(comm, 1);
-            assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
-            assertThat(watched.launches.getFirst().name()).startsWith("gradient.05Linear");
-            assertThat(watched.trial.optimizer().overlap())
+        try (RecordingTraining recordingTraining =
+                new RecordingTraining(comm, builder -> builder.overlap(false))) {
+            recordingTraining.step(comm, 0);
+            recordingTraining.step(comm, 1);
+            assertThat(recordingTraining.launches).hasSize(6).noneMatch(Launch::isInsideBackward);
+            assertThat(recordingTraining.launches.getFirst().name())
+                    .startsWith("gradient.05Linear");
+            assertThat(recordingTraining.testTraining.optimizer().overlap())
                     .matches(overlap -> !overlap.isUsed())
                     .matches(overlap -> overlap.reason().contains("overlap(false)"));
         }
     }
 
-    private static void byDefaultStepsLaunch(Communicator comm) {
-        try (Watched watched = new Watched(comm, builder -> builder)) {
+    private static void stepsLaunchByDefault(Communicator comm) {
+        try (RecordingTraining recordingTraining =
+                new RecordingTraining(comm, builder -> builder)) {
             for (int step = 0; step < STEPS; step++) {
-                watched.step(comm, step);
-                assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
-                assertThat(watched.launches.getFirst().name()).startsWith("gradient.05Linear");
+                recordingTraining.step(comm, step);
+                assertThat(recordingTraining.launches)
+                        .hasSize(6)
+                        .noneMatch(Launch::isInsideBackward);
+                assertThat(recordingTraining.launches.getFirst().name())
+                        .startsWith("gradient.05Linear");
             }
             int processors = Runtime.getRuntime().availableProcessors();
-            Overlap overlap = watched.trial.optimizer().overlap();
+            Overlap overlap = recordingTraining.testTraining.optimizer().overlap();
             assertThat(overlap.isUsed()).isFalse();
             assertThat(overlap.reason())
                     .startsWith("every processor of this host computes: 2 ranks of " + processors)
                     .endsWith("; overlap(true) insists");
-            assertThat(overlap.timing().launchedByPasses()).isZero();
-            assertThat(overlap.timing().launchedBySteps()).isEqualTo(STEPS * 6);
-            Trial.assertSameOnAllRanks(comm, watched.trial.weights());
+            assertThat(overlap.overlapTiming().launchedByPasses()).isZero();
+            assertThat(overlap.overlapTiming().launchedBySteps()).isEqualTo(STEPS * 6);
+            TestTraining.assertSameOnAllRanks(comm, recordingTraining.testTraining.weights());
         }
     }
 
     /// Or a program would be right on a host with many processors and wrong on one with few.
-    private static void passesAreCountedAllTheSame(Communicator comm) {
-        try (Watched watched = new Watched(comm, builder -> builder.backwardPassesPerStep(2))) {
-            float[] before = watched.trial.weights();
+    private static void passesAreCountedWithoutOverlap(Communicator comm) {
+        try (RecordingTraining recordingTraining =
+                new RecordingTraining(comm, builder -> builder.backwardPassesPerStep(2))) {
+            float[] before = recordingTraining.testTraining.weights();
             for (int window = 1; window <= 2; window++) {
                 int from = 2 * (2 * window + comm.rank()) * BATCH;
-                watched.trial.pass(from, from + BATCH);
-                watched.trial.pass(from + BATCH, from + 2 * BATCH);
-                watched.trial.step();
-                assertThat(watched.trial.weights()).isNotEqualTo(before);
-                before = watched.trial.weights();
+                recordingTraining.testTraining.pass(from, from + BATCH);
+                recordingTraining.testTraining.pass(from + BATCH, from + 2 * BATCH);
+                recordingTraining.testTraining.step();
+                assertThat(recordingTraining.testTraining.weights()).isNotEqualTo(before);
+                before = recordingTraining.testTraining.weights();
             }
-            assertThat(watched.trial.optimizer().overlap().timing().steps()).isEqualTo(2);
+            assertThat(recordingTraining.testTraining.optimizer().overlap().overlapTiming().steps())
+                    .isEqualTo(2);
         }
     }
 
     /// @param spare what each of the ranks finds
-    private static void learnsByDefaultWhatOneProcessLearns(Launcher launcher, SpareTime spare) {
+    private static void defaultsEqualOneProcess(Launcher launcher, OverlapHeuristic spare) {
         List<float[]> weights =
                 launcher.run(
                         comm -> {
-                            assertThat(SpareTime.of(comm.processSet(), Device.cpu()))
+                            assertThat(OverlapHeuristic.of(comm.processSet(), Device.cpu()))
                                     .isEqualTo(spare);
                             return afterTheFirstStepPassesLaunch(comm);
                         });
@@ -259,12 +273,14 @@ class OverlapIT {
 
     /// Plain DJL, on what so many ranks get together.
     private static float[] weightsOfOneProcess(int ranks) {
-        try (Trial trial = new Trial(Trial.network(), _ -> Trial.sgd(), Trial.INPUT)) {
+        try (TestTraining testTraining =
+                new TestTraining(
+                        TestTraining.network(), _ -> TestTraining.sgd(), TestTraining.INPUT)) {
             for (int step = 0; step < STEPS; step++) {
-                trial.pass(step * ranks * BATCH, (step + 1) * ranks * BATCH);
-                trial.step();
+                testTraining.pass(step * ranks * BATCH, (step + 1) * ranks * BATCH);
+                testTraining.step();
             }
-            return trial.weights();
+            return testTraining.weights();
         }
     }
 
@@ -272,30 +288,32 @@ class OverlapIT {
     ///
     /// @return the weights after all steps
     private static float[] afterTheFirstStepPassesLaunch(Communicator comm) {
-        try (Watched watched = new Watched(comm, builder -> builder)) {
-            assertThat(watched.trial.optimizer().overlap().reason()).contains("in the first step");
-            watched.step(comm, 0);
-            assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
+        try (RecordingTraining recordingTraining =
+                new RecordingTraining(comm, builder -> builder)) {
+            assertThat(recordingTraining.testTraining.optimizer().overlap().reason())
+                    .contains("in the first step");
+            recordingTraining.step(comm, 0);
+            assertThat(recordingTraining.launches).hasSize(6).noneMatch(Launch::isInsideBackward);
             for (int step = 1; step < STEPS; step++) {
-                watched.step(comm, step);
-                assertLastLayersTravelledFirst(watched);
+                recordingTraining.step(comm, step);
+                assertLastLayersWereReducedFirst(recordingTraining);
             }
-            Overlap overlap = watched.trial.optimizer().overlap();
+            Overlap overlap = recordingTraining.testTraining.optimizer().overlap();
             assertThat(overlap.isUsed()).isTrue();
             assertThat(overlap.reason()).isEmpty();
-            assertThat(overlap.timing().launchedByPasses()).isEqualTo((STEPS - 1) * 6);
-            assertThat(overlap.timing().launchedBySteps()).isEqualTo(6);
-            return watched.trial.weights();
+            assertThat(overlap.overlapTiming().launchedByPasses()).isEqualTo((STEPS - 1) * 6);
+            assertThat(overlap.overlapTiming().launchedBySteps()).isEqualTo(6);
+            return recordingTraining.testTraining.weights();
         }
     }
 
-    private static void theOptionIsTheReason(
+    private static void reasonNamesOption(
             Communicator comm, UnaryOperator<DistributedOptimizer.Builder> settings) {
-        try (Watched watched = new Watched(comm, settings)) {
-            watched.step(comm, 0);
-            watched.step(comm, 1);
-            assertThat(watched.launches).hasSize(6).noneMatch(Launch::insideBackward);
-            assertThat(watched.trial.optimizer().overlap())
+        try (RecordingTraining recordingTraining = new RecordingTraining(comm, settings)) {
+            recordingTraining.step(comm, 0);
+            recordingTraining.step(comm, 1);
+            assertThat(recordingTraining.launches).hasSize(6).noneMatch(Launch::isInsideBackward);
+            assertThat(recordingTraining.testTraining.optimizer().overlap())
                     .matches(overlap -> !overlap.isUsed())
                     .matches(overlap -> overlap.reason().contains("HOROVOD_GRADIENT_HOOKS"));
         }

@@ -20,7 +20,7 @@ class ParametersTest {
 
     @ParameterizedTest(name = "{0} ranks, root {1}")
     @CsvSource({"1, 0", "2, 0", "3, 2"})
-    void allRanksEndWithTheParametersOfTheRoot(int size, int rootRank) {
+    void allRanksGetParametersOfRoot(int size, int rootRank) {
         World.run(
                 size,
                 comm -> {
@@ -38,7 +38,7 @@ class ParametersTest {
     }
 
     @Test
-    void differingNetworksAreNamedOnEveryRank() {
+    void differentNetworksFailOnEveryRank() {
         World.run(
                 3,
                 comm -> {
@@ -59,7 +59,7 @@ class ParametersTest {
     }
 
     @Test
-    void aRankThatHasNotInitialisedIsToldOnEveryRank() {
+    void uninitialisedRankFailsEveryRank() {
         World.run(
                 2,
                 comm -> {

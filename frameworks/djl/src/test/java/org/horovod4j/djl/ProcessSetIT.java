@@ -15,44 +15,46 @@ class ProcessSetIT {
     private static final int STEPS = 5;
 
     @Test
-    void membersStayEqualAndOthersGoTheirOwnWay() {
-        List<float[]> weights = Trial.ranks(3).run(ProcessSetIT::train);
+    void membersStayEqualAndOthersTrainIndependently() {
+        List<float[]> weights = TestTraining.ranks(3).run(ProcessSetIT::train);
         assertThat(weights.get(0)).containsExactly(weights.get(2));
         assertThat(weights.get(0))
-                .containsExactly(alone(0, 2 * BATCH, 2 * BATCH), Offset.offset(1e-5f));
-        assertThat(weights.get(1)).containsExactly(alone(BATCH, BATCH, 2 * BATCH));
+                .containsExactly(trainAlone(0, 2 * BATCH, 2 * BATCH), Offset.offset(1e-5f));
+        assertThat(weights.get(1)).containsExactly(trainAlone(BATCH, BATCH, 2 * BATCH));
     }
 
     private static float[] train(Communicator comm) {
         ProcessSet pair = comm.addProcessSet(0, 2);
         int share = comm.rank() == 0 ? 0 : BATCH;
-        try (Trial trial =
-                new Trial(
-                        Trial.network(),
+        try (TestTraining testTraining =
+                new TestTraining(
+                        TestTraining.network(),
                         block ->
-                                DistributedOptimizer.wrap(Trial.sgd(), block)
+                                DistributedOptimizer.wrap(TestTraining.sgd(), block)
                                         .communicator(comm)
                                         .processSet(pair)
                                         .overlap(true)
                                         .build(),
-                        Trial.INPUT)) {
+                        TestTraining.INPUT)) {
             for (int step = 0; step < STEPS; step++) {
                 int from = step * 2 * BATCH + share;
-                trial.pass(from, from + BATCH);
-                trial.step();
+                testTraining.pass(from, from + BATCH);
+                testTraining.step();
             }
-            return trial.weights();
+            return testTraining.weights();
         }
     }
 
     /// Plain DJL on `count` samples of every `stride`, from `first` on.
-    private static float[] alone(int first, int count, int stride) {
-        try (Trial trial = new Trial(Trial.network(), _ -> Trial.sgd(), Trial.INPUT)) {
+    private static float[] trainAlone(int first, int count, int stride) {
+        try (TestTraining testTraining =
+                new TestTraining(
+                        TestTraining.network(), _ -> TestTraining.sgd(), TestTraining.INPUT)) {
             for (int step = 0; step < STEPS; step++) {
-                trial.pass(step * stride + first, step * stride + first + count);
-                trial.step();
+                testTraining.pass(step * stride + first, step * stride + first + count);
+                testTraining.step();
             }
-            return trial.weights();
+            return testTraining.weights();
         }
     }
 }

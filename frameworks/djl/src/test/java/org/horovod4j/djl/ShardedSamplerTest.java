@@ -34,14 +34,14 @@ class ShardedSamplerTest {
 
     @ParameterizedTest
     @EnumSource(Tail.class)
-    void anEpochHasEverySampleAsThePolicySays(Tail tail) {
+    void epochCoversSamplesAccordingToPolicy(Tail tail) {
         for (int size = 1; size <= 7; size++) {
             for (int samples : DATA_SIZES) {
                 for (int batchSize : BATCH_SIZES) {
                     if (isEnough(samples, size, batchSize, tail)) {
                         check(samples, size, batchSize, tail);
                     } else {
-                        refuses(samples, size, batchSize, tail);
+                        assertRejected(samples, size, batchSize, tail);
                     }
                 }
             }
@@ -113,7 +113,7 @@ class ShardedSamplerTest {
         return batches.stream().map(List::size).toList();
     }
 
-    private static void refuses(int samples, int size, int batchSize, Tail tail) {
+    private static void assertRejected(int samples, int size, int batchSize, Tail tail) {
         ShardedSampler last = ShardedSampler.batches(batchSize).tail(tail).build(size - 1, size);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> last.sample(data(samples)))
@@ -123,7 +123,7 @@ class ShardedSamplerTest {
     }
 
     @Test
-    void theRanksOfAStepHaveTogetherTheBatchOfOneProcess() {
+    void batchesOfAllRanksEqualBatchOfOneProcess() {
         RandomAccessDataset data = data(40);
         List<Long> one = ShardedSampler.batches(8).build(0, 1).sample(data).next();
         List<Long> first = ShardedSampler.batches(4).build(0, 2).sample(data).next();
@@ -134,7 +134,7 @@ class ShardedSamplerTest {
     }
 
     @Test
-    void eachEpochHasAnotherOrderThatSeedAndNumberDecide() {
+    void orderDependsOnSeedAndEpochOnly() {
         RandomAccessDataset data = data(50);
         ShardedSampler sampler = ShardedSampler.batches(50).seed(9).build(0, 1);
         List<Long> first = sampler.sample(data).next();
@@ -150,14 +150,14 @@ class ShardedSamplerTest {
     }
 
     @Test
-    void withoutShuffleTheOrderIsThatOfTheData() {
+    void withoutShuffleKeepsDataOrder() {
         ShardedSampler sampler = ShardedSampler.batches(3).inOrder().build(1, 2);
         assertThat(sampler.sample(data(10)).next()).containsExactly(1L, 3L, 5L);
     }
 
     @ParameterizedTest(name = "{0} threads")
     @ValueSource(ints = {0, 3})
-    void djlIteratesItWithAnyNumberOfThreads(int threads) throws Exception {
+    void worksWithAnyNumberOfDjlThreads(int threads) throws Exception {
         ArrayDataset data =
                 new ArrayDataset.Builder()
                         .setData(MANAGER.arange(23f).reshape(23, 1))
@@ -182,7 +182,7 @@ class ShardedSamplerTest {
     }
 
     @Test
-    void whatMakesNoSenseIsRefused() {
+    void invalidSettingsAreRejected() {
         assertThatIllegalArgumentException().isThrownBy(() -> ShardedSampler.batches(0));
         ShardedSampler sampler = ShardedSampler.batches(2).build(0, 2);
         assertThatIllegalArgumentException().isThrownBy(() -> sampler.setEpoch(-1));

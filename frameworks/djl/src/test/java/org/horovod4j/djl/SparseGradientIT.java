@@ -31,8 +31,8 @@ class SparseGradientIT {
     private static final int STEPS = 5;
 
     @Test
-    void rowsAddUpToWhatOneProcessComputes() {
-        Trial.busyRanks(2)
+    void reducedRowsEqualOneProcess() {
+        TestTraining.ranksOnAllProcessors(2)
                 .execute(
                         comm -> {
                             rowsAddUp(comm, SparseFormat.COO, builder -> builder.overlap(true));
@@ -42,16 +42,16 @@ class SparseGradientIT {
                                     SparseFormat.COO,
                                     builder -> builder.overlap(true).sparseAsDense(true));
                             rowsAddUp(comm, SparseFormat.DENSE, builder -> builder.overlap(true));
-                            aRankMayMissTheEmbedding(comm, true, true);
-                            aRankMayMissTheEmbedding(comm, true, false);
-                            aRankMayMissTheEmbedding(comm, false, true);
-                            aRankMayMissTheEmbedding(comm, false, false);
+                            rankMayNotUseEmbedding(comm, true, true);
+                            rankMayNotUseEmbedding(comm, true, false);
+                            rankMayNotUseEmbedding(comm, false, true);
+                            rankMayNotUseEmbedding(comm, false, false);
                         });
     }
 
     @Test
-    void oneRankTrainsAsWithDenseGradients() {
-        Trial.ranks(1)
+    void singleRankEqualsDenseGradients() {
+        TestTraining.ranks(1)
                 .execute(
                         comm -> {
                             trainsAsWithDenseGradients(comm, 1, builder -> builder);
@@ -71,8 +71,8 @@ class SparseGradientIT {
     }
 
     @Test
-    void rowsThatStayOnTheirRankTrainAsDenseGradientsDo() {
-        Trial.busyRanks(2)
+    void unreducedSparseGradientsEqualDense() {
+        TestTraining.ranksOnAllProcessors(2)
                 .execute(
                         comm -> {
                             trainsAsWithDenseGradients(
@@ -99,8 +99,8 @@ class SparseGradientIT {
     }
 
     @Test
-    void adasumCombinesTheChangesThatRowsMake() {
-        Trial.ranks(2)
+    void adasumSupportsSparseGradients() {
+        TestTraining.ranks(2)
                 .execute(
                         comm -> {
                             trainsAsWithDenseGradients(
@@ -113,7 +113,7 @@ class SparseGradientIT {
     }
 
     /// The rows of the words given, moved by a bias; without words, the bias alone.
-    private static final class Words extends AbstractBlock {
+    private static final class EmbeddingBlock extends AbstractBlock {
         private final SparseFormat format;
         private final Parameter bias =
                 addParameter(
@@ -130,7 +130,7 @@ class SparseGradientIT {
                                 .optShape(new Shape(WORDS, WIDTH))
                                 .build());
 
-        Words(SparseFormat format) {
+        EmbeddingBlock(SparseFormat format) {
             this.format = format;
         }
 
@@ -161,22 +161,26 @@ class SparseGradientIT {
             Communicator comm,
             SparseFormat format,
             UnaryOperator<DistributedOptimizer.Builder> settings) {
-        try (Trial trial = trial(comm, format, Trial.sgd(), settings);
-                Trial reference =
-                        new Trial(new Words(SparseFormat.DENSE), _ -> Trial.sgd(), new Shape(1))) {
+        try (TestTraining testTraining = trial(comm, format, TestTraining.sgd(), settings);
+                TestTraining reference =
+                        new TestTraining(
+                                new EmbeddingBlock(SparseFormat.DENSE),
+                                _ -> TestTraining.sgd(),
+                                new Shape(1))) {
             int arrays = 0;
             for (int step = 0; step < STEPS; step++) {
                 // word 7 on every rank and twice, word 20 + step on rank 0 and 30 + step on rank 1
-                look(trial, 7, 20 + step + 10 * comm.rank(), 7);
-                assertThat(isSparse(trial)).isEqualTo(format == SparseFormat.COO);
-                trial.step();
-                arrays = arrays == 0 ? trial.arrayCount() : arrays;
-                assertThat(trial.arrayCount()).isEqualTo(arrays);
-                look(reference, 7, 20 + step, 7, 7, 30 + step, 7);
+                lookUp(testTraining, 7, 20 + step + 10 * comm.rank(), 7);
+                assertThat(isSparse(testTraining)).isEqualTo(format == SparseFormat.COO);
+                testTraining.step();
+                arrays = arrays == 0 ? testTraining.arrayCount() : arrays;
+                assertThat(testTraining.arrayCount()).isEqualTo(arrays);
+                lookUp(reference, 7, 20 + step, 7, 7, 30 + step, 7);
                 reference.step();
             }
-            Trial.assertSameOnAllRanks(comm, trial.weights());
-            assertThat(trial.weights()).containsExactly(reference.weights(), Offset.offset(1e-5f));
+            TestTraining.assertSameOnAllRanks(comm, testTraining.weights());
+            assertThat(testTraining.weights())
+                    .containsExactly(reference.weights(), Offset.offset(1e-5f));
         }
     }
 
@@ -184,7 +188,7 @@ class SparseGradientIT {
     /// one that adapts its rates.
     private static void trainsAsWithDenseGradients(
             Communicator comm, int passes, UnaryOperator<DistributedOptimizer.Builder> settings) {
-        trainsAsWithDenseGradients(comm, passes, Trial::sgd, settings);
+        trainsAsWithDenseGradients(comm, passes, TestTraining::sgd, settings);
         trainsAsWithDenseGradients(comm, passes, () -> Optimizer.adam().build(), settings);
     }
 
@@ -193,35 +197,37 @@ class SparseGradientIT {
             int passes,
             Supplier<Optimizer> optimizer,
             UnaryOperator<DistributedOptimizer.Builder> settings) {
-        try (Trial trial = trial(comm, SparseFormat.COO, optimizer.get(), settings);
-                Trial reference = trial(comm, SparseFormat.DENSE, optimizer.get(), settings)) {
-            float[] before = trial.weight("table");
+        try (TestTraining testTraining = trial(comm, SparseFormat.COO, optimizer.get(), settings);
+                TestTraining reference =
+                        trial(comm, SparseFormat.DENSE, optimizer.get(), settings)) {
+            float[] before = testTraining.weight("table");
             int arrays = 0;
             for (int step = 0; step < STEPS; step++) {
                 for (int pass = 0; pass < passes; pass++) {
                     // rows twice and not in order, and others on each rank and in each pass
                     int[] words = {20 + step + 10 * comm.rank(), 7 + pass, 30, 7};
-                    look(trial, words);
-                    assertThat(isSparse(trial)).isTrue();
-                    trial.step();
-                    look(reference, words);
+                    lookUp(testTraining, words);
+                    assertThat(isSparse(testTraining)).isTrue();
+                    testTraining.step();
+                    lookUp(reference, words);
                     reference.step();
                 }
-                arrays = arrays == 0 ? trial.arrayCount() : arrays;
-                assertThat(trial.arrayCount()).isEqualTo(arrays);
+                arrays = arrays == 0 ? testTraining.arrayCount() : arrays;
+                assertThat(testTraining.arrayCount()).isEqualTo(arrays);
             }
-            assertThat(trial.weight("table")).isNotEqualTo(before);
-            assertThat(trial.weights()).containsExactly(reference.weights(), Offset.offset(1e-5f));
+            assertThat(testTraining.weight("table")).isNotEqualTo(before);
+            assertThat(testTraining.weights())
+                    .containsExactly(reference.weights(), Offset.offset(1e-5f));
         }
     }
 
-    private static Trial trial(
+    private static TestTraining trial(
             Communicator comm,
             SparseFormat format,
             Optimizer optimizer,
             UnaryOperator<DistributedOptimizer.Builder> settings) {
-        return new Trial(
-                new Words(format),
+        return new TestTraining(
+                new EmbeddingBlock(format),
                 block ->
                         settings.apply(
                                         DistributedOptimizer.wrap(optimizer, block)
@@ -231,19 +237,22 @@ class SparseGradientIT {
     }
 
     /// In its first steps too, when it cannot know what the other rank has.
-    private static void aRankMayMissTheEmbedding(
+    private static void rankMayNotUseEmbedding(
             Communicator comm, boolean asDense, boolean overlap) {
-        try (Trial trial =
+        try (TestTraining testTraining =
                         trial(
                                 comm,
                                 SparseFormat.COO,
-                                Trial.sgd(),
+                                TestTraining.sgd(),
                                 builder ->
                                         builder.op(ReduceOp.SUM)
                                                 .sparseAsDense(asDense)
                                                 .overlap(overlap));
-                Trial reference =
-                        new Trial(new Words(SparseFormat.DENSE), _ -> Trial.sgd(), new Shape(1))) {
+                TestTraining reference =
+                        new TestTraining(
+                                new EmbeddingBlock(SparseFormat.DENSE),
+                                _ -> TestTraining.sgd(),
+                                new Shape(1))) {
             // none of them, the second, the second, the first, both
             boolean[][] looking = {
                 {false, false}, {false, true}, {false, true}, {true, false}, {true, true}
@@ -251,35 +260,37 @@ class SparseGradientIT {
             for (boolean[] ranks : looking) {
                 for (int rank = 0; rank < comm.size(); rank++) {
                     int[] words = ranks[rank] ? new int[] {3, 4 + rank} : new int[0];
-                    look(reference, words);
+                    lookUp(reference, words);
                     if (rank == comm.rank()) {
-                        look(trial, words);
+                        lookUp(testTraining, words);
                     }
                 }
-                trial.optimizer().synchronize();
-                try (DistributedOptimizer.Skip _ = trial.optimizer().skipSynchronize()) {
-                    trial.step();
+                testTraining.optimizer().synchronize();
+                try (DistributedOptimizer.SkipScope _ =
+                        testTraining.optimizer().skipSynchronize()) {
+                    testTraining.step();
                 }
                 reference.step();
-                Trial.assertSameOnAllRanks(comm, trial.weights());
+                TestTraining.assertSameOnAllRanks(comm, testTraining.weights());
             }
-            assertThat(isSparse(trial)).isEqualTo(!asDense);
-            assertThat(trial.weights()).containsExactly(reference.weights(), Offset.offset(1e-5f));
+            assertThat(isSparse(testTraining)).isEqualTo(!asDense);
+            assertThat(testTraining.weights())
+                    .containsExactly(reference.weights(), Offset.offset(1e-5f));
         }
     }
 
-    private static boolean isSparse(Trial trial) {
-        try (NDArray gradient = trial.parameter("table").getArray().getGradient()) {
+    private static boolean isSparse(TestTraining testTraining) {
+        try (NDArray gradient = testTraining.parameter("table").getArray().getGradient()) {
             return gradient.isSparse();
         }
     }
 
     /// A backward pass of the mean square of the rows.
-    private static void look(Trial trial, int... words) {
-        try (NDManager scratch = trial.model.getNDManager().newSubManager();
-                GradientCollector collector = trial.trainer.newGradientCollector()) {
+    private static void lookUp(TestTraining testTraining, int... words) {
+        try (NDManager scratch = testTraining.model.getNDManager().newSubManager();
+                GradientCollector collector = testTraining.trainer.newGradientCollector()) {
             NDArray indices = scratch.create(words).toType(DataType.INT64, false);
-            NDArray rows = trial.trainer.forward(new NDList(indices)).singletonOrThrow();
+            NDArray rows = testTraining.trainer.forward(new NDList(indices)).singletonOrThrow();
             collector.backward(rows.square().mean());
         }
     }

@@ -8,7 +8,7 @@ import ai.djl.ndarray.NDArray;
 
 import org.assertj.core.data.Offset;
 import org.horovod4j.Communicator;
-import org.horovod4j.djl.DistributedOptimizer.Skip;
+import org.horovod4j.djl.DistributedOptimizer.SkipScope;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -21,31 +21,33 @@ class StepIT {
     private static final int BATCH = 4;
 
     /// When gradients travel, where hooks tell of them.
-    private enum Way {
+    private enum HookMode {
         /// While backward goes on.
-        HOOKS,
+        OVERLAP,
         /// When the step comes, as nothing is said and no processor is free: hooks count passes.
-        COUNTED;
+        COUNT_ONLY;
 
         DistributedOptimizer.Builder set(DistributedOptimizer.Builder builder) {
-            return this == HOOKS ? builder.overlap(true) : builder;
+            return this == OVERLAP ? builder.overlap(true) : builder;
         }
     }
 
     @Test
-    void stepsAreSynchronizedOnce() {
+    void gradientsAreSynchronizedOncePerStep() {
         Queue<String> lines = new ConcurrentLinkedQueue<>();
-        Trial.busyRanks(2)
+        TestTraining.ranksOnAllProcessors(2)
                 .output(line -> lines.add(line.toString()))
                 .execute(
                         comm -> {
-                            gradientsMayBeClippedInBetween(comm, Way.HOOKS);
-                            gradientsMayBeClippedInBetween(comm, Way.COUNTED);
-                            aStepAfterSynchronizingTakesTheGradientsAsTheyAre(comm, Way.HOOKS);
-                            aStepAfterSynchronizingTakesTheGradientsAsTheyAre(comm, Way.COUNTED);
+                            gradientsMayBeClippedInBetween(comm, HookMode.OVERLAP);
+                            gradientsMayBeClippedInBetween(comm, HookMode.COUNT_ONLY);
+                            aStepAfterSynchronizingTakesTheGradientsAsTheyAre(
+                                    comm, HookMode.OVERLAP);
+                            aStepAfterSynchronizingTakesTheGradientsAsTheyAre(
+                                    comm, HookMode.COUNT_ONLY);
                             skippingNeedsSynchronizedGradients(comm);
-                            stepsMayBeLeftOut(comm, true);
-                            stepsMayBeLeftOut(comm, false);
+                            stepCallsMayBeOmitted(comm, true);
+                            stepCallsMayBeOmitted(comm, false);
                         });
         assertThat(lines)
                 .filteredOn(line -> line.contains("put it inside skipSynchronize()"))
@@ -54,60 +56,65 @@ class StepIT {
     }
 
     @Test
-    void windowsAreKept() {
-        Trial.busyRanks(2)
+    void passesAreAccumulatedPerStep() {
+        TestTraining.ranksOnAllProcessors(2)
                 .execute(
                         comm -> {
-                            infinityStaysInItsWindow(comm, Way.HOOKS);
-                            infinityStaysInItsWindow(comm, Way.COUNTED);
-                            aWindowIsOneStep(comm);
-                            aResetLeavesNothingOfItsWindow(comm, Way.HOOKS);
-                            aResetLeavesNothingOfItsWindow(comm, Way.COUNTED);
-                            tooManyPassesAreTold(comm, Way.HOOKS);
-                            tooManyPassesAreTold(comm, Way.COUNTED);
-                            nonsenseIsRefused(comm);
+                            infinityDoesNotReachNextStep(comm, HookMode.OVERLAP);
+                            infinityDoesNotReachNextStep(comm, HookMode.COUNT_ONLY);
+                            accumulatedPassesMakeOneStep(comm);
+                            resetDropsAccumulatedGradients(comm, HookMode.OVERLAP);
+                            resetDropsAccumulatedGradients(comm, HookMode.COUNT_ONLY);
+                            tooManyPassesFail(comm, HookMode.OVERLAP);
+                            tooManyPassesFail(comm, HookMode.COUNT_ONLY);
+                            invalidSettingsAreRejected(comm);
                         });
     }
 
-    private static Trial trial(
+    private static TestTraining trial(
             Communicator comm, UnaryOperator<DistributedOptimizer.Builder> settings) {
-        return new Trial(
-                Trial.network(),
+        return new TestTraining(
+                TestTraining.network(),
                 block ->
-                        settings.apply(DistributedOptimizer.wrap(Trial.sgd(), block))
+                        settings.apply(DistributedOptimizer.wrap(TestTraining.sgd(), block))
                                 .communicator(comm)
                                 .build(),
-                Trial.INPUT);
+                TestTraining.INPUT);
     }
 
-    private static void pass(Trial trial, Communicator comm, int pass) {
+    private static void pass(TestTraining testTraining, Communicator comm, int pass) {
         int from = (pass * comm.size() + comm.rank()) * BATCH;
-        trial.pass(from, from + BATCH);
+        testTraining.pass(from, from + BATCH);
     }
 
-    private static void gradientsMayBeClippedInBetween(Communicator comm, Way way) {
-        try (Trial trial = trial(comm, way::set);
-                Trial reference = new Trial(Trial.network(), _ -> Trial.sgd(), Trial.INPUT)) {
+    private static void gradientsMayBeClippedInBetween(Communicator comm, HookMode hookMode) {
+        try (TestTraining testTraining = trial(comm, hookMode::set);
+                TestTraining reference =
+                        new TestTraining(
+                                TestTraining.network(),
+                                _ -> TestTraining.sgd(),
+                                TestTraining.INPUT)) {
             for (int step = 0; step < 3; step++) {
-                pass(trial, comm, step);
-                trial.optimizer().synchronize();
-                clip(trial);
-                try (Skip _ = trial.optimizer().skipSynchronize()) {
-                    trial.step();
+                pass(testTraining, comm, step);
+                testTraining.optimizer().synchronize();
+                clip(testTraining);
+                try (SkipScope _ = testTraining.optimizer().skipSynchronize()) {
+                    testTraining.step();
                 }
                 int whole = step * comm.size() * BATCH;
                 reference.pass(whole, whole + comm.size() * BATCH);
                 clip(reference);
                 reference.step();
             }
-            Trial.assertSameOnAllRanks(comm, trial.weights());
-            assertThat(trial.weights()).containsExactly(reference.weights(), Offset.offset(1e-5f));
+            TestTraining.assertSameOnAllRanks(comm, testTraining.weights());
+            assertThat(testTraining.weights())
+                    .containsExactly(reference.weights(), Offset.offset(1e-5f));
         }
     }
 
-    private static void clip(Trial trial) {
-        for (String name : trial.names()) {
-            try (NDArray gradient = trial.parameter(name).getArray().getGradient();
+    private static void clip(TestTraining testTraining) {
+        for (String name : testTraining.names()) {
+            try (NDArray gradient = testTraining.parameter(name).getArray().getGradient();
                     NDArray clipped = gradient.clip(-0.01, 0.01);
                     NDArray excess = gradient.sub(clipped)) {
                 gradient.subi(excess);
@@ -116,26 +123,26 @@ class StepIT {
     }
 
     private static void aStepAfterSynchronizingTakesTheGradientsAsTheyAre(
-            Communicator comm, Way way) {
-        try (Trial trial = trial(comm, way::set);
-                Trial other = trial(comm, builder -> way.set(builder).name("other"))) {
+            Communicator comm, HookMode hookMode) {
+        try (TestTraining testTraining = trial(comm, hookMode::set);
+                TestTraining other = trial(comm, builder -> hookMode.set(builder).name("other"))) {
             for (int step = 0; step < 3; step++) {
-                pass(trial, comm, step);
-                trial.optimizer().synchronize();
-                trial.optimizer().synchronize();
-                trial.step();
+                pass(testTraining, comm, step);
+                testTraining.optimizer().synchronize();
+                testTraining.optimizer().synchronize();
+                testTraining.step();
                 pass(other, comm, step);
                 other.step();
             }
-            assertThat(trial.weights()).containsExactly(other.weights());
+            assertThat(testTraining.weights()).containsExactly(other.weights());
         }
     }
 
     private static void skippingNeedsSynchronizedGradients(Communicator comm) {
-        try (Trial trial = trial(comm, builder -> builder.overlap(false))) {
-            pass(trial, comm, 0);
-            try (Skip _ = trial.optimizer().skipSynchronize()) {
-                assertThatThrownBy(trial::step)
+        try (TestTraining testTraining = trial(comm, builder -> builder.overlap(false))) {
+            pass(testTraining, comm, 0);
+            try (SkipScope _ = testTraining.optimizer().skipSynchronize()) {
+                assertThatThrownBy(testTraining::step)
                         .isInstanceOf(IllegalStateException.class)
                         .hasMessageContaining("Call synchronize() before it");
             }
@@ -143,127 +150,131 @@ class StepIT {
     }
 
     /// As a loss scaler does when gradients are infinite.
-    private static void stepsMayBeLeftOut(Communicator comm, boolean overlap) {
-        try (Trial trial = trial(comm, builder -> builder.overlap(overlap))) {
+    private static void stepCallsMayBeOmitted(Communicator comm, boolean overlap) {
+        try (TestTraining testTraining = trial(comm, builder -> builder.overlap(overlap))) {
             for (int step = 0; step < 3; step++) {
-                pass(trial, comm, step);
-                trial.optimizer().synchronize();
-                Trial.assertSameOnAllRanks(comm, trial.gradient("05Linear_weight"));
+                pass(testTraining, comm, step);
+                testTraining.optimizer().synchronize();
+                TestTraining.assertSameOnAllRanks(comm, testTraining.gradient("05Linear_weight"));
             }
         }
     }
 
-    private static void aResetLeavesNothingOfItsWindow(Communicator comm, Way way) {
-        try (Trial trial = trial(comm, way::set);
-                Trial other = trial(comm, builder -> way.set(builder).name("other"))) {
-            pass(trial, comm, 0);
-            trial.step();
+    private static void resetDropsAccumulatedGradients(Communicator comm, HookMode hookMode) {
+        try (TestTraining testTraining = trial(comm, hookMode::set);
+                TestTraining other = trial(comm, builder -> hookMode.set(builder).name("other"))) {
+            pass(testTraining, comm, 0);
+            testTraining.step();
             pass(other, comm, 0);
             other.step();
-            pass(trial, comm, 1); // with hooks all its gradients are under way
-            try (Skip _ = trial.optimizer().skipSynchronize()) {
-                trial.optimizer().reset();
-                pass(trial, comm, 2);
-                trial.step();
+            pass(testTraining, comm, 1); // with hooks all its gradients are under way
+            try (SkipScope _ = testTraining.optimizer().skipSynchronize()) {
+                testTraining.optimizer().reset();
+                pass(testTraining, comm, 2);
+                testTraining.step();
             }
             pass(other, comm, 2);
             other.step();
-            assertThat(trial.weights()).containsExactly(other.weights());
+            assertThat(testTraining.weights()).containsExactly(other.weights());
         }
     }
 
-    private static void infinityStaysInItsWindow(Communicator comm, Way way) {
-        try (Trial trial =
+    private static void infinityDoesNotReachNextStep(Communicator comm, HookMode hookMode) {
+        try (TestTraining testTraining =
                 trial(
                         comm,
                         builder ->
-                                way.set(builder)
+                                hookMode.set(builder)
                                         .backwardPassesPerStep(2)
                                         .averageAccumulated(true))) {
-            pass(trial, comm, 0);
-            pass(trial, comm, 1);
-            trial.optimizer().synchronize();
-            try (NDArray gradient = trial.parameter("05Linear_bias").getArray().getGradient()) {
+            pass(testTraining, comm, 0);
+            pass(testTraining, comm, 1);
+            testTraining.optimizer().synchronize();
+            try (NDArray gradient =
+                    testTraining.parameter("05Linear_bias").getArray().getGradient()) {
                 gradient.divi(0);
                 assertThat(gradient.isInfinite().any().getBoolean()).isTrue();
             }
             // a loss scaler would leave this step out: here the bad gradient is gone by zeroing
-            try (NDArray bias = trial.parameter("05Linear_bias").getArray().duplicate();
-                    Skip _ = trial.optimizer().skipSynchronize()) {
-                trial.step();
-                trial.parameter("05Linear_bias").getArray().set(bias.toFloatArray());
+            try (NDArray bias = testTraining.parameter("05Linear_bias").getArray().duplicate();
+                    SkipScope _ = testTraining.optimizer().skipSynchronize()) {
+                testTraining.step();
+                testTraining.parameter("05Linear_bias").getArray().set(bias.toFloatArray());
             }
-            pass(trial, comm, 2);
-            pass(trial, comm, 3);
-            trial.optimizer().synchronize();
-            for (float value : trial.gradient("05Linear_bias")) {
+            pass(testTraining, comm, 2);
+            pass(testTraining, comm, 3);
+            testTraining.optimizer().synchronize();
+            for (float value : testTraining.gradient("05Linear_bias")) {
                 assertThat(value).isFinite();
             }
         }
     }
 
-    private static void aWindowIsOneStep(Communicator comm) {
-        try (Trial trial =
+    private static void accumulatedPassesMakeOneStep(Communicator comm) {
+        try (TestTraining testTraining =
                 trial(comm, builder -> builder.backwardPassesPerStep(3).overlap(false))) {
-            float[] before = trial.weights();
-            pass(trial, comm, 0);
-            trial.step();
-            pass(trial, comm, 1);
-            trial.step();
-            assertThat(trial.weights()).containsExactly(before);
-            pass(trial, comm, 2);
-            trial.step();
-            assertThat(trial.weights()).isNotEqualTo(before);
-            trial.optimizer().setBackwardPassesPerStep(1);
-            before = trial.weights();
-            pass(trial, comm, 3);
-            trial.step();
-            assertThat(trial.weights()).isNotEqualTo(before);
-            assertThat(trial.optimizer().overlap().timing().steps()).isEqualTo(2);
-            Trial.assertSameOnAllRanks(comm, trial.weights());
+            float[] before = testTraining.weights();
+            pass(testTraining, comm, 0);
+            testTraining.step();
+            pass(testTraining, comm, 1);
+            testTraining.step();
+            assertThat(testTraining.weights()).containsExactly(before);
+            pass(testTraining, comm, 2);
+            testTraining.step();
+            assertThat(testTraining.weights()).isNotEqualTo(before);
+            testTraining.optimizer().setBackwardPassesPerStep(1);
+            before = testTraining.weights();
+            pass(testTraining, comm, 3);
+            testTraining.step();
+            assertThat(testTraining.weights()).isNotEqualTo(before);
+            assertThat(testTraining.optimizer().overlap().overlapTiming().steps()).isEqualTo(2);
+            TestTraining.assertSameOnAllRanks(comm, testTraining.weights());
         }
     }
 
-    private static void tooManyPassesAreTold(Communicator comm, Way way) {
-        try (Trial trial = trial(comm, way::set)) {
-            pass(trial, comm, 0);
-            trial.step();
-            Overlap overlap = trial.optimizer().overlap();
-            assertThat(overlap.isUsed()).as(overlap.reason()).isEqualTo(way == Way.HOOKS);
-            pass(trial, comm, 1);
-            pass(trial, comm, 2);
-            assertThatThrownBy(trial::step)
+    private static void tooManyPassesFail(Communicator comm, HookMode hookMode) {
+        try (TestTraining testTraining = trial(comm, hookMode::set)) {
+            pass(testTraining, comm, 0);
+            testTraining.step();
+            Overlap overlap = testTraining.optimizer().overlap();
+            assertThat(overlap.isUsed())
+                    .as(overlap.reason())
+                    .isEqualTo(hookMode == HookMode.OVERLAP);
+            pass(testTraining, comm, 1);
+            pass(testTraining, comm, 2);
+            assertThatThrownBy(testTraining::step)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("was computed 2 times since the last step")
                     .hasMessageContaining("backwardPassesPerStep");
         }
     }
 
-    private static void nonsenseIsRefused(Communicator comm) {
-        refuses(comm, builder -> builder.backwardPassesPerStep(0), "at least 1, not 0");
-        refuses(comm, builder -> builder.groups(0), "number of groups is at least 1");
-        refuses(comm, builder -> builder.groups(List.of(List.of("nobody"))), "'nobody'");
-        refuses(
+    private static void invalidSettingsAreRejected(Communicator comm) {
+        assertRejected(comm, builder -> builder.backwardPassesPerStep(0), "at least 1, not 0");
+        assertRejected(comm, builder -> builder.groups(0), "number of groups is at least 1");
+        assertRejected(comm, builder -> builder.groups(List.of(List.of("nobody"))), "'nobody'");
+        assertRejected(
                 comm,
                 builder ->
                         builder.groups(List.of(List.of("01Linear_bias"), List.of("01Linear_bias"))),
                 "twice");
-        try (Trial trial = trial(comm, builder -> builder)) {
+        try (TestTraining testTraining = trial(comm, builder -> builder)) {
             assertThatIllegalArgumentException()
                     .isThrownBy(
                             () ->
                                     DistributedOptimizer.wrap(
-                                            trial.optimizer(), trial.model.getBlock()))
+                                            testTraining.optimizer(),
+                                            testTraining.model.getBlock()))
                     .withMessageContaining("distributed already");
-            try (NDArray any = trial.model.getNDManager().zeros(Trial.INPUT)) {
-                assertThatThrownBy(() -> trial.optimizer().update("stranger", any, any))
+            try (NDArray any = testTraining.model.getNDManager().zeros(TestTraining.INPUT)) {
+                assertThatThrownBy(() -> testTraining.optimizer().update("stranger", any, any))
                         .isInstanceOf(IllegalStateException.class)
                         .hasMessageContaining("stranger");
             }
         }
     }
 
-    private static void refuses(
+    private static void assertRejected(
             Communicator comm,
             UnaryOperator<DistributedOptimizer.Builder> settings,
             String reason) {

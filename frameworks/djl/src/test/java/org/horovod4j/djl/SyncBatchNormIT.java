@@ -62,7 +62,7 @@ class SyncBatchNormIT {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
-    void everythingIsAsIfAllRanksHadOneBatch(int size) throws Exception {
+    void equalsBatchNormOverBatchesOfAllRanks(int size) throws Exception {
         Outcome whole =
                 train(network(BatchNorm.builder().build()), 0, total(size), values -> values);
 
@@ -172,7 +172,7 @@ class SyncBatchNormIT {
                 inputGradients.add(input.getGradient().toFloatArray());
                 for (Pair<String, Parameter> parameter : block.getParameters()) {
                     if (parameter.getValue().requiresGradient()) {
-                        descend(parameter, gradients, sumOverRanks);
+                        gradientStep(parameter, gradients, sumOverRanks);
                     }
                 }
             }
@@ -187,7 +187,7 @@ class SyncBatchNormIT {
         }
     }
 
-    private static void descend(
+    private static void gradientStep(
             Pair<String, Parameter> parameter,
             Map<String, float[]> gradients,
             Function<float[], float[]> sumOverRanks) {
@@ -250,7 +250,7 @@ class SyncBatchNormIT {
     }
 
     @Test
-    void oneRankAloneIsPlainBatchNorm() {
+    void singleRankEqualsBatchNorm() {
         Outcome plain = train(network(BatchNorm.builder().build()), 0, 5, values -> values);
 
         List<Outcome> alone =

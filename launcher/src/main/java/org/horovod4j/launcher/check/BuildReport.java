@@ -33,19 +33,19 @@ public final class BuildReport {
         StringBuilder text = new StringBuilder();
         text.append("Horovod4J %s%n".formatted(version));
         text.append("Java %s, %s%n".formatted(Runtime.version(), System.getProperty("java.home")));
-        chapter(
+        section(
                 text,
                 "Frameworks found (%s, %d jars)"
                         .formatted(classPath.origin(), classPath.jars().size()),
                 frameworks(classPath));
-        chapter(text, "Controllers", controllers());
-        chapter(text, "Transports", transports());
-        chapter(text, "Kernels", kernels());
-        chapter(text, "Devices", devices());
+        section(text, "Controllers", controllers());
+        section(text, "Transports", transports());
+        section(text, "Kernels", kernels());
+        section(text, "Devices", devices());
         return text.toString();
     }
 
-    private static void chapter(StringBuilder text, String title, List<Finding> findings) {
+    private static void section(StringBuilder text, String title, List<Finding> findings) {
         text.append("%n%s:%n".formatted(title));
         findings.forEach(finding -> text.append("%s%n".formatted(finding)));
     }
@@ -74,16 +74,19 @@ public final class BuildReport {
     }
 
     private Finding tool(String what, String name, String question) throws InterruptedException {
-        Tool tool = Tool.find(name, searchPath).orElse(null);
-        if (tool == null) {
+        ExternalTool externalTool = ExternalTool.find(name, searchPath).orElse(null);
+        if (externalTool == null) {
             return Finding.missing(what, "no %s on the PATH".formatted(name));
         }
         try {
-            List<String> answer = tool.ask(question);
+            List<String> answer = externalTool.run(question);
             return Finding.found(
-                    what, "%s, %s".formatted(tool.path(), answer.stream().findFirst().orElse("")));
+                    what,
+                    "%s, %s"
+                            .formatted(
+                                    externalTool.path(), answer.stream().findFirst().orElse("")));
         } catch (IOException e) {
-            return Finding.missing(what, "%s %s".formatted(tool.path(), e.getMessage()));
+            return Finding.missing(what, "%s %s".formatted(externalTool.path(), e.getMessage()));
         }
     }
 
@@ -114,17 +117,18 @@ public final class BuildReport {
 
     private Finding gpus() throws InterruptedException {
         String what = "NVIDIA GPUs";
-        Tool tool = Tool.find("nvidia-smi", searchPath).orElse(null);
-        if (tool == null) {
+        ExternalTool externalTool = ExternalTool.find("nvidia-smi", searchPath).orElse(null);
+        if (externalTool == null) {
             return Finding.missing(what, "no nvidia-smi on the PATH");
         }
         try {
-            long count = tool.ask("-L").stream().filter(line -> line.startsWith("GPU ")).count();
+            long count =
+                    externalTool.run("-L").stream().filter(line -> line.startsWith("GPU ")).count();
             return count > 0
                     ? Finding.found(what, String.valueOf(count))
-                    : Finding.missing(what, "%s lists none".formatted(tool.path()));
+                    : Finding.missing(what, "%s lists none".formatted(externalTool.path()));
         } catch (IOException e) {
-            return Finding.missing(what, "%s %s".formatted(tool.path(), e.getMessage()));
+            return Finding.missing(what, "%s %s".formatted(externalTool.path(), e.getMessage()));
         }
     }
 }

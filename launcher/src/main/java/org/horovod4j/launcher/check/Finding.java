@@ -3,7 +3,7 @@ package org.horovod4j.launcher.check;
 /// A line of the report.
 ///
 /// @param detail which one, or why not; may be empty
-record Finding(boolean isThere, String what, String detail) {
+record Finding(boolean isPresent, String what, String detail) {
     static Finding found(String what, String detail) {
         return new Finding(true, what, detail);
     }
@@ -15,6 +15,6 @@ record Finding(boolean isThere, String what, String detail) {
     @Override
     public String toString() {
         return "    [%s] %s%s"
-                .formatted(isThere ? "X" : " ", what, detail.isEmpty() ? "" : ": " + detail);
+                .formatted(isPresent ? "X" : " ", what, detail.isEmpty() ? "" : ": " + detail);
     }
 }

@@ -28,16 +28,17 @@ public final class CommandLineReader {
     ///
     /// @throws ConfigurationException when the arguments make no sense
     public Invocation read(String... arguments) {
-        Arguments given = Arguments.parse(Specification.toRead(), arguments);
+        ParsedArguments given = ParsedArguments.parse(CommandLineSpec.forParsing(), arguments);
         if (given.has(LauncherFlag.HELP)) {
-            return new Invocation.Tell(Specification.toShow().getUsageMessage());
+            return new Invocation.Print(CommandLineSpec.forHelp().getUsageMessage());
         }
         if (given.has(LauncherFlag.VERSION)) {
-            return new Invocation.Tell(version());
+            return new Invocation.Print(version());
         }
         Optional<String> shell = given.value(LauncherFlag.COMPLETION);
         if (shell.isPresent()) {
-            return new Invocation.Tell(Completion.script(Specification.toShow(), shell.get()));
+            return new Invocation.Print(
+                    ShellCompletion.script(CommandLineSpec.forHelp(), shell.get()));
         }
         if (given.has(LauncherFlag.CHECK_BUILD)) {
             return new Invocation.CheckBuild(given.command());
@@ -45,7 +46,7 @@ public final class CommandLineReader {
         return launch(given);
     }
 
-    private Invocation.Launch launch(Arguments given) {
+    private Invocation.Launch launch(ParsedArguments given) {
         LaunchRequest request =
                 new LaunchRequest(
                         given,
@@ -54,32 +55,34 @@ public final class CommandLineReader {
                                 .orElse(ConfigFile.EMPTY),
                         given.value(LauncherFlag.JOB).map(file -> JobFile.read(Path.of(file))));
         Invocation.Launch launch = request.launch();
-        tell(request, launch);
-        return MainSwitch.kept(launch, new Environment(launch.over(environment)));
+        reportIgnored(request, launch);
+        return FlagPrerequisite.withoutIneffective(
+                launch, new Environment(launch.mergedWith(environment)));
     }
 
     /// Says what has no effect, once all the rest is known to be right.
-    private void tell(LaunchRequest request, Invocation.Launch launch) {
-        Arguments given = request.given();
-        for (HorovodFlag flag : HorovodFlag.all()) {
-            if (given.hasWord(flag.word())) {
-                notices.accept(flag.notice(flag.word()));
+    private void reportIgnored(LaunchRequest request, Invocation.Launch launch) {
+        ParsedArguments given = request.arguments();
+        for (IgnoredFlag flag : IgnoredFlag.all()) {
+            if (given.hasFlag(flag.longName())) {
+                notices.accept(flag.notice(flag.longName()));
             }
         }
         if (given.has(LauncherFlag.DISABLE_CACHE)) {
             notices.accept("--disable-cache has no effect: nothing is cached.");
         }
-        MainSwitch.tell(given, launch, new Environment(launch.over(environment)), notices);
+        FlagPrerequisite.reportIneffective(
+                given, launch, new Environment(launch.mergedWith(environment)), notices);
         request.config().notices().forEach(notices);
         request.job()
                 .ifPresent(
                         job -> {
                             job.notices().forEach(notices);
-                            if (launch.reporting().verbose()) {
+                            if (launch.outputSettings().verbose()) {
                                 notices.accept(job.description());
                             }
                         });
-        if (environment.containsKey(LSF_JOB) && !request.namesHosts()) {
+        if (environment.containsKey(LSF_JOB) && !request.hasHosts()) {
             notices.accept(
                     "this is LSF job %s, but LSF and jsrun are not supported: all %d processes start on"
                                     .formatted(environment.get(LSF_JOB), launch.processes())
@@ -89,6 +92,6 @@ public final class CommandLineReader {
 
     private static String version() {
         return "horovodrun (Horovod4J) %s, on Java %s%n"
-                .formatted(Version.own(), Runtime.version());
+                .formatted(Version.current(), Runtime.version());
     }
 }

@@ -1,8 +1,8 @@
 package org.horovod4j.launcher.command;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.yaml.Where;
 import org.horovod4j.launcher.yaml.YamlFile;
+import org.horovod4j.launcher.yaml.YamlLocation;
 import org.horovod4j.launcher.yaml.YamlNode;
 
 import java.nio.file.Path;
@@ -32,44 +32,44 @@ record ConfigFile(
 
     /// @throws ConfigurationException when the file cannot be read or says what makes no sense
     static ConfigFile read(Path file) {
-        YamlNode.Section root = YamlFile.read(file);
+        YamlNode.Mapping root = YamlFile.read(file);
         List<String> known = new ArrayList<>(List.of(CONTROLLER));
         known.addAll(ConfigKeys.SECTIONS.keySet());
-        root.allow(known);
+        root.requireKnownKeys(known);
 
         Map<String, String> variables = new LinkedHashMap<>();
         List<String> notices = new ArrayList<>();
         ConfigKeys.SECTIONS.forEach(
                 (name, keys) ->
                         root.find(name)
-                                .map(YamlNode::asSection)
+                                .map(YamlNode::asMapping)
                                 .ifPresent(
-                                        section -> read(section, keys, variables, notices::add)));
+                                        mapping -> read(mapping, keys, variables, notices::add)));
         return new ConfigFile(root.find(CONTROLLER).map(ControllerName::of), variables, notices);
     }
 
     private static void read(
-            YamlNode.Section section,
+            YamlNode.Mapping mapping,
             SequencedMap<String, ConfigKeys.Key> keys,
             Map<String, String> variables,
             Consumer<String> notices) {
-        section.allow(keys.keySet());
+        mapping.requireKnownKeys(keys.keySet());
         keys.forEach(
                 (name, key) ->
-                        section.find(name)
+                        mapping.find(name)
                                 .ifPresent(
                                         node -> {
                                             switch (key) {
                                                 case ConfigKeys.Key.Value(OptionFlag flag) ->
                                                         set(flag, node, variables);
-                                                case ConfigKeys.Key.Truth(
+                                                case ConfigKeys.Key.BooleanValue(
                                                                 OptionFlag yes,
                                                                 OptionFlag no) ->
                                                         set(
-                                                                node.asTruth() ? yes : no,
+                                                                node.asBoolean() ? yes : no,
                                                                 node,
                                                                 variables);
-                                                case ConfigKeys.Key.Ignored(HorovodFlag flag) ->
+                                                case ConfigKeys.Key.Ignored(IgnoredFlag flag) ->
                                                         ignore(flag, node, notices);
                                             }
                                         }));
@@ -80,18 +80,20 @@ record ConfigFile(
             variables.put(flag.option().variable(), flag.value(node.asText()));
         } catch (ConfigurationException e) {
             throw new ConfigurationException(
-                    located(node.where(), String.valueOf(e.getMessage())), e);
+                    located(node.location(), String.valueOf(e.getMessage())), e);
         }
     }
 
     /// Whoever asks for nothing gets what was asked for.
-    private static void ignore(HorovodFlag flag, YamlNode node, Consumer<String> notices) {
+    private static void ignore(IgnoredFlag flag, YamlNode node, Consumer<String> notices) {
         if (!node.asText().equals("false")) {
-            notices.accept(flag.notice(node.where().toString()));
+            notices.accept(flag.notice(node.location().toString()));
         }
     }
 
-    private static String located(Where where, String message) {
-        return message.startsWith(where.file() + ":") ? message : where + ": " + message;
+    private static String located(YamlLocation yamlLocation, String message) {
+        return message.startsWith(yamlLocation.file() + ":")
+                ? message
+                : yamlLocation + ": " + message;
     }
 }

@@ -17,7 +17,7 @@ final class ConfigKeys {
                             .ignored("hierarchical_allgather", "hierarchical-allgather")
                             .ignored("torus_allreduce", "torus-allreduce"),
                     section("autotune")
-                            .truth("enabled", "autotune", "no-autotune")
+                            .booleanValue("enabled", "autotune", "no-autotune")
                             .value("log_file", "autotune-log-file")
                             .value("warmup_samples", "autotune-warmup-samples")
                             .value("steps_per_sample", "autotune-steps-per-sample")
@@ -25,12 +25,12 @@ final class ConfigKeys {
                             .value("gaussian_process_noise", "autotune-gaussian-process-noise"),
                     section("timeline")
                             .value("filename", "timeline-filename")
-                            .truth(
+                            .booleanValue(
                                     "mark_cycles",
                                     "timeline-mark-cycles",
                                     "no-timeline-mark-cycles"),
                     section("stall_check")
-                            .truth("enabled", "stall-check", "no-stall-check")
+                            .booleanValue("enabled", "stall-check", "no-stall-check")
                             .value("warning_time_seconds", "stall-check-warning-time-seconds")
                             .value("shutdown_time_seconds", "stall-check-shutdown-time-seconds"),
                     section("library_options")
@@ -40,7 +40,7 @@ final class ConfigKeys {
                             .ignored("gloo_timeout_seconds", "gloo-timeout-seconds"),
                     section("logging")
                             .value("level", "log-level")
-                            .truth(
+                            .booleanValue(
                                     "with_timestamp",
                                     "log-with-timestamp",
                                     "log-without-timestamp"));
@@ -63,9 +63,9 @@ final class ConfigKeys {
     sealed interface Key {
         record Value(OptionFlag flag) implements Key {}
 
-        record Truth(OptionFlag yes, OptionFlag no) implements Key {}
+        record BooleanValue(OptionFlag whenTrue, OptionFlag whenFalse) implements Key {}
 
-        record Ignored(HorovodFlag flag) implements Key {}
+        record Ignored(IgnoredFlag flag) implements Key {}
     }
 
     /// A section that is being declared.
@@ -82,17 +82,17 @@ final class ConfigKeys {
             return this;
         }
 
-        SectionKeys truth(String key, String yes, String no) {
+        SectionKeys booleanValue(String key, String yes, String no) {
             keys.put(
                     key,
-                    new Key.Truth(
+                    new Key.BooleanValue(
                             OptionFlag.named(yes).orElseThrow(),
                             OptionFlag.named(no).orElseThrow()));
             return this;
         }
 
         SectionKeys ignored(String key, String flag) {
-            keys.put(key, new Key.Ignored(HorovodFlag.named(flag).orElseThrow()));
+            keys.put(key, new Key.Ignored(IgnoredFlag.named(flag).orElseThrow()));
             return this;
         }
     }

@@ -5,7 +5,7 @@ import java.util.List;
 /// Who starts the processes of a job.
 public sealed interface Controller {
     /// The launcher itself: here, and through ssh on other hosts.
-    record Own() implements Controller {}
+    record BuiltIn() implements Controller {}
 
     /// `mpirun`, which the launcher runs.
     ///

@@ -16,7 +16,7 @@ enum ControllerName {
             case "gloo" -> GLOO;
             case "mpi" -> MPI;
             default ->
-                    throw node.where()
+                    throw node.location()
                             .error(
                                     "there is no controller '%s'. Give gloo, for horovodrun's own, or mpi."
                                             .formatted(node.asText()));

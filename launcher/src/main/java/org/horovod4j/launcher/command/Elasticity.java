@@ -1,7 +1,7 @@
 package org.horovod4j.launcher.command;
 
 import org.horovod4j.launcher.elastic.Cooldown;
-import org.horovod4j.launcher.elastic.Limits;
+import org.horovod4j.launcher.elastic.ElasticLimits;
 import org.horovod4j.launcher.plan.Login;
 import org.jspecify.annotations.Nullable;
 
@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /// @param slotsPerHost of hosts that it prints without; null if it may not
 /// @param login how to log in to the hosts that it prints
 public record Elasticity(
-        Limits limits,
+        ElasticLimits elasticLimits,
         Cooldown cooldown,
         @Nullable String script,
         @Nullable Integer slotsPerHost,

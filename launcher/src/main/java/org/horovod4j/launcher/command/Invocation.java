@@ -11,7 +11,7 @@ import java.util.Optional;
 /// What the user asked for.
 public sealed interface Invocation {
     /// Prints a text: help, the version or a script.
-    record Tell(String text) implements Invocation {}
+    record Print(String text) implements Invocation {}
 
     /// Tells what this installation can do.
     ///
@@ -34,8 +34,8 @@ public sealed interface Invocation {
             int processes,
             List<Host> hosts,
             Controller controller,
-            RemoteSide remoteSide,
-            Reporting reporting,
+            RemoteSetup remoteSetup,
+            OutputSettings outputSettings,
             Map<String, String> options,
             List<List<String>> commands,
             Optional<Elasticity> elasticity)
@@ -45,16 +45,16 @@ public sealed interface Invocation {
                 int processes,
                 List<Host> hosts,
                 Controller controller,
-                RemoteSide remoteSide,
-                Reporting reporting,
+                RemoteSetup remoteSetup,
+                OutputSettings outputSettings,
                 Map<String, String> options,
                 List<List<String>> commands) {
             this(
                     processes,
                     hosts,
                     controller,
-                    remoteSide,
-                    reporting,
+                    remoteSetup,
+                    outputSettings,
                     options,
                     commands,
                     Optional.empty());
@@ -74,15 +74,15 @@ public sealed interface Invocation {
                     processes,
                     hosts,
                     controller,
-                    remoteSide,
-                    reporting,
+                    remoteSetup,
+                    outputSettings,
                     kept,
                     commands,
                     elasticity);
         }
 
         /// What its processes find in their environment when this is the launcher's.
-        public Map<String, String> over(Map<String, String> environment) {
+        public Map<String, String> mergedWith(Map<String, String> environment) {
             Map<String, String> variables = new HashMap<>(environment);
             variables.putAll(options);
             return variables;

@@ -20,7 +20,7 @@ import java.util.Map;
 /// @param notices what the user should hear of keys without effect
 record JobFile(
         String name,
-        Workers workers,
+        JobFileWorkers jobFileWorkers,
         List<Host> hosts,
         Map<String, String> environment,
         List<List<String>> commands,
@@ -50,25 +50,27 @@ record JobFile(
     ///
     /// @throws ConfigurationException when the file cannot be read or says what makes no sense
     static JobFile read(Path file) {
-        YamlNode.Section root = YamlFile.read(file);
+        YamlNode.Mapping root = YamlFile.read(file);
         return root.entries().containsKey(RiseMlFile.TRAIN)
                 ? RiseMlFile.read(root)
-                : ofOurForm(root);
+                : fromOwnFormat(root);
     }
 
-    private static JobFile ofOurForm(YamlNode.Section root) {
-        root.allow(KEYS);
-        Workers workers = Workers.of(root.find("workers"), Resources.of(root.find("resources")));
-        List<Host> hosts = JobHosts.of(root, workers);
-        JobElastic elastic = JobElastic.of(root);
+    private static JobFile fromOwnFormat(YamlNode.Mapping root) {
+        root.requireKnownKeys(KEYS);
+        JobFileWorkers jobFileWorkers =
+                JobFileWorkers.of(
+                        root.find("workers"), JobFileResources.of(root.find("resources")));
+        List<Host> hosts = JobFileHosts.of(root, jobFileWorkers);
+        JobFileElastic elastic = JobFileElastic.of(root);
         Map<String, String> environment = new LinkedHashMap<>(elastic.variables());
-        root.find("environment").map(JobEnvironment::of).ifPresent(environment::putAll);
+        root.find("environment").map(JobFileEnvironment::of).ifPresent(environment::putAll);
         return new JobFile(
                 name(root, root),
-                workers,
+                jobFileWorkers,
                 hosts,
                 environment,
-                RunLines.of(root),
+                JobFileCommands.of(root),
                 elastic.flags(),
                 List.of());
     }
@@ -77,7 +79,7 @@ record JobFile(
     ///
     /// @param outer has the project
     /// @param inner has the framework
-    static String name(YamlNode.Section outer, YamlNode.Section inner) {
+    static String name(YamlNode.Mapping outer, YamlNode.Mapping inner) {
         String project = outer.find("project").map(YamlNode::asText).orElse("without a name");
         return "project %s%s"
                 .formatted(
@@ -89,6 +91,6 @@ record JobFile(
 
     /// One line for `--verbose`.
     String description() {
-        return "%s: %s. CPUs and memory are not reserved.".formatted(name, workers);
+        return "%s: %s. CPUs and memory are not reserved.".formatted(name, jobFileWorkers);
     }
 }

@@ -14,7 +14,7 @@ import java.util.Optional;
 final class JobOptions {
     private JobOptions() {}
 
-    static Map<String, String> of(Arguments given, ConfigFile config, Optional<JobFile> job) {
+    static Map<String, String> of(ParsedArguments given, ConfigFile config, Optional<JobFile> job) {
         Map<String, String> variables =
                 new LinkedHashMap<>(job.map(JobFile::environment).orElse(Map.of()));
         variables.putAll(config.variables());
@@ -27,18 +27,21 @@ final class JobOptions {
     }
 
     /// Sets the variable as its flag says; a value that the processes would refuse is refused here.
-    private static void put(Option<?> option, Arguments given, Map<String, String> variables) {
+    private static void put(
+            Option<?> option, ParsedArguments given, Map<String, String> variables) {
         List<OptionFlag> found =
-                OptionFlag.of(option).stream().filter(flag -> given.hasWord(flag.word())).toList();
+                OptionFlag.of(option).stream()
+                        .filter(flag -> given.hasFlag(flag.longName()))
+                        .toList();
         if (found.size() > 1) {
             throw new ConfigurationException(
                     "%s and %s are about the same: give one of them."
-                            .formatted(found.get(0).word(), found.get(1).word()));
+                            .formatted(found.get(0).longName(), found.get(1).longName()));
         }
         found.forEach(flag -> variables.put(option.variable(), flag.value(given.value(flag))));
     }
 
-    private static Optional<String> interfaces(Arguments given) {
+    private static Optional<String> interfaces(ParsedArguments given) {
         List<String> names =
                 given.values(LauncherFlag.NETWORK_INTERFACES).stream()
                         .flatMap(text -> List.of(text.split(",", -1)).stream())

@@ -29,9 +29,9 @@ import java.util.stream.Stream;
 /// job file least.
 ///
 /// @param job empty without `--job`
-record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) {
+record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobFile> job) {
     /// More than any machine takes, and few enough to keep sums of ranks inside an `int`.
-    static final int MOST_PROCESSES = 100_000;
+    static final int MAX_PROCESSES = 100_000;
 
     /// @throws ConfigurationException when something is missing or makes no sense
     Invocation.Launch launch() {
@@ -42,33 +42,33 @@ record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) 
                 processes,
                 hosts,
                 controller,
-                remoteSide(),
-                reporting(),
-                JobOptions.of(given, config, job),
+                remoteSetup(),
+                outputSettings(),
+                JobOptions.of(arguments, config, job),
                 commands(),
                 elastic().elasticity(processes, hosts, controller, login()));
     }
 
     private ElasticRequest elastic() {
-        return new ElasticRequest(given, job.map(JobFile::elastic).orElse(Map.of()));
+        return new ElasticRequest(arguments, job.map(JobFile::elastic).orElse(Map.of()));
     }
 
     /// Whether the user has said where the processes run.
-    boolean namesHosts() {
-        return given.has(HOSTS)
-                || given.has(HOST_FILE)
-                || elastic().finds()
+    boolean hasHosts() {
+        return arguments.has(HOSTS)
+                || arguments.has(HOST_FILE)
+                || elastic().hasDiscovery()
                 || job.filter(file -> !file.hosts().isEmpty()).isPresent();
     }
 
     private int processes() {
-        Optional<String> text = given.value(PROCESSES);
+        Optional<String> text = arguments.value(PROCESSES);
         if (text.isPresent()) {
-            return number(PROCESSES, text.get(), 1);
+            return parseCount(PROCESSES, text.get(), 1);
         }
         // A job file that says nothing of workers has one.
-        int least = elastic().least().orElse(0);
-        int written = job.map(file -> (int) file.workers().processes()).orElse(0);
+        int least = elastic().minProcesses().orElse(0);
+        int written = job.map(file -> (int) file.jobFileWorkers().processes()).orElse(0);
         if (least == 0 && written == 0) {
             throw new ConfigurationException(
                     "-np is missing. Say how many processes to start, as in -np 4.");
@@ -77,13 +77,13 @@ record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) 
     }
 
     /// A count, such as that of processes.
-    static int number(LauncherFlag flag, String text, int least) {
+    static int parseCount(LauncherFlag flag, String text, int least) {
         if (!text.matches("\\d{1,6}")
                 || Integer.parseInt(text) < least
-                || Integer.parseInt(text) > MOST_PROCESSES) {
+                || Integer.parseInt(text) > MAX_PROCESSES) {
             throw new ConfigurationException(
                     "%s: '%s' is not a number from %d to %d. Give one, as in %1$s 4."
-                            .formatted(flag, text, least, MOST_PROCESSES));
+                            .formatted(flag, text, least, MAX_PROCESSES));
         }
         return Integer.parseInt(text);
     }
@@ -99,11 +99,11 @@ record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) 
     }
 
     private List<Host> namedHosts(int processes) {
-        if (given.has(HOSTS)) {
-            return Host.list(given.value(HOSTS).orElse(""));
+        if (arguments.has(HOSTS)) {
+            return Host.list(arguments.value(HOSTS).orElse(""));
         }
-        if (given.has(HOST_FILE)) {
-            return HostFile.read(Path.of(given.value(HOST_FILE).orElse("")));
+        if (arguments.has(HOST_FILE)) {
+            return HostFile.read(Path.of(arguments.value(HOST_FILE).orElse("")));
         }
         return job.map(JobFile::hosts)
                 .filter(hosts -> !hosts.isEmpty())
@@ -111,7 +111,7 @@ record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) 
     }
 
     private @Nullable Integer port() {
-        String text = given.value(LauncherFlag.SSH_PORT).orElse(null);
+        String text = arguments.value(LauncherFlag.SSH_PORT).orElse(null);
         if (text == null) {
             return null;
         }
@@ -125,35 +125,39 @@ record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) 
     }
 
     private @Nullable Path identity() {
-        return given.value(LauncherFlag.SSH_IDENTITY)
+        return arguments
+                .value(LauncherFlag.SSH_IDENTITY)
                 .map(file -> IdentityFile.of(file, "-i"))
                 .orElse(null);
     }
 
     private Controller controller() {
         onlyOneOf(GLOO, MPI, JSRUN);
-        if (given.has(JSRUN)) {
+        if (arguments.has(JSRUN)) {
             throw new ConfigurationException(
                     "--jsrun: LSF and its jsrun are not supported. Name the hosts with -H, or use"
                             + " --mpi.");
         }
         boolean isMpi =
-                given.has(MPI)
-                        || (!given.has(GLOO)
+                arguments.has(MPI)
+                        || (!arguments.has(GLOO)
                                 && config.controller()
                                         .filter(name -> name == ControllerName.MPI)
                                         .isPresent());
         return isMpi
-                ? new Controller.Mpi(words(MPI_ARGS), words(BINDING_ARGS), given.has(TCP))
-                : new Controller.Own();
+                ? new Controller.Mpi(words(MPI_ARGS), words(BINDING_ARGS), arguments.has(TCP))
+                : new Controller.BuiltIn();
     }
 
     private List<String> words(LauncherFlag flag) {
-        return given.value(flag).map(text -> Words.of(flag.toString(), text)).orElse(List.of());
+        return arguments
+                .value(flag)
+                .map(text -> ShellWords.split(flag.toString(), text))
+                .orElse(List.of());
     }
 
     private void onlyOneOf(LauncherFlag... flags) {
-        List<LauncherFlag> found = Stream.of(flags).filter(given::has).toList();
+        List<LauncherFlag> found = Stream.of(flags).filter(arguments::has).toList();
         if (found.size() > 1) {
             throw new ConfigurationException(
                     "%s and %s are about the same: give one of them."
@@ -161,8 +165,8 @@ record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) 
         }
     }
 
-    private RemoteSide remoteSide() {
-        List<Path> copies = given.values(LauncherFlag.COPY).stream().map(Path::of).toList();
+    private RemoteSetup remoteSetup() {
+        List<Path> copies = arguments.values(LauncherFlag.COPY).stream().map(Path::of).toList();
         for (Path copy : copies) {
             if (!Files.isReadable(copy)) {
                 throw new ConfigurationException(
@@ -170,24 +174,26 @@ record LaunchRequest(Arguments given, ConfigFile config, Optional<JobFile> job) 
                                 .formatted(copy));
             }
         }
-        return new RemoteSide(
-                given.value(LauncherFlag.JAVA).filter(java -> !java.isBlank()).orElse(null),
+        return new RemoteSetup(
+                arguments.value(LauncherFlag.JAVA).filter(java -> !java.isBlank()).orElse(null),
                 copies);
     }
 
-    private Reporting reporting() {
-        Path folder = given.value(LauncherFlag.OUTPUT_FOLDER).map(Path::of).orElse(null);
+    private OutputSettings outputSettings() {
+        Path folder = arguments.value(LauncherFlag.OUTPUT_FOLDER).map(Path::of).orElse(null);
         if (folder != null && Files.isRegularFile(folder)) {
             throw new ConfigurationException(
                     "--output-filename: '%s' is a file. Name a folder, in which each rank gets one."
                             .formatted(folder));
         }
-        return new Reporting(
-                given.has(LauncherFlag.VERBOSE), folder, given.has(LauncherFlag.TIMESTAMPS));
+        return new OutputSettings(
+                arguments.has(LauncherFlag.VERBOSE),
+                folder,
+                arguments.has(LauncherFlag.TIMESTAMPS));
     }
 
     private List<List<String>> commands() {
-        List<String> command = given.command();
+        List<String> command = arguments.command();
         if (command.isEmpty() && job.isPresent()) {
             return job.get().commands();
         }

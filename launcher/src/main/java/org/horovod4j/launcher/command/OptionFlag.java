@@ -12,12 +12,12 @@ import java.util.stream.Stream;
 /// A flag that sets the variable of an option of the processes.
 record OptionFlag(Option<?> option, Flag flag) {
     /// These the launcher reads itself, because they may be given several times.
-    private static final List<String> READ_APART = List.of("network-interfaces");
+    private static final List<String> REPEATABLE = List.of("network-interfaces");
 
     /// The flags for an option; those that mean different values of it included.
     static List<OptionFlag> of(Option<?> option) {
         return option.flags().stream()
-                .filter(flag -> !READ_APART.contains(flag.name()))
+                .filter(flag -> !REPEATABLE.contains(flag.name()))
                 .map(flag -> new OptionFlag(option, flag))
                 .toList();
     }
@@ -32,7 +32,7 @@ record OptionFlag(Option<?> option, Flag flag) {
     }
 
     /// As it is typed.
-    String word() {
+    String longName() {
         return "--" + flag.name();
     }
 

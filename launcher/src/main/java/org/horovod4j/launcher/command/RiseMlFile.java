@@ -27,47 +27,47 @@ final class RiseMlFile {
 
     private RiseMlFile() {}
 
-    static JobFile read(YamlNode.Section root) {
-        root.allow(List.of("project", "description", TRAIN));
-        YamlNode.Section train =
+    static JobFile read(YamlNode.Mapping root) {
+        root.requireKnownKeys(List.of("project", "description", TRAIN));
+        YamlNode.Mapping train =
                 root.find(TRAIN)
-                        .orElseThrow(() -> root.where().error("there is nothing below train."))
-                        .asSection();
-        train.allow(TRAIN_KEYS);
+                        .orElseThrow(() -> root.location().error("there is nothing below train."))
+                        .asMapping();
+        train.requireKnownKeys(TRAIN_KEYS);
         train.find("parameters").ifPresent(RiseMlFile::refuseSearch);
-        Optional<YamlNode.Section> tensorflow = train.find("tensorflow").map(YamlNode::asSection);
+        Optional<YamlNode.Mapping> tensorflow = train.find("tensorflow").map(YamlNode::asMapping);
         tensorflow.ifPresent(RiseMlFile::check);
         return new JobFile(
                 JobFile.name(root, train),
-                Workers.of(
+                JobFileWorkers.of(
                         tensorflow.flatMap(RiseMlFile::workers),
-                        Resources.of(train.find("resources"))),
+                        JobFileResources.of(train.find("resources"))),
                 List.of(),
                 Map.of(),
-                RunLines.of(train),
+                JobFileCommands.of(train),
                 Map.of(),
                 notices(train, tensorflow));
     }
 
-    private static Optional<YamlNode> workers(YamlNode.Section tensorflow) {
+    private static Optional<YamlNode> workers(YamlNode.Mapping tensorflow) {
         return tensorflow
                 .find("horovod")
-                .map(YamlNode::asSection)
+                .map(YamlNode::asMapping)
                 .flatMap(
                         horovod -> {
-                            horovod.allow(List.of("workers"));
+                            horovod.requireKnownKeys(List.of("workers"));
                             return horovod.find("workers");
                         });
     }
 
-    private static void check(YamlNode.Section tensorflow) {
-        tensorflow.allow(List.of("version", "tensorboard", "horovod", "distributed"));
+    private static void check(YamlNode.Mapping tensorflow) {
+        tensorflow.requireKnownKeys(List.of("version", "tensorboard", "horovod", "distributed"));
         tensorflow
                 .find("distributed")
-                .filter(node -> !(node instanceof YamlNode.Text text) || text.asTruth())
+                .filter(node -> !(node instanceof YamlNode.Scalar scalar) || scalar.asBoolean())
                 .ifPresent(
                         node -> {
-                            throw node.where()
+                            throw node.location()
                                     .error(
                                             "parameter servers are not supported. Use"
                                                     + " tensorflow.horovod.workers.");
@@ -76,29 +76,31 @@ final class RiseMlFile {
 
     private static void refuseSearch(YamlNode parameters) {
         throw parameters
-                .where()
+                .location()
                 .error(
                         "a search over parameters is not supported. Remove it, and write the values"
                                 + " into run.");
     }
 
     private static List<String> notices(
-            YamlNode.Section train, Optional<YamlNode.Section> tensorflow) {
+            YamlNode.Mapping train, Optional<YamlNode.Mapping> tensorflow) {
         List<String> notices = new ArrayList<>();
         for (String key : List.of("image", "install")) {
             train.find(key)
                     .ifPresent(
                             node ->
                                     notices.add(
-                                            node.where()
+                                            node.location()
                                                     + ": has no effect; the program runs with what is"
                                                     + " installed here."));
         }
         tensorflow
-                .flatMap(section -> section.find("tensorboard"))
-                .filter(YamlNode::asTruth)
+                .flatMap(mapping -> mapping.find("tensorboard"))
+                .filter(YamlNode::asBoolean)
                 .ifPresent(
-                        node -> notices.add(node.where() + ": has no effect; start it yourself."));
+                        node ->
+                                notices.add(
+                                        node.location() + ": has no effect; start it yourself."));
         return notices;
     }
 }

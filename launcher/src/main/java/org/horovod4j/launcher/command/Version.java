@@ -5,7 +5,7 @@ public final class Version {
     private Version() {}
 
     /// As the jar's manifest has it; without a jar there is none.
-    public static String own() {
+    public static String current() {
         String version = Version.class.getPackage().getImplementationVersion();
         return version == null ? "built from source" : version;
     }

@@ -1,6 +1,6 @@
 /// The command line of `horovodrun`, and the files it names: what the user asks for, as records.
 ///
-/// Start with [CommandLineReader] (from words to an [Invocation]), then [Specification] (which
+/// Start with [CommandLineReader] (from words to an [Invocation]), then [CommandLineSpec] (which
 /// flags there are), [ConfigFile] and [JobFile] (what a file may say instead of flags).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.elastic`,

@@ -13,16 +13,16 @@ import java.util.Set;
 /// happen once. Every failure is forgotten after the longest cooldown, so that two in a week are
 /// not taken for a broken host. Workers that run well on a blacklisted host stay.
 final class Blacklist {
-    private static final Duration REST = Duration.ofSeconds(1);
+    private static final Duration RETRY_DELAY = Duration.ofSeconds(1);
 
-    private record Slot(String host, int number) {}
+    private record HostSlot(String host, int number) {}
 
     private record Ban(int times, Duration until) {}
 
     private final Cooldown cooldown;
-    private final Map<Slot, Duration> strikes = new HashMap<>();
+    private final Map<HostSlot, Duration> lastFailures = new HashMap<>();
     private final Map<String, Ban> bans = new HashMap<>();
-    private final Set<String> shunned = new HashSet<>();
+    private final Set<String> awaitingReadmission = new HashSet<>();
 
     Blacklist(Cooldown cooldown) {
         this.cooldown = cooldown;
@@ -31,37 +31,37 @@ final class Blacklist {
     /// Notes the failure of a worker.
     ///
     /// @return for how long its host is blacklisted; empty when the slot is to be tried again
-    Optional<Duration> failed(Worker worker, Duration now) {
-        Slot slot = new Slot(worker.host(), worker.slot());
-        Duration before = strikes.put(slot, now);
-        return before == null || isForgotten(before, now)
+    Optional<Duration> recordFailure(Worker worker, Duration now) {
+        HostSlot hostSlot = new HostSlot(worker.host(), worker.slot());
+        Duration before = lastFailures.put(hostSlot, now);
+        return before == null || isExpired(before, now)
                 ? Optional.empty()
                 : Optional.of(ban(worker.host(), now));
     }
 
     /// Blacklists a host, and gives for how long.
     Duration ban(String host, Duration now) {
-        strikes.keySet().removeIf(slot -> slot.host.equals(host));
+        lastFailures.keySet().removeIf(hostSlot -> hostSlot.host.equals(host));
         Ban before = bans.get(host);
-        int times = before == null || isForgotten(before.until, now) ? 0 : before.times;
+        int times = before == null || isExpired(before.until, now) ? 0 : before.times;
         Duration length = cooldown.after(times);
         bans.put(host, new Ban(times + 1, now.plus(length)));
-        shunned.add(host);
+        awaitingReadmission.add(host);
         return length;
     }
 
-    private boolean isForgotten(Duration when, Duration now) {
+    private boolean isExpired(Duration when, Duration now) {
         return now.minus(when).compareTo(cooldown.longest()) > 0;
     }
 
     /// Whether a slot is too close to its last failure for another try: what its process held, such
     /// as a device, may not be free yet.
-    boolean rests(String host, int slot, Duration now) {
-        Duration strike = strikes.get(new Slot(host, slot));
-        return strike != null && now.minus(strike).compareTo(REST) < 0;
+    boolean isInRetryDelay(String host, int slot, Duration now) {
+        Duration strike = lastFailures.get(new HostSlot(host, slot));
+        return strike != null && now.minus(strike).compareTo(RETRY_DELAY) < 0;
     }
 
-    boolean bars(String host, Duration now) {
+    boolean isBlacklisted(String host, Duration now) {
         Ban ban = bans.get(host);
         return ban != null && ban.until.compareTo(now) > 0;
     }
@@ -69,7 +69,7 @@ final class Blacklist {
     /// Takes note that something is started on a host again.
     ///
     /// @return whether that is the first time since it was banned
-    boolean pardons(String host) {
-        return shunned.remove(host);
+    boolean readmit(String host) {
+        return awaitingReadmission.remove(host);
     }
 }

@@ -26,13 +26,13 @@ public final class DiscoveryScript implements Discovery {
     public static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     /// More than any list of hosts. What comes after it is not kept.
-    private static final int LONGEST = 1 << 20;
+    private static final int MAX_BYTES = 1 << 20;
 
     /// How often its pipes are emptied, while it runs: it stops when one is full.
-    private static final Duration LOOK_AGAIN = Duration.ofMillis(10);
+    private static final Duration POLL_INTERVAL = Duration.ofMillis(10);
 
-    private static final int LAST_WORDS = 200;
-    private static final File NOTHING = new File("/dev/null");
+    private static final int MAX_ERROR_LENGTH = 200;
+    private static final File DEV_NULL = new File("/dev/null");
 
     private final String script;
     private final @Nullable Integer slotsPerHost;
@@ -62,7 +62,7 @@ public final class DiscoveryScript implements Discovery {
     @Override
     public List<Host> find() throws DiscoveryException, InterruptedException {
         try {
-            return HostLines.parse(run(), slotsPerHost).stream()
+            return DiscoveryOutput.parse(run(), slotsPerHost).stream()
                     .map(host -> host.withDefaults(login))
                     .toList();
         } catch (IOException e) {
@@ -74,7 +74,7 @@ public final class DiscoveryScript implements Discovery {
     private String run() throws IOException, DiscoveryException, InterruptedException {
         ProcessBuilder builder = new ProcessBuilder("sh", "-c", script);
         builder.environment().putAll(variables);
-        builder.redirectInput(NOTHING);
+        builder.redirectInput(DEV_NULL);
         Process process = builder.start();
         try (InputStream out = process.getInputStream();
                 InputStream err = process.getErrorStream()) {
@@ -83,12 +83,12 @@ public final class DiscoveryScript implements Discovery {
             long deadline = System.nanoTime() + timeout.toNanos();
             boolean hasEnded = false;
             while (!hasEnded && System.nanoTime() - deadline < 0) {
-                hasEnded = process.waitFor(LOOK_AGAIN.toMillis(), TimeUnit.MILLISECONDS);
-                empty(out, printed);
-                empty(err, complaints);
+                hasEnded = process.waitFor(POLL_INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
+                readAvailable(out, printed);
+                readAvailable(err, complaints);
                 checkLength(printed);
             }
-            check(process, hasEnded, complaints.toString(UTF_8));
+            checkExit(process, hasEnded, complaints.toString(UTF_8));
             return printed.toString(UTF_8);
         } finally {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
@@ -98,13 +98,13 @@ public final class DiscoveryScript implements Discovery {
 
     /// Half a list would dismiss the workers of the other half.
     private static void checkLength(ByteArrayOutputStream printed) throws DiscoveryException {
-        if (printed.size() > LONGEST) {
+        if (printed.size() > MAX_BYTES) {
             throw new DiscoveryException(
-                    "it prints more than %d bytes, which is no list of hosts".formatted(LONGEST));
+                    "it prints more than %d bytes, which is no list of hosts".formatted(MAX_BYTES));
         }
     }
 
-    private void check(Process process, boolean hasEnded, String complaints)
+    private void checkExit(Process process, boolean hasEnded, String complaints)
             throws DiscoveryException {
         if (!hasEnded) {
             throw new DiscoveryException(
@@ -113,21 +113,24 @@ public final class DiscoveryScript implements Discovery {
         }
         if (process.exitValue() != 0) {
             throw new DiscoveryException(
-                    "exit code %d%s".formatted(process.exitValue(), lastWords(complaints)));
+                    "exit code %d%s".formatted(process.exitValue(), lastErrorLine(complaints)));
         }
     }
 
     /// Reads what is there, once: a program that prints faster than this reads would never let it
     /// end. When the script has ended, all that it wrote is there.
-    private static void empty(InputStream pipe, ByteArrayOutputStream kept) throws IOException {
-        byte[] bytes = pipe.readNBytes(Math.min(pipe.available(), LONGEST + 1));
-        kept.write(bytes, 0, Math.min(bytes.length, LONGEST + 1 - kept.size()));
+    private static void readAvailable(InputStream pipe, ByteArrayOutputStream kept)
+            throws IOException {
+        byte[] bytes = pipe.readNBytes(Math.min(pipe.available(), MAX_BYTES + 1));
+        kept.write(bytes, 0, Math.min(bytes.length, MAX_BYTES + 1 - kept.size()));
     }
 
-    private static String lastWords(String complaints) {
+    private static String lastErrorLine(String complaints) {
         String text = complaints.strip();
         String last = text.substring(text.lastIndexOf('\n') + 1);
-        return last.isEmpty() ? "" : ": " + last.substring(0, Math.min(last.length(), LAST_WORDS));
+        return last.isEmpty()
+                ? ""
+                : ": " + last.substring(0, Math.min(last.length(), MAX_ERROR_LENGTH));
     }
 
     /// As the user wrote it.

@@ -17,49 +17,49 @@ import java.util.function.Consumer;
 /// After an error the hosts known last stay. It is told at most once a minute, so that a script
 /// which flaps does not bury what the ranks print.
 public final class DiscoveryWatch implements AutoCloseable {
-    private static final Duration QUIET = Duration.ofMinutes(1);
+    private static final Duration REPORT_INTERVAL = Duration.ofMinutes(1);
 
     private final Discovery discovery;
-    private final Duration pause;
-    private final Duration quiet;
-    private final Consumer<List<Host>> found;
-    private final Consumer<String> complaints;
+    private final Duration pollInterval;
+    private final Duration reportInterval;
+    private final Consumer<List<Host>> hostListener;
+    private final Consumer<String> errorListener;
     private final CountDownLatch closed = new CountDownLatch(1);
-    private final CompletableFuture<Void> first = new CompletableFuture<>();
+    private final CompletableFuture<Void> firstPoll = new CompletableFuture<>();
     private final Thread thread;
 
     /// Null before the first answer, which is news even if it has no host.
-    private @Nullable List<Host> last;
+    private @Nullable List<Host> lastHosts;
 
-    private boolean isFailureTold;
-    private long quietUntilNanos = System.nanoTime();
+    private boolean isFailureReported;
+    private long nextReportNanos = System.nanoTime();
 
     /// A watch that does nothing before [#start].
     ///
-    /// @param pause between two answers and the next question
-    /// @param found hears of hosts that differ from those before
-    /// @param complaints hears what went wrong, one sentence at a time
+    /// @param pollInterval between two answers and the next question
+    /// @param hostListener hears of hosts that differ from those before
+    /// @param errorListener hears what went wrong, one sentence at a time
     public DiscoveryWatch(
             Discovery discovery,
-            Duration pause,
-            Consumer<List<Host>> found,
-            Consumer<String> complaints) {
-        this(discovery, pause, QUIET, found, complaints);
+            Duration pollInterval,
+            Consumer<List<Host>> hostListener,
+            Consumer<String> errorListener) {
+        this(discovery, pollInterval, REPORT_INTERVAL, hostListener, errorListener);
     }
 
-    /// @param quiet between two complaints, at least
+    /// @param reportInterval between two complaints, at least
     DiscoveryWatch(
             Discovery discovery,
-            Duration pause,
-            Duration quiet,
-            Consumer<List<Host>> found,
-            Consumer<String> complaints) {
+            Duration pollInterval,
+            Duration reportInterval,
+            Consumer<List<Host>> hostListener,
+            Consumer<String> errorListener) {
         this.discovery = discovery;
-        this.pause = pause;
-        this.quiet = quiet;
-        this.found = found;
-        this.complaints = complaints;
-        this.thread = Thread.ofPlatform().daemon().name("hvd-discovery").unstarted(this::watch);
+        this.pollInterval = pollInterval;
+        this.reportInterval = reportInterval;
+        this.hostListener = hostListener;
+        this.errorListener = errorListener;
+        this.thread = Thread.ofPlatform().daemon().name("hvd-discovery").unstarted(this::run);
     }
 
     /// Looks once while the caller waits, and from then on by itself.
@@ -68,10 +68,10 @@ public final class DiscoveryWatch implements AutoCloseable {
     /// @throws DiscoveryException when the first look fails, and with it the job: whoever has
     ///     mistyped the name of a script wants to know now
     public void start(CompletionStage<?> givenUp) throws DiscoveryException, InterruptedException {
-        var _ = givenUp.thenRun(() -> first.complete(null));
+        var _ = givenUp.thenRun(() -> firstPoll.complete(null));
         thread.start();
         try {
-            first.get();
+            firstPoll.get();
         } catch (ExecutionException e) {
             throw e.getCause() instanceof DiscoveryException failure
                     ? failure
@@ -79,45 +79,45 @@ public final class DiscoveryWatch implements AutoCloseable {
         }
     }
 
-    private void watch() {
+    private void run() {
         try {
-            lookFirst();
-            while (!closed.await(pause.toMillis(), TimeUnit.MILLISECONDS)) {
-                look();
+            pollFirst();
+            while (!closed.await(pollInterval.toMillis(), TimeUnit.MILLISECONDS)) {
+                poll();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt(); // by close, and nothing but this thread ends
         }
     }
 
-    private void lookFirst() throws InterruptedException {
+    private void pollFirst() throws InterruptedException {
         try {
             accept(discovery.find());
-            first.complete(null);
+            firstPoll.complete(null);
         } catch (DiscoveryException | RuntimeException e) {
-            first.completeExceptionally(e);
+            firstPoll.completeExceptionally(e);
             closed.countDown();
         }
     }
 
-    private void look() throws InterruptedException {
+    private void poll() throws InterruptedException {
         try {
             accept(discovery.find());
-            isFailureTold = false;
+            isFailureReported = false;
         } catch (DiscoveryException e) {
-            if (!isFailureTold && System.nanoTime() - quietUntilNanos >= 0) {
-                complaints.accept(
+            if (!isFailureReported && System.nanoTime() - nextReportNanos >= 0) {
+                errorListener.accept(
                         "host discovery failed, the hosts stay as they are: " + e.getMessage());
-                quietUntilNanos = System.nanoTime() + quiet.toNanos();
-                isFailureTold = true;
+                nextReportNanos = System.nanoTime() + reportInterval.toNanos();
+                isFailureReported = true;
             }
         }
     }
 
     private void accept(List<Host> hosts) {
-        if (!hosts.equals(last)) {
-            last = hosts;
-            found.accept(hosts);
+        if (!hosts.equals(lastHosts)) {
+            lastHosts = hosts;
+            hostListener.accept(hosts);
         }
     }
 

@@ -12,71 +12,75 @@ import java.util.Optional;
 /// called back because hosts came or went; then every worker that is left asks for a place in the
 /// next.
 ///
-/// Its parts answer one question each: [Succession] who is in the next, [Recruiting] who is
-/// started, [Vigil] who is killed. [Course] is what they all know.
+/// Its parts answer one question each: [GenerationManager] who is in the next, [SlotFiller] who is
+/// started, [LivenessMonitor] who is killed. [JobState] is what they all know.
 ///
 /// Not safe for use by several threads: the one that runs the job owns it.
 public final class Driver {
     /// A worker that failed, and how.
-    public record Failure(Worker worker, String how) {}
+    public record Failure(Worker worker, String reason) {}
 
-    private final Duration patience;
+    private final Duration timeout;
     private final Blacklist blacklist;
     private final HostPool hosts = new HostPool();
-    private final Roster roster = new Roster();
-    private final Vigil vigil = new Vigil();
-    private final Decisions decisions = new Decisions();
-    private final Course course;
-    private final Succession succession;
-    private final Recruiting recruiting;
+    private final WorkerTable workers = new WorkerTable();
+    private final LivenessMonitor livenessMonitor = new LivenessMonitor();
+    private final PendingActions actions = new PendingActions();
+    private final JobState jobState;
+    private final GenerationManager generations;
+    private final SlotFiller slotFiller;
 
     /// A job that knows no hosts yet.
     ///
-    /// @param patience how long the job waits for enough workers
-    public Driver(Limits limits, Duration patience, Cooldown cooldown) {
-        this.patience = patience;
+    /// @param timeout how long the job waits for enough workers
+    public Driver(ElasticLimits elasticLimits, Duration timeout, Cooldown cooldown) {
+        this.timeout = timeout;
         this.blacklist = new Blacklist(cooldown);
-        this.course = new Course(limits, decisions);
-        this.succession = new Succession(limits, patience, hosts, roster, course, decisions);
-        this.recruiting = new Recruiting(limits, hosts, blacklist, roster, decisions);
+        this.jobState = new JobState(elasticLimits, actions);
+        this.generations =
+                new GenerationManager(elasticLimits, timeout, hosts, workers, jobState, actions);
+        this.slotFiller = new SlotFiller(elasticLimits, hosts, blacklist, workers, actions);
     }
 
     /// Takes in what has happened.
     ///
     /// @param now the time since the start of the job, never less than before
     /// @return what to do, in this order
-    public List<Action> on(Event event, Duration now) {
-        switch (event) {
-            case Event.Listed(List<Host> found) -> listed(found);
-            case Event.HostOpened(String host) -> hosts.opened(host);
-            case Event.HostRefused(String host, String reason) -> refused(host, reason, now);
-            case Event.HostLost(String host, String reason) -> lost(host, reason, now);
-            case Event.Ready(int worker, int from, String why) -> ready(worker, from, why, now);
-            case Event.Silent(int worker, String how) -> silent(worker, how, now);
-            case Event.Ended(int worker, boolean failed, String how) ->
-                    ended(worker, failed, how, now);
-            case Event.Passed() -> {}
+    public List<DriverAction> handle(DriverEvent driverEvent, Duration now) {
+        switch (driverEvent) {
+            case DriverEvent.HostsDiscovered(List<Host> found) -> hostsDiscovered(found);
+            case DriverEvent.HostOpened(String host) -> hosts.markOpen(host);
+            case DriverEvent.HostNotReady(String host, String reason) ->
+                    hostNotReady(host, reason, now);
+            case DriverEvent.HostLost(String host, String reason) -> hostLost(host, reason, now);
+            case DriverEvent.WorkerReady(int worker, int from, String why) ->
+                    workerReady(worker, from, why, now);
+            case DriverEvent.WorkerUnresponsive(int worker, String how) ->
+                    workerUnresponsive(worker, how, now);
+            case DriverEvent.WorkerExited(int worker, boolean failed, String how) ->
+                    workerExited(worker, failed, how, now);
+            case DriverEvent.TimePassed() -> {}
         }
-        if (!course.hasGivenUp()) {
+        if (!jobState.isAborted()) {
             decide(now);
         }
-        return decisions.take();
+        return actions.drain();
     }
 
     /// Whether no worker is left and none will come.
     public boolean isOver() {
-        return (course.isFinishing() || course.hasGivenUp()) && roster.isEmpty();
+        return (jobState.isFinishing() || jobState.isAborted()) && workers.isEmpty();
     }
 
     /// The first worker to fail in the generation that is the last so far.
     public Optional<Failure> failure() {
-        return course.failure();
+        return jobState.failure();
     }
 
-    private void listed(List<Host> found) {
+    private void hostsDiscovered(List<Host> found) {
         boolean isFirst = hosts.listed().isEmpty();
         if (found.isEmpty()) {
-            decisions.say(
+            actions.info(
                     isFirst
                             ? "no host is listed yet; the job waits for some"
                             : "no host is listed any more; the job goes on with those it has");
@@ -85,181 +89,201 @@ public final class Driver {
         String changes = hosts.update(found);
         if (!changes.isEmpty()) {
             String text = "hosts: " + changes;
-            decisions.add(isFirst ? new Action.Explain(text) : new Action.Say(text));
+            actions.add(isFirst ? new DriverAction.Verbose(text) : new DriverAction.Info(text));
         }
     }
 
-    private void refused(String host, String reason, Duration now) {
-        hosts.closed(host);
-        decisions.say("host %s is not ready: %s\n  %s".formatted(host, reason, ban(host, now)));
+    private void hostNotReady(String host, String reason, Duration now) {
+        hosts.markClosed(host);
+        actions.info(
+                "host %s is not ready: %s\n  %s".formatted(host, reason, blacklistHost(host, now)));
     }
 
-    private void lost(String host, String reason, Duration now) {
+    private void hostLost(String host, String reason, Duration now) {
         if (!hosts.isOpen(host)) {
             return; // it was let go, and may be on its way back
         }
-        hosts.closed(host);
-        List<Member> gone = roster.on(host);
+        hosts.markClosed(host);
+        List<WorkerState> gone = workers.onHost(host);
         if (gone.isEmpty()) {
-            decisions.explain("lost contact with host %s, which has no workers".formatted(host));
+            actions.verbose("lost contact with host %s, which has no workers".formatted(host));
             return;
         }
-        for (Member member : gone) {
-            int number = member.worker().number();
-            roster.remove(number);
-            vigil.heard(number);
-            course.lost(member, "contact with its host was lost");
+        for (WorkerState workerState : gone) {
+            int number = workerState.worker().number();
+            workers.remove(number);
+            livenessMonitor.markAlive(number);
+            jobState.workerLost(workerState, "contact with its host was lost");
         }
-        decisions.say(
+        actions.info(
                 "lost contact with host %s (%s): %s. %s"
-                        .formatted(host, Wording.numbers(gone), reason, ban(host, now)));
+                        .formatted(
+                                host,
+                                DriverMessages.workerNumbers(gone),
+                                reason,
+                                blacklistHost(host, now)));
     }
 
-    private void ready(int number, int from, String why, Duration now) {
-        vigil.heard(number);
-        Member member = roster.find(number).orElse(null);
-        if (member == null || member.phase() instanceof Member.Leaving) {
+    private void workerReady(int number, int from, String why, Duration now) {
+        livenessMonitor.markAlive(number);
+        WorkerState workerState = workers.find(number).orElse(null);
+        if (workerState == null || workerState.phase() instanceof WorkerState.Leaving) {
             return; // it is being ended
         }
         if (!why.isEmpty()) {
-            decisions.explain(
-                    "%s comes back: %s".formatted(member, why.lines().findFirst().orElse("")));
+            actions.verbose(
+                    "%s comes back: %s".formatted(workerState, why.lines().findFirst().orElse("")));
         }
-        course.cameBack(from, why);
-        roster.change(member.worker(), before -> before.ready(from, why, now));
+        jobState.workerReturned(from, why);
+        workers.update(workerState.worker(), before -> before.ready(from, why, now));
     }
 
-    private void silent(int number, String how, Duration now) {
-        if (roster.find(number).isPresent()) { // else it is known to be gone
-            vigil.silent(number, how, now);
+    private void workerUnresponsive(int number, String how, Duration now) {
+        if (workers.find(number).isPresent()) { // else it is known to be gone
+            livenessMonitor.markUnresponsive(number, how, now);
         }
     }
 
-    private void ended(int number, boolean failed, String how, Duration now) {
-        Optional<String> killedFor = vigil.ended(number);
-        Member member = roster.remove(number).orElse(null);
-        if (member == null) {
+    private void workerExited(int number, boolean failed, String how, Duration now) {
+        Optional<String> killedFor = livenessMonitor.ended(number);
+        WorkerState workerState = workers.remove(number).orElse(null);
+        if (workerState == null) {
             return; // its host was lost before
         }
-        if (member.phase() instanceof Member.Leaving || course.hasGivenUp()) {
-            decisions.explain("%s has left: %s".formatted(member, how));
-        } else if (failed || !isEndOfTraining(member)) {
+        if (workerState.phase() instanceof WorkerState.Leaving || jobState.isAborted()) {
+            actions.verbose("%s has left: %s".formatted(workerState, how));
+        } else if (failed || !isEndOfTraining(workerState)) {
             String story =
                     failed
                             ? killedFor.map(silence -> silence + ", so it was killed").orElse(how)
                             : "it ended before it had a part in the training, with " + how;
-            course.lost(member, story);
-            decisions.say(
-                    "%s failed: %s.%s".formatted(member, story, consequence(member.worker(), now)));
+            jobState.workerLost(workerState, story);
+            actions.info(
+                    "%s failed: %s.%s"
+                            .formatted(workerState, story, consequence(workerState.worker(), now)));
         } else {
-            course.finish();
-            decisions.explain("%s has finished".formatted(member));
+            jobState.finish();
+            actions.verbose("%s has finished".formatted(workerState));
         }
     }
 
     /// Whether the job is done when this one ends well. Of those that come to a training that runs,
     /// one that ends before it had any part in it knows nothing of its end. Before the first
     /// generation the program may be one that asks for no place.
-    private boolean isEndOfTraining(Member member) {
-        return member.hasServed() || !course.hasBegun();
+    private boolean isEndOfTraining(WorkerState workerState) {
+        return workerState.hasParticipated() || !jobState.hasStarted();
     }
 
     private String consequence(Worker worker, Duration now) {
-        if (course.isFinishing()) {
+        if (jobState.isFinishing()) {
             return "";
         }
         return blacklist
-                .failed(worker, now)
-                .map(length -> " Twice on this slot: " + Wording.ban(worker.host(), length))
+                .recordFailure(worker, now)
+                .map(
+                        length ->
+                                " Twice on this slot: "
+                                        + DriverMessages.blacklisted(worker.host(), length))
                 .orElse(" Its slot gets another try.");
     }
 
-    private String ban(String host, Duration now) {
-        return Wording.ban(host, blacklist.ban(host, now));
+    private String blacklistHost(String host, Duration now) {
+        return DriverMessages.blacklisted(host, blacklist.ban(host, now));
     }
 
     private void decide(Duration now) {
-        if (course.isFinishing()) {
+        if (jobState.isFinishing()) {
             finish(now);
-        } else if (isHopeful(now)) {
-            succession.form(now);
-            if (!course.hasGivenUp()) {
-                recruiting.release();
-                recruit(now);
-                succession.callBack(now);
-                watch(now);
+        } else if (canContinue(now)) {
+            generations.startGeneration(now);
+            if (!jobState.isAborted()) {
+                slotFiller.release();
+                startWorkers(now);
+                generations.requestReset(now);
+                enforceTimeouts(now);
             }
         }
     }
 
     /// The others end by themselves; whoever comes for another place is too late.
     private void finish(Duration now) {
-        roster.ready().forEach(member -> dismiss(member, "the training has ended"));
-        if (course.hasBegun()) { // else the program may be one that asks for no place
-            roster.starting().forEach(this::kill);
+        workers.ready().forEach(workerState -> dismiss(workerState, "the training has ended"));
+        if (jobState.hasStarted()) { // else the program may be one that asks for no place
+            workers.starting().forEach(this::kill);
         }
-        killSilent(now);
+        killUnresponsive(now);
     }
 
-    private boolean isHopeful(Duration now) {
-        if (course.hasBegun() && roster.staying().stream().noneMatch(Member::hasServed)) {
-            course.giveUp(
+    private boolean canContinue(Duration now) {
+        if (jobState.hasStarted()
+                && workers.staying().stream().noneMatch(WorkerState::hasParticipated)) {
+            jobState.abort(
                     "all workers are lost, and the state of the training with them. Start it again from"
                             + " a checkpoint");
-        } else if (!course.hasBegun()
-                && roster.isEmpty()
+        } else if (!jobState.hasStarted()
+                && workers.isEmpty()
                 && !hosts.listed().isEmpty()
-                && hosts.listed().stream().allMatch(host -> blacklist.bars(host.name(), now))) {
-            course.giveUp(
+                && hosts.listed().stream()
+                        .allMatch(host -> blacklist.isBlacklisted(host.name(), now))) {
+            jobState.abort(
                     "no host is left: all are blacklisted before the training has begun. Try the command"
                             + " by itself on one of them");
         }
-        return !course.hasGivenUp();
+        return !jobState.isAborted();
     }
 
     /// After a loss the survivors come first, as a start takes their processors.
-    private void recruit(Duration now) {
-        boolean isRecovering = course.isBroken() && !roster.working().isEmpty();
-        if (course.mayGoOn() && !isRecovering) {
-            recruiting.fill(now);
+    private void startWorkers(Duration now) {
+        boolean isRecovering = jobState.hasLostWorker() && !workers.working().isEmpty();
+        if (jobState.canStartGeneration() && !isRecovering) {
+            slotFiller.fill(now);
         }
     }
 
     /// Ends what would never end by itself.
-    private void watch(Duration now) {
-        killSilent(now);
-        if (roster.working().isEmpty()) {
-            succession.watchIdle(now);
+    private void enforceTimeouts(Duration now) {
+        killUnresponsive(now);
+        if (workers.working().isEmpty()) {
+            generations.checkIdleTimeout(now);
         } else {
-            watchStragglers(now);
+            killStragglersAfterTimeout(now);
         }
     }
 
-    private void killSilent(Duration now) {
-        for (int number : vigil.due(now)) {
-            roster.find(number)
-                    .ifPresent(member -> decisions.add(new Action.Kill(member.worker())));
+    private void killUnresponsive(Duration now) {
+        for (int number : livenessMonitor.expired(now)) {
+            workers.find(number)
+                    .ifPresent(
+                            workerState ->
+                                    actions.add(new DriverAction.KillWorker(workerState.worker())));
         }
     }
 
     /// Kills workers that do not come back although others of their generation did long ago.
-    private void watchStragglers(Duration now) {
+    private void killStragglersAfterTimeout(Duration now) {
         boolean isLate =
-                Roster.firstCame(roster.ready().stream().filter(Member::hasServed).toList())
-                        .filter(since -> now.minus(since).compareTo(patience) >= 0)
+                WorkerTable.earliestReady(
+                                workers.ready().stream()
+                                        .filter(WorkerState::hasParticipated)
+                                        .toList())
+                        .filter(since -> now.minus(since).compareTo(timeout) >= 0)
                         .isPresent();
         if (isLate) {
-            roster.working().forEach(member -> vigil.late(member.worker().number(), now));
+            workers.working()
+                    .forEach(
+                            workerState ->
+                                    livenessMonitor.markOverdue(
+                                            workerState.worker().number(), now));
         }
     }
 
-    private void dismiss(Member member, String reason) {
-        roster.leaves(member.worker());
-        decisions.add(new Action.Dismiss(member.worker(), reason));
+    private void dismiss(WorkerState workerState, String reason) {
+        workers.markLeaving(workerState.worker());
+        actions.add(new DriverAction.DismissWorker(workerState.worker(), reason));
     }
 
-    private void kill(Member member) {
-        roster.leaves(member.worker());
-        decisions.add(new Action.Kill(member.worker()));
+    private void kill(WorkerState workerState) {
+        workers.markLeaving(workerState.worker());
+        actions.add(new DriverAction.KillWorker(workerState.worker()));
     }
 }

@@ -50,20 +50,20 @@ final class HostPool {
     }
 
     /// Whether a worker may stay where it is.
-    boolean admits(Worker worker) {
+    boolean hasSlotFor(Worker worker) {
         Host host = listed.get(worker.host());
         return host != null && worker.slot() < host.slots();
     }
 
-    void opening(String host) {
+    void markOpening(String host) {
         stages.put(host, Stage.OPENING);
     }
 
-    void opened(String host) {
+    void markOpen(String host) {
         stages.put(host, Stage.OPEN);
     }
 
-    void closed(String host) {
+    void markClosed(String host) {
         stages.remove(host);
     }
 
@@ -80,7 +80,7 @@ final class HostPool {
     }
 
     /// Open hosts that are not listed any more.
-    List<String> stale() {
+    List<String> openButUnlisted() {
         return stages.keySet().stream()
                 .filter(host -> isOpen(host) && !listed.containsKey(host))
                 .sorted()

@@ -44,15 +44,15 @@ final class Ranking {
                                 workers.size(),
                                 localRank,
                                 slots.size(),
-                                reaching(localRank, sizes.subList(0, hostsBefore)),
-                                reaching(localRank, sizes)));
+                                countHostsWithLocalRank(localRank, sizes.subList(0, hostsBefore)),
+                                countHostsWithLocalRank(localRank, sizes)));
             }
             hostsBefore++;
         }
         return places;
     }
 
-    private static int reaching(int localRank, List<Integer> sizes) {
+    private static int countHostsWithLocalRank(int localRank, List<Integer> sizes) {
         return (int) sizes.stream().filter(size -> size > localRank).count();
     }
 }

@@ -1,7 +1,7 @@
 /// Who belongs to an elastic job: which hosts there are, which workers run on them, and which rank
 /// each of them has. All decisions, and nothing that acts on them.
 ///
-/// Start with [Driver] (an [Event] in, [Action]s out) and [Succession] (how generations follow each
+/// Start with [Driver] (an [DriverEvent] in, [DriverAction]s out) and [GenerationManager] (how generations follow each
 /// other), then [Ranking] (who gets which rank), [Blacklist] (which hosts to leave alone) and
 /// [Discovery] (how hosts are found).
 ///

@@ -36,12 +36,12 @@ sealed interface FunctionReference {
     /// Finds the function among the classes of `loader`.
     ///
     /// @throws ConfigurationException when it is not there, or may not be called
-    default Call resolve(ClassLoader loader) {
-        Resolver resolver = new Resolver(loader);
+    default ResolvedFunction resolve(ClassLoader loader) {
+        FunctionResolver functionResolver = new FunctionResolver(loader);
         return switch (this) {
-            case Method method -> resolver.method(method);
-            case Value(Object function) -> resolver.object(function);
-            case Instance(String className) -> resolver.instance(className);
+            case Method method -> functionResolver.method(method);
+            case Value(Object function) -> functionResolver.object(function);
+            case Instance(String className) -> functionResolver.instance(className);
         };
     }
 }

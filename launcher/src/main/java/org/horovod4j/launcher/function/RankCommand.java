@@ -49,7 +49,7 @@ public record RankCommand(
     /// The words of the command.
     ///
     /// @param deskAddresses where [RankMain] finds its function
-    public List<String> words(String deskAddresses) {
+    public List<String> commandLine(String deskAddresses) {
         List<String> words = new ArrayList<>();
         words.add(java == null ? Path.of(property("java.home"), "bin", "java").toString() : java);
         words.addAll(inherited());

@@ -5,10 +5,10 @@ import org.horovod4j.Hvd;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.option.Environment;
-import org.horovod4j.option.Rendezvous;
+import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.WorkerSettings;
-import org.horovod4j.trust.Protection;
-import org.horovod4j.trust.Secret;
+import org.horovod4j.security.Protection;
+import org.horovod4j.security.Secret;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -17,16 +17,16 @@ import java.util.Map;
 /// The program of a rank whose work is a function: fetches it, calls it, hands in the result.
 public final class RankMain {
     private final int rank;
-    private final FunctionLine desk;
+    private final FunctionClient client;
 
-    private RankMain(int rank, FunctionLine desk) {
+    private RankMain(int rank, FunctionClient client) {
         this.rank = rank;
-        this.desk = desk;
+        this.client = client;
     }
 
     /// Runs one rank.
     ///
-    /// @param arguments where the desk is: [DeskAddresses] as text
+    /// @param arguments where the desk is: [FunctionServerAddresses] as text
     public static void main(String[] arguments) {
         // Ends even if the function has left threads behind: its result is all that is wanted.
         System.exit(of(System.getenv(), arguments).run());
@@ -34,24 +34,25 @@ public final class RankMain {
 
     private static RankMain of(Map<String, String> variables, String... arguments) {
         WorkerSettings settings = WorkerSettings.from(new Environment(variables));
-        if (!(settings.rendezvous() instanceof Rendezvous.At rendezvous) || arguments.length != 1) {
+        if (!(settings.rendezvousSettings() instanceof RendezvousSettings.Server rendezvous)
+                || arguments.length != 1) {
             throw new ConfigurationException(
                     "this program is started by Launcher.run, with the variables of a job. Start"
                             + " programs of your own by horovodrun.");
         }
         return new RankMain(
                 settings.rank(),
-                new FunctionLine(
+                new FunctionClient(
                         Secret.decode(rendezvous.secret().text())
-                                .with(Protection.of(settings.runtime().tls())),
-                        DeskAddresses.parse(arguments[0]),
+                                .withProtection(Protection.of(settings.runtime().tls())),
+                        FunctionServerAddresses.parse(arguments[0]),
                         settings.startTimeout()));
     }
 
     /// @return the exit code
     private int run() {
         try {
-            desk.handIn(new Request.Returned(rank, work()));
+            client.report(new FunctionRequest.Returned(rank, work()));
             Hvd.shutdown();
             return 0;
         } catch (Throwable thrown) { // whatever it is, the launching program is to hear of it
@@ -61,9 +62,10 @@ public final class RankMain {
     }
 
     private byte[] work() throws Throwable {
-        Call call = desk.fetch().resolve(ClassLoader.getSystemClassLoader());
+        ResolvedFunction resolvedFunction =
+                client.fetch().resolve(ClassLoader.getSystemClassLoader());
         Hvd.init();
-        return encode(call.with(Hvd.communicator()));
+        return encode(resolvedFunction.apply(Hvd.communicator()));
     }
 
     private static byte[] encode(@Nullable Object result) {
@@ -77,7 +79,7 @@ public final class RankMain {
     /// Prints what cannot be handed in: the launcher passes on the last lines of a process.
     private void report(Throwable thrown) {
         try {
-            desk.handIn(new Request.Threw(rank, Failure.of(thrown)));
+            client.report(new FunctionRequest.Threw(rank, FunctionFailure.of(thrown)));
         } catch (IOException | RuntimeException | Error e) { // its message may throw, too
             thrown.addSuppressed(e);
             thrown.printStackTrace();

@@ -3,7 +3,7 @@ package org.horovod4j.launcher.mpi;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
-import org.horovod4j.option.OwnName;
+import org.horovod4j.option.LocalHostName;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -17,9 +17,9 @@ import java.util.stream.Collectors;
 ///
 /// All that differs between the kinds of MPI is here.
 ///
-/// @param words up to the program
+/// @param commandLine up to the program
 /// @param variables for `mpirun`, beside those of the job
-record MpiCommand(List<String> words, Map<String, String> variables) {
+record MpiCommand(List<String> commandLine, Map<String, String> variables) {
     /// From here on, Open MPI's daemons would start each other in a tree, in which one host that
     /// refuses takes a whole branch with it.
     private static final int MANY_HOSTS = 64;
@@ -29,7 +29,7 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
     private static final Pattern LOOPBACK = Pattern.compile("localhost|127\\..*|\\[?::1]?");
 
     MpiCommand {
-        words = List.copyOf(words);
+        commandLine = List.copyOf(commandLine);
         variables = Map.copyOf(variables);
     }
 
@@ -44,7 +44,7 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
     }
 
     private static MpiCommand openMpi(MpiJob job, Collection<String> exported, Login login) {
-        List<String> words = new ArrayList<>(List.of(Mpirun.COMMAND));
+        List<String> words = new ArrayList<>(List.of(MpiInstallation.COMMAND));
         // Containers run as root, and whoever may start a job as root knows.
         words.add("--allow-run-as-root");
         words.addAll(List.of("-np", Integer.toString(job.processes())));
@@ -96,11 +96,11 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
                                     .formatted(kind)
                             + " Leave out --prefix-output-with-timestamp and --output-filename.");
         }
-        List<String> words = new ArrayList<>(List.of(Mpirun.COMMAND));
+        List<String> words = new ArrayList<>(List.of(MpiInstallation.COMMAND));
         words.addAll(List.of("-n", Integer.toString(job.processes())));
         words.addAll(
                 List.of("-hosts", commaSeparated(job.hosts().stream().map(Host::name).toList())));
-        words.addAll(List.of("-ppn", Integer.toString(slotsOfEach(kind, job.hosts()))));
+        words.addAll(List.of("-ppn", Integer.toString(slotsPerHost(kind, job.hosts()))));
         words.add("-prepend-rank");
         words.addAll(
                 job.bindingArguments().isEmpty()
@@ -112,8 +112,8 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
                             .formatted(kind, commaSeparated(job.interfaces())));
         }
         job.interfaces().forEach(name -> words.addAll(List.of("-iface", name)));
-        if (job.interfaces().isEmpty() && misleads(job.hosts())) {
-            words.addAll(List.of("-localhost", OwnName.find()));
+        if (job.interfaces().isEmpty() && mixesLoopbackAndRemote(job.hosts())) {
+            words.addAll(List.of("-localhost", LocalHostName.find()));
         }
         Map<String, String> variables = new LinkedHashMap<>();
         if (!login.equals(Login.DEFAULT)) {
@@ -136,7 +136,7 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
 
     /// Whether Hydra would let other hosts look for this machine under a name that means themselves:
     /// it takes the one that stands in the list.
-    private static boolean misleads(List<Host> hosts) {
+    private static boolean mixesLoopbackAndRemote(List<Host> hosts) {
         Map<Boolean, Long> loopback =
                 hosts.stream()
                         .collect(
@@ -147,7 +147,7 @@ record MpiCommand(List<String> words, Map<String, String> variables) {
     }
 
     /// Hydra fills every host with as many, in order, so the last alone may get fewer.
-    private static int slotsOfEach(MpiKind kind, List<Host> hosts) {
+    private static int slotsPerHost(MpiKind kind, List<Host> hosts) {
         int slots = hosts.getFirst().slots();
         boolean equal =
                 hosts.stream().limit(hosts.size() - 1L).allMatch(host -> host.slots() == slots);

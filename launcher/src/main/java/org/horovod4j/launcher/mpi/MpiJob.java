@@ -30,14 +30,14 @@ public record MpiJob(
         @Nullable Path folder,
         boolean timestamps) {
     public MpiJob {
-        hosts = used(hosts, processes);
+        hosts = usedHosts(hosts, processes);
         programs = programs.stream().map(List::copyOf).toList();
         arguments = List.copyOf(arguments);
         bindingArguments = List.copyOf(bindingArguments);
         interfaces = List.copyOf(interfaces);
     }
 
-    private static List<Host> used(List<Host> hosts, int processes) {
+    private static List<Host> usedHosts(List<Host> hosts, int processes) {
         List<Host> used = new ArrayList<>();
         int left = processes;
         for (Host host : hosts) {

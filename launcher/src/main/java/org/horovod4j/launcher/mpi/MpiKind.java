@@ -12,17 +12,17 @@ enum MpiKind {
     MPICH("MPICH", "HYDRA");
 
     private final String title;
-    private final Pattern sign;
+    private final Pattern versionPattern;
 
-    MpiKind(String title, String sign) {
+    MpiKind(String title, String versionPattern) {
         this.title = title;
-        this.sign = Pattern.compile(sign);
+        this.versionPattern = Pattern.compile(versionPattern);
     }
 
     /// The kind that answers `mpirun --version` with this text.
     static Optional<MpiKind> of(String version) {
         return Arrays.stream(values())
-                .filter(kind -> kind.sign.matcher(version).find())
+                .filter(kind -> kind.versionPattern.matcher(version).find())
                 .findFirst();
     }
 

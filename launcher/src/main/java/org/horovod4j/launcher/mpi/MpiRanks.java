@@ -2,11 +2,11 @@ package org.horovod4j.launcher.mpi;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.horovod4j.launcher.output.Console.Channel;
 import org.horovod4j.launcher.output.FailureReport;
 import org.horovod4j.launcher.output.LastLines;
-import org.horovod4j.launcher.process.Ending;
-import org.horovod4j.rendezvous.Attendance;
+import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
+import org.horovod4j.launcher.process.ExitStatus;
+import org.horovod4j.rendezvous.MembershipListener;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -21,19 +21,19 @@ import java.util.TreeMap;
 /// what they told the rendezvous, and what `mpirun` says of them.
 ///
 /// Safe for use by several threads: each stream has one, and so has each rank at the rendezvous.
-final class MpiRanks implements Attendance {
-    private record Blame(int rank, String reason) {}
+final class MpiRanks implements MembershipListener {
+    private record ReportedFailure(int rank, String reason) {}
 
     private final int size;
-    private final Map<Integer, Herald> heralds = new TreeMap<>();
+    private final Map<Integer, RankStartLine> startLines = new TreeMap<>();
     private final Map<Integer, LastLines> lastErrors = new TreeMap<>();
     private final Set<Integer> started = new HashSet<>();
-    private final Verdict verdict = new Verdict();
+    private final MpiAbortParser abortParser = new MpiAbortParser();
 
     /// Of which no mark says who they are.
-    private int startedUnmarked;
+    private int startedUntagged;
 
-    private @Nullable Blame blame;
+    private @Nullable ReportedFailure reportedFailure;
     private boolean failed;
     private long failedNanos;
 
@@ -48,26 +48,32 @@ final class MpiRanks implements Attendance {
     /// Takes a line of `mpirun`'s output.
     ///
     /// @return whether it is for the user too
-    synchronized boolean heard(Channel channel, byte[] bytes) {
+    synchronized boolean onLine(StandardStream standardStream, byte[] bytes) {
         String line = new String(bytes, UTF_8).stripTrailing();
-        Mark mark = Mark.of(line).orElse(null);
-        Herald herald = Herald.of(mark == null ? line : mark.text()).orElse(null);
-        if (mark != null) {
-            heard(channel, mark, herald);
-        } else if (herald != null) {
-            startedUnmarked++;
-        } else if (verdict.read(line)) {
-            failing();
+        TaggedLine taggedLine = TaggedLine.parse(line).orElse(null);
+        RankStartLine rankStartLine =
+                RankStartLine.parse(taggedLine == null ? line : taggedLine.text()).orElse(null);
+        if (taggedLine != null) {
+            onLine(standardStream, taggedLine, rankStartLine);
+        } else if (rankStartLine != null) {
+            startedUntagged++;
+        } else if (abortParser.read(line)) {
+            markFailed();
         }
-        return herald == null;
+        return rankStartLine == null;
     }
 
-    private void heard(Channel channel, Mark mark, @Nullable Herald herald) {
-        started.add(mark.rank());
-        if (herald != null) {
-            heralds.put(mark.rank(), herald);
-        } else if (channel == Channel.STDERR) {
-            lastErrors.computeIfAbsent(mark.rank(), _ -> new LastLines()).add(mark.text());
+    private void onLine(
+            StandardStream standardStream,
+            TaggedLine taggedLine,
+            @Nullable RankStartLine rankStartLine) {
+        started.add(taggedLine.rank());
+        if (rankStartLine != null) {
+            startLines.put(taggedLine.rank(), rankStartLine);
+        } else if (standardStream == StandardStream.STDERR) {
+            lastErrors
+                    .computeIfAbsent(taggedLine.rank(), _ -> new LastLines())
+                    .add(taggedLine.text());
         }
     }
 
@@ -78,13 +84,13 @@ final class MpiRanks implements Attendance {
 
     @Override
     public synchronized void failed(int rank, String reason) {
-        if (blame == null) {
-            blame = new Blame(rank, reason);
-            failing();
+        if (reportedFailure == null) {
+            reportedFailure = new ReportedFailure(rank, reason);
+            markFailed();
         }
     }
 
-    private void failing() {
+    private void markFailed() {
         if (!failed) {
             failed = true;
             failedNanos = System.nanoTime();
@@ -93,7 +99,7 @@ final class MpiRanks implements Attendance {
 
     /// How many ranks have shown no sign of life.
     synchronized int missing() {
-        return Math.max(0, size - Math.max(started.size(), startedUnmarked));
+        return Math.max(0, size - Math.max(started.size(), startedUntagged));
     }
 
     /// The time since a rank has failed; null when nobody has seen it.
@@ -108,20 +114,20 @@ final class MpiRanks implements Attendance {
     synchronized String report(int code, @Nullable Duration others) {
         if (missing() == size) {
             return "the job failed: mpirun ended before any rank had started (%s). Its own lines are above."
-                    .formatted(new Ending(code));
+                    .formatted(new ExitStatus(code));
         }
-        OptionalInt first = first();
+        OptionalInt first = firstFailedRank();
         if (first.isEmpty()) {
             return """
                    the job failed, and mpirun ended (%s).
                      It does not say which rank was the first to fail; the ranks' own lines are above."""
-                    .formatted(new Ending(code));
+                    .formatted(new ExitStatus(code));
         }
         int rank = first.getAsInt();
         LastLines errors = lastErrors.get(rank);
         return new FailureReport(
                         name(rank),
-                        how(rank, code),
+                        describeEnd(rank, code),
                         errors == null ? List.of() : errors.lines(),
                         size == 1 ? null : others)
                 .toString();
@@ -129,26 +135,29 @@ final class MpiRanks implements Attendance {
 
     /// The one that the ranks know of, or else that `mpirun` does: it may have seen one end first
     /// that could not go on without the other.
-    private OptionalInt first() {
-        if (blame != null) {
-            return OptionalInt.of(blame.rank);
+    private OptionalInt firstFailedRank() {
+        if (reportedFailure != null) {
+            return OptionalInt.of(reportedFailure.rank);
         }
-        return size == 1 ? OptionalInt.of(0) : verdict.rank();
+        return size == 1 ? OptionalInt.of(0) : abortParser.rank();
     }
 
-    private String how(int rank, int code) {
-        Ending ending = verdict.ending();
-        OptionalInt named = verdict.rank();
-        if (ending != null && named.isPresent() && named.getAsInt() == rank) {
-            return ending.toString();
+    private String describeEnd(int rank, int code) {
+        ExitStatus exitStatus = abortParser.ending();
+        OptionalInt named = abortParser.rank();
+        if (exitStatus != null && named.isPresent() && named.getAsInt() == rank) {
+            return exitStatus.toString();
         }
-        return blame == null || size == 1 ? new Ending(code).toString() : blame.reason;
+        return reportedFailure == null || size == 1
+                ? new ExitStatus(code).toString()
+                : reportedFailure.reason;
     }
 
     private String name(int rank) {
-        Herald herald = heralds.get(rank);
-        return herald == null
+        RankStartLine rankStartLine = startLines.get(rank);
+        return rankStartLine == null
                 ? "rank " + rank
-                : "rank %d on %s (process %d)".formatted(rank, herald.host(), herald.pid());
+                : "rank %d on %s (process %d)"
+                        .formatted(rank, rankStartLine.host(), rankStartLine.pid());
     }
 }

@@ -1,11 +1,11 @@
 /// Jobs whose processes are started by `mpirun`.
 ///
-/// Start with [MpiRun], the life of such a job, then [Mpirun], the installation it finds,
+/// Start with [MpiRunner], the life of such a job, then [MpiInstallation], the installation it finds,
 /// [MpiCommand], the command line for each kind of MPI, and [MpiRanks], what becomes known of the
-/// ranks: by what they say first ([Herald]), by their lines ([Mark]) and by `mpirun` ([Verdict]).
+/// ranks: by what they say first ([RankStartLine]), by their lines ([TaggedLine]) and by `mpirun` ([MpiAbortParser]).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.network`, `org.horovod4j.option`,
-///   `org.horovod4j.rendezvous`, `org.horovod4j.trust`, `org.horovod4j.launcher.output`,
+///   `org.horovod4j.rendezvous`, `org.horovod4j.security`, `org.horovod4j.launcher.output`,
 ///   `org.horovod4j.launcher.plan`, `org.horovod4j.launcher.process`.
 /// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: variables travel by name; no value of one, the job's secret least of all, is on a

@@ -8,13 +8,13 @@ import java.util.Locale;
 
 /// The last words on a job that failed.
 ///
-/// @param who the first to fail, as in "rank 2 on node2 (process 256)"
-/// @param how "exit code 3", "killed by signal 9 (SIGKILL)"
+/// @param process the first to fail, as in "rank 2 on node2 (process 256)"
+/// @param reason "exit code 3", "killed by signal 9 (SIGKILL)"
 /// @param lastErrors its last lines on standard error
-/// @param others how long the other processes took to end after it; null when there were none, or
+/// @param shutdownTime how long the other processes took to end after it; null when there were none, or
 ///     nobody knows
 public record FailureReport(
-        String who, String how, List<String> lastErrors, @Nullable Duration others) {
+        String process, String reason, List<String> lastErrors, @Nullable Duration shutdownTime) {
     public FailureReport {
         lastErrors = List.copyOf(lastErrors);
     }
@@ -28,13 +28,14 @@ public record FailureReport(
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder();
-        text.append("the job failed. First to fail was %s: %s.".formatted(who, how));
+        text.append("the job failed. First to fail was %s: %s.".formatted(process, reason));
         if (!lastErrors.isEmpty()) {
             text.append("\n  Its last lines on standard error:");
             lastErrors.forEach(line -> text.append("\n    ").append(line));
         }
-        if (others != null) {
-            text.append("\n  The other processes had ended %s later.".formatted(seconds(others)));
+        if (shutdownTime != null) {
+            text.append(
+                    "\n  The other processes had ended %s later.".formatted(seconds(shutdownTime)));
         }
         return text.toString();
     }

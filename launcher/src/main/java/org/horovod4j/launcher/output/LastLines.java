@@ -10,11 +10,11 @@ import java.util.regex.Pattern;
 /// Of each stack trace only the innermost frames are kept, as what was thrown stands before them and
 /// would be pushed out by the rest.
 public final class LastLines {
-    static final int COUNT = 10;
-    static final int WIDTH = 1000;
+    static final int MAX_LINES = 10;
+    static final int MAX_LINE_LENGTH = 1000;
 
     /// Frames of a trace that are kept.
-    static final int FRAMES = 2;
+    static final int MAX_FRAMES = 2;
 
     private static final Pattern FRAME = Pattern.compile("\\s+(at \\S.*|\\.\\.\\. \\d+ \\S.*)");
 
@@ -25,18 +25,21 @@ public final class LastLines {
 
     public synchronized void add(String line) {
         frames = FRAME.matcher(line).matches() ? frames + 1 : 0;
-        if (frames > FRAMES + 1) {
+        if (frames > MAX_FRAMES + 1) {
             lines.removeLast();
         }
-        if (frames > FRAMES) {
-            keep("\t… %d more frames".formatted(frames - FRAMES));
+        if (frames > MAX_FRAMES) {
+            keep("\t… %d more frames".formatted(frames - MAX_FRAMES));
         } else {
-            keep(line.length() <= WIDTH ? line : line.substring(0, WIDTH) + "…");
+            keep(
+                    line.length() <= MAX_LINE_LENGTH
+                            ? line
+                            : line.substring(0, MAX_LINE_LENGTH) + "…");
         }
     }
 
     private void keep(String line) {
-        if (lines.size() == COUNT) {
+        if (lines.size() == MAX_LINES) {
             lines.removeFirst();
         }
         lines.addLast(line);

@@ -2,7 +2,7 @@ package org.horovod4j.launcher.output;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.horovod4j.launcher.output.Console.Channel;
+import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
 import org.horovod4j.launcher.process.OutputReader;
 
 import java.io.ByteArrayOutputStream;
@@ -18,36 +18,39 @@ import java.util.function.Predicate;
 /// split over two reads survives.
 ///
 /// Two exceptions to "bytes pass unchanged": a last line without an end gains a line feed, or the
-/// next rank's prefix would not start a line; and a line of more than [#LONGEST_LINE] bytes is
+/// next rank's prefix would not start a line; and a line of more than [#MAX_LINE_BYTES] bytes is
 /// broken, or a program that never ends its line would fill the launcher's memory.
-final class LinePrefixer implements OutputReader.Taker {
-    static final int LONGEST_LINE = 1 << 20;
+final class LinePrefixer implements OutputReader.Receiver {
+    static final int MAX_LINE_BYTES = 1 << 20;
 
-    private final Speaker speaker;
-    private final Channel channel;
-    private final Console console;
+    private final OutputSource source;
+    private final StandardStream standardStream;
+    private final LauncherConsole launcherConsole;
     private final OutputFile file;
-    private final Stamp stamp;
-    private final Predicate<byte[]> admission;
+    private final LineTimestamp timestamp;
+    private final Predicate<byte[]> filter;
     private final ByteArrayOutputStream line = new ByteArrayOutputStream();
     private final ByteArrayOutputStream ready = new ByteArrayOutputStream();
     private final ByteArrayOutputStream readyForFile = new ByteArrayOutputStream();
     private boolean afterCarriageReturn;
 
-    /// @param admission asked for each line ended by a line feed: whether it may be printed
+    /// @param filter asked for each line ended by a line feed: whether it may be printed
     LinePrefixer(
-            Speaker speaker, Channel channel, Forwarding forwarding, Predicate<byte[]> admission) {
-        this.speaker = speaker;
-        this.channel = channel;
-        this.console = forwarding.console();
-        this.file = forwarding.file(speaker.number(), channel);
-        this.stamp = forwarding.stamp();
-        this.admission = admission;
+            OutputSource outputSource,
+            StandardStream standardStream,
+            OutputTargets outputTargets,
+            Predicate<byte[]> filter) {
+        this.source = outputSource;
+        this.standardStream = standardStream;
+        this.launcherConsole = outputTargets.launcherConsole();
+        this.file = outputTargets.file(outputSource.number(), standardStream);
+        this.timestamp = outputTargets.timestamp();
+        this.filter = filter;
     }
 
     /// Takes the next bytes and prints the lines they end, in one write.
     @Override
-    public void take(byte[] bytes, int length) {
+    public void onBytes(byte[] bytes, int length) {
         int start = 0;
         if (length > 0 && afterCarriageReturn) {
             // A Windows line end cut in two: its first half is already on the screen.
@@ -65,7 +68,7 @@ final class LinePrefixer implements OutputReader.Taker {
             }
         }
         line.write(bytes, start, length - start);
-        if (line.size() > LONGEST_LINE) {
+        if (line.size() > MAX_LINE_BYTES) {
             breakLine();
         }
         print();
@@ -73,7 +76,7 @@ final class LinePrefixer implements OutputReader.Taker {
 
     /// Prints what is left, a line without an end: the stream is over.
     @Override
-    public void end() {
+    public void onEnd() {
         breakLine();
         print();
     }
@@ -87,8 +90,8 @@ final class LinePrefixer implements OutputReader.Taker {
     private int endLine(byte[] bytes, int from, int to) {
         line.write(bytes, from, to - from);
         byte[] whole = line.toByteArray();
-        if (admission.test(whole)) {
-            release(whole);
+        if (filter.test(whole)) {
+            appendLine(whole);
         }
         line.reset();
         return to;
@@ -97,15 +100,15 @@ final class LinePrefixer implements OutputReader.Taker {
     /// Like [#endLine], but asks nobody: a state of a progress bar is no line of the log.
     private int endProgress(byte[] bytes, int from, int to) {
         line.write(bytes, from, to - from);
-        release(line.toByteArray());
+        appendLine(line.toByteArray());
         line.reset();
         return to;
     }
 
-    private void release(byte[] whole) {
-        byte[] time = stamp.now().getBytes(UTF_8);
+    private void appendLine(byte[] whole) {
+        byte[] time = timestamp.now().getBytes(UTF_8);
         ready.writeBytes(time);
-        ready.writeBytes(speaker.mark(channel).getBytes(UTF_8));
+        ready.writeBytes(source.linePrefix(standardStream).getBytes(UTF_8));
         ready.writeBytes(whole);
         readyForFile.writeBytes(time);
         readyForFile.writeBytes(whole);
@@ -116,7 +119,7 @@ final class LinePrefixer implements OutputReader.Taker {
             // First, since a console may be stopped by its user for hours.
             file.write(readyForFile.toByteArray());
             readyForFile.reset();
-            console.write(channel, ready.toByteArray());
+            launcherConsole.write(standardStream, ready.toByteArray());
             ready.reset();
         }
     }

@@ -5,7 +5,7 @@ import static java.nio.file.StandardOpenOption.CREATE;
 import static java.nio.file.StandardOpenOption.TRUNCATE_EXISTING;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.output.Console.Channel;
+import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
 
 import java.io.IOException;
 import java.io.OutputStream;
@@ -26,27 +26,27 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /// goes on: one message says so, for all files, and the file takes no more.
 final class OutputFiles {
     private final Path folder;
-    private final Console console;
-    private final Map<Integer, Map<Channel, OutputFile>> pairs = new ConcurrentHashMap<>();
+    private final LauncherConsole launcherConsole;
+    private final Map<Integer, Map<StandardStream, OutputFile>> pairs = new ConcurrentHashMap<>();
     private final Set<Integer> closed = ConcurrentHashMap.newKeySet();
-    private final AtomicBoolean complained = new AtomicBoolean();
+    private final AtomicBoolean failureReported = new AtomicBoolean();
 
-    private OutputFiles(Path folder, Console console) {
+    private OutputFiles(Path folder, LauncherConsole launcherConsole) {
         this.folder = folder;
-        this.console = console;
+        this.launcherConsole = launcherConsole;
     }
 
     /// Makes the folder and the files; what files of these names held is gone.
     ///
     /// @throws ConfigurationException when that is not possible
-    static OutputFiles create(Path folder, int size, Console console) {
-        OutputFiles files = new OutputFiles(folder, console);
+    static OutputFiles create(Path folder, int size, LauncherConsole launcherConsole) {
+        OutputFiles files = new OutputFiles(folder, launcherConsole);
         try {
             for (int rank = 0; rank < size; rank++) {
                 files.pairs.put(rank, files.pair(folderName(rank, size), TRUNCATE_EXISTING));
             }
         } catch (IOException e) {
-            throw impossible(folder, e);
+            throw cannotCreate(folder, e);
         }
         return files;
     }
@@ -54,16 +54,16 @@ final class OutputFiles {
     /// Makes the folder; each worker gets its files when they are first asked for.
     ///
     /// @throws ConfigurationException when that is not possible
-    static OutputFiles ofWorkers(Path folder, Console console) {
+    static OutputFiles ofWorkers(Path folder, LauncherConsole launcherConsole) {
         try {
             Files.createDirectories(folder);
         } catch (IOException e) {
-            throw impossible(folder, e);
+            throw cannotCreate(folder, e);
         }
-        return new OutputFiles(folder, console);
+        return new OutputFiles(folder, launcherConsole);
     }
 
-    private static ConfigurationException impossible(Path folder, IOException e) {
+    private static ConfigurationException cannotCreate(Path folder, IOException e) {
         return new ConfigurationException(
                 "--output-filename: cannot make the files of %s (%s). Name a folder that can be made."
                         .formatted(folder, e),
@@ -78,29 +78,32 @@ final class OutputFiles {
     }
 
     /// @param whatIsThere what becomes of it: `TRUNCATE_EXISTING` or `APPEND`
-    private Map<Channel, OutputFile> pair(String name, OpenOption whatIsThere) throws IOException {
+    private Map<StandardStream, OutputFile> pair(String name, OpenOption whatIsThere)
+            throws IOException {
         Path place = folder.resolve(name);
         Files.createDirectories(place);
-        Map<Channel, OutputFile> pair = new EnumMap<>(Channel.class);
-        for (Channel channel : Channel.values()) {
-            Path file = place.resolve(channel.toString());
-            pair.put(channel, new Log(file, Files.newOutputStream(file, CREATE, whatIsThere)));
+        Map<StandardStream, OutputFile> pair = new EnumMap<>(StandardStream.class);
+        for (StandardStream standardStream : StandardStream.values()) {
+            Path file = place.resolve(standardStream.toString());
+            pair.put(
+                    standardStream,
+                    new LogFile(file, Files.newOutputStream(file, CREATE, whatIsThere)));
         }
         return pair;
     }
 
     /// @param number of the rank, or of the worker
-    OutputFile file(int number, Channel channel) {
+    OutputFile file(int number, StandardStream standardStream) {
         return pairs.computeIfAbsent(number, this::pairOfWorker)
-                .getOrDefault(channel, OutputFile.NONE);
+                .getOrDefault(standardStream, OutputFile.NONE);
     }
 
-    private Map<Channel, OutputFile> pairOfWorker(int number) {
+    private Map<StandardStream, OutputFile> pairOfWorker(int number) {
         String name = "worker." + number;
         try {
             return pair(name, closed.contains(number) ? APPEND : TRUNCATE_EXISTING);
         } catch (IOException e) {
-            complain(folder.resolve(name), e);
+            reportFailure(folder.resolve(name), e);
             return Map.of();
         }
     }
@@ -108,7 +111,7 @@ final class OutputFiles {
     /// Closes those of a worker; asked for again, they go on where they ended.
     void close(int worker) {
         closed.add(worker);
-        Map<Channel, OutputFile> pair = pairs.remove(worker);
+        Map<StandardStream, OutputFile> pair = pairs.remove(worker);
         if (pair != null) {
             pair.values().forEach(OutputFile::close);
         }
@@ -119,21 +122,21 @@ final class OutputFiles {
         pairs.values().forEach(pair -> pair.values().forEach(OutputFile::close));
     }
 
-    private void complain(Path file, IOException reason) {
-        if (complained.compareAndSet(false, true)) {
-            console.say(
+    private void reportFailure(Path file, IOException reason) {
+        if (failureReported.compareAndSet(false, true)) {
+            launcherConsole.printMessage(
                     "cannot write to %s (%s); the job goes on, its output files are incomplete"
                             .formatted(file, reason.getMessage()));
         }
     }
 
     /// Used by the thread of its stream, one after the other if a job has several commands.
-    private final class Log implements OutputFile {
+    private final class LogFile implements OutputFile {
         private final Path file;
         private final OutputStream stream;
         private boolean closed;
 
-        Log(Path file, OutputStream stream) {
+        LogFile(Path file, OutputStream stream) {
             this.file = file;
             this.stream = stream;
         }
@@ -146,7 +149,7 @@ final class OutputFiles {
             try {
                 stream.write(lines);
             } catch (IOException e) {
-                complain(file, e);
+                reportFailure(file, e);
                 close();
             }
         }
@@ -160,7 +163,7 @@ final class OutputFiles {
             try {
                 stream.close();
             } catch (IOException e) {
-                complain(file, e);
+                reportFailure(file, e);
             }
         }
     }

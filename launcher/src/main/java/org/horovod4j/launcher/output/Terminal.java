@@ -12,7 +12,7 @@ final class Terminal {
     private Terminal() {}
 
     /// Whether standard error is a terminal that knows escape sequences.
-    static boolean isStandardError() {
+    static boolean isStderrTerminal() {
         String type = System.getenv("TERM");
         return type != null && !type.equals("dumb") && isTerminal(Path.of("/proc/self/fd/2"));
     }

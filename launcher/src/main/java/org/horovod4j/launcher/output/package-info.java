@@ -1,8 +1,8 @@
 /// What the processes of a job print, told apart by rank.
 ///
-/// Start with [Pump] (one stream of one process), then [LinePrefixer] (its lines), then [Console]
+/// Start with [OutputForwarder] (one stream of one process), then [LinePrefixer] (its lines), then [LauncherConsole]
 /// (where all lines meet) and [OutputFiles] (where each rank's are kept apart). Until the first
-/// line comes, [Progress] shows how far the start has come.
+/// line comes, [StartupProgress] shows how far the start has come.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.process`.
 /// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.mpi`.

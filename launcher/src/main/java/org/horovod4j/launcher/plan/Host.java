@@ -48,7 +48,7 @@ public record Host(String name, int slots, Login login) {
                                                                     origin,
                                                                     item.strip(),
                                                                     text,
-                                                                    HostText.remedy(item))));
+                                                                    HostSpec.hint(item))));
             if (!names.add(host.name)) {
                 throw new ConfigurationException(
                         "%s: host '%s' appears twice in '%s'. Name it once, with all its slots."
@@ -64,7 +64,7 @@ public record Host(String name, int slots, Login login) {
     /// @param slotsByDefault of a host that gives none; null if it must
     /// @return empty when the text is no host with slots
     public static Optional<Host> parse(String item, @Nullable Integer slotsByDefault) {
-        return HostText.parse(item)
+        return HostSpec.parse(item)
                 .flatMap(
                         text ->
                                 Optional.ofNullable(text.slots())

@@ -54,8 +54,8 @@ public final class HostFile {
     private void add(String line, int number) {
         String where = "%s:%d".formatted(file, number);
         String[] words = line.split("\\s+");
-        HostText text =
-                HostText.parse(words[0])
+        HostSpec text =
+                HostSpec.parse(words[0])
                         .orElseThrow(
                                 () ->
                                         new ConfigurationException(
@@ -63,7 +63,7 @@ public final class HostFile {
                                                         .formatted(
                                                                 where,
                                                                 words[0],
-                                                                HostText.remedy(words[0]))));
+                                                                HostSpec.hint(words[0]))));
         Integer before = lineByHost.putIfAbsent(text.name(), number);
         if (before != null) {
             throw new ConfigurationException(
@@ -73,7 +73,7 @@ public final class HostFile {
         hosts.add(host(text, words, where));
     }
 
-    private static Host host(HostText text, String[] words, String where) {
+    private static Host host(HostSpec text, String[] words, String where) {
         HostProperties given = HostProperties.parse(words, where);
         if (text.slots() != null && given.slots() != null) {
             throw new ConfigurationException(

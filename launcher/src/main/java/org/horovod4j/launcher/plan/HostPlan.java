@@ -31,8 +31,8 @@ public record HostPlan(List<Slot> slots) {
                                 processes,
                                 localRank,
                                 host.slots(),
-                                reaching(localRank, used.subList(0, index)),
-                                reaching(localRank, used)));
+                                countHostsWithLocalRank(localRank, used.subList(0, index)),
+                                countHostsWithLocalRank(localRank, used)));
             }
         }
         return new HostPlan(slots);
@@ -52,16 +52,16 @@ public record HostPlan(List<Slot> slots) {
             throw new ConfigurationException(
                     ("%d processes do not fit: the hosts have %d slots in all (%s). Ask for fewer, or"
                                     + " give the hosts more slots.")
-                            .formatted(processes, processes - left, listed(hosts)));
+                            .formatted(processes, processes - left, describe(hosts)));
         }
         return used;
     }
 
-    private static int reaching(int localRank, List<Host> hosts) {
+    private static int countHostsWithLocalRank(int localRank, List<Host> hosts) {
         return (int) hosts.stream().filter(host -> host.slots() > localRank).count();
     }
 
-    private static String listed(List<Host> hosts) {
+    private static String describe(List<Host> hosts) {
         return String.join(", ", hosts.stream().map(Host::toString).toList());
     }
 }

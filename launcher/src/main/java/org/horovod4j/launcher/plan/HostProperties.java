@@ -1,7 +1,7 @@
 package org.horovod4j.launcher.plan;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.option.Spelling;
+import org.horovod4j.option.SpellingSuggestion;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
@@ -42,7 +42,7 @@ record HostProperties(@Nullable Integer slots, Login login) {
                 .formatted(
                         where,
                         word,
-                        Spelling.nearest(key, KEYS, 0)
+                        SpellingSuggestion.nearest(key, KEYS, 0)
                                 .map(meant -> " Did you mean %s=?".formatted(meant))
                                 .orElse(""),
                         "slots=, user=, port= and identity=");

@@ -35,16 +35,16 @@ import java.util.stream.Stream;
 /// Rank 0 could write one as it ends, but that would build on the JDK's own archive, which does not
 /// know of our modules: ranks start with a tenth more work from such a one.
 public final class ClassArchive {
-    private static final int KEPT = 16;
-    private static final Duration ABANDONED = Duration.ofDays(1);
-    private static final String ENDING = ".jsa";
-    private static final String UNFINISHED = ".new";
+    private static final int MAX_ARCHIVES = 16;
+    private static final Duration STALE_AGE = Duration.ofDays(1);
+    private static final String EXTENSION = ".jsa";
+    private static final String TEMP_EXTENSION = ".new";
 
     /// What the JVM says about archives that do not fit is of no interest: it goes on without.
-    private static final String SILENCE = "-Xlog:cds=off,cds+dynamic=off";
+    private static final String DISABLE_CDS_LOG = "-Xlog:cds=off,cds+dynamic=off";
 
     /// Options that have their own idea of the classes.
-    private static final List<String> REFUSED =
+    private static final List<String> INCOMPATIBLE_OPTIONS =
             List.of(
                     "-XX:SharedArchiveFile",
                     "-XX:ArchiveClassesAtExit",
@@ -65,18 +65,18 @@ public final class ClassArchive {
                     "-p");
 
     /// Ranks of one processor for whom a rehearsal pays: it costs about as much as eight of them save.
-    private static final int MANY = 16;
+    private static final int MIN_RANKS_PER_PROCESSOR = 16;
 
-    private static final String REHEARSAL = "org.horovod4j.runtime.FirstStart";
+    private static final String WARM_UP_CLASS = "org.horovod4j.runtime.CdsTrainingRun";
 
     private final Path java;
     private final List<String> options;
     private final Path file;
-    private final Path unfinished;
-    private final Path list;
+    private final Path tempFile;
+    private final Path classList;
     private final String jobVariable;
     private final boolean exists;
-    private boolean rehearsed;
+    private boolean warmedUp;
 
     private ClassArchive(Path java, List<String> options, Path file, String jobVariable) {
         this.java = java;
@@ -84,8 +84,8 @@ public final class ClassArchive {
         this.file = file;
         this.jobVariable = jobVariable;
         String job = UUID.randomUUID().toString();
-        this.unfinished = file.resolveSibling(job + UNFINISHED);
-        this.list = file.resolveSibling(job + ".classes" + UNFINISHED);
+        this.tempFile = file.resolveSibling(job + TEMP_EXTENSION);
+        this.classList = file.resolveSibling(job + ".classes" + TEMP_EXTENSION);
         this.exists = Files.isRegularFile(file);
     }
 
@@ -98,9 +98,9 @@ public final class ClassArchive {
     /// @param jobVariable the job that it is for, in the form `NAME=value`
     static @Nullable ClassArchive of(
             Path java, List<String> command, Path folder, String jobVariable) {
-        JavaWords words = JavaWords.of(command);
+        JavaArguments words = JavaArguments.of(command);
         if (words.classPath() == null
-                || REFUSED.stream().anyMatch(words::hasOption)
+                || INCOMPATIBLE_OPTIONS.stream().anyMatch(words::hasOption)
                 || command.stream().anyMatch(word -> word.startsWith("@"))) { // a file of options
             return null;
         }
@@ -115,7 +115,7 @@ public final class ClassArchive {
                             PosixFilePermissions.fromString("rwx------")));
             return Files.isWritable(folder)
                     ? new ClassArchive(
-                            java, words.options(), folder.resolve(name + ENDING), jobVariable)
+                            java, words.options(), folder.resolve(name + EXTENSION), jobVariable)
                     : null;
         } catch (IOException e) {
             log("No archive of classes in " + folder, e);
@@ -125,7 +125,7 @@ public final class ClassArchive {
 
     /// All that decides which classes are loaded and how: the JDK, its options, and the jars with
     /// their sizes and times.
-    private static @Nullable String name(Path java, JavaWords words, String classPath)
+    private static @Nullable String name(Path java, JavaArguments words, String classPath)
             throws IOException {
         StringBuilder key = new StringBuilder();
         Path real = java.toRealPath();
@@ -165,17 +165,18 @@ public final class ClassArchive {
     ///
     /// @param ranks how many start on this machine
     /// @param givenUp when complete, this ends early
-    void rehearse(int ranks, CompletionStage<?> givenUp) {
-        if (exists || ranks < MANY * Runtime.getRuntime().availableProcessors()) {
+    void warmUp(int ranks, CompletionStage<?> givenUp) {
+        if (exists
+                || ranks < MIN_RANKS_PER_PROCESSOR * Runtime.getRuntime().availableProcessors()) {
             return;
         }
-        Workshop workshop = new Workshop(java, jobVariable, givenUp);
+        HelperJvm helperJvm = new HelperJvm(java, jobVariable, givenUp);
         List<String> words = new ArrayList<>();
-        words.add("-XX:DumpLoadedClassList=" + list);
+        words.add("-XX:DumpLoadedClassList=" + classList);
         words.addAll(JavaCommand.OPTIONS);
-        words.addAll(List.of("-cp", System.getProperty("java.class.path"), REHEARSAL));
+        words.addAll(List.of("-cp", System.getProperty("java.class.path"), WARM_UP_CLASS));
         try {
-            rehearsed = workshop.run(words) && make(workshop);
+            warmedUp = helperJvm.run(words) && dump(helperJvm);
         } catch (IOException e) {
             log("No rehearsal", e);
         }
@@ -183,14 +184,17 @@ public final class ClassArchive {
 
     /// The command of a rank: with an archive if there is one, and such that rank 0 lists its classes
     /// if there is none to keep.
-    List<String> applied(List<String> command, int rank) {
+    List<String> applyTo(List<String> command, int rank) {
         List<String> words = new ArrayList<>(command);
         if (!exists && rank == 0) {
-            words.add(1, "-XX:DumpLoadedClassList=" + list);
+            words.add(1, "-XX:DumpLoadedClassList=" + classList);
         }
-        if (exists || rehearsed) {
+        if (exists || warmedUp) {
             words.addAll(
-                    1, List.of("-XX:SharedArchiveFile=" + (exists ? file : unfinished), SILENCE));
+                    1,
+                    List.of(
+                            "-XX:SharedArchiveFile=" + (exists ? file : tempFile),
+                            DISABLE_CDS_LOG));
         }
         return words;
     }
@@ -204,46 +208,48 @@ public final class ClassArchive {
             if (exists) {
                 Files.setLastModifiedTime(file, FileTime.from(Instant.now()));
             } else if (wentWell
-                    && Files.exists(list)
-                    && make(new Workshop(java, jobVariable, givenUp))) {
-                Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
-                tidy();
+                    && Files.exists(classList)
+                    && dump(new HelperJvm(java, jobVariable, givenUp))) {
+                Files.move(tempFile, file, StandardCopyOption.ATOMIC_MOVE);
+                deleteOldArchives();
             }
-            Files.deleteIfExists(list);
-            Files.deleteIfExists(unfinished);
+            Files.deleteIfExists(classList);
+            Files.deleteIfExists(tempFile);
         } catch (IOException e) {
             log("An archive of classes is lost", e);
         }
     }
 
     /// Whether a JVM of the same options, which runs no program, has made an archive of the list.
-    private boolean make(Workshop workshop) throws IOException {
+    private boolean dump(HelperJvm helperJvm) throws IOException {
         List<String> words = new ArrayList<>();
         words.add("-Xshare:dump");
-        words.add("-XX:SharedClassListFile=" + list);
-        words.add("-XX:SharedArchiveFile=" + unfinished);
+        words.add("-XX:SharedClassListFile=" + classList);
+        words.add("-XX:SharedArchiveFile=" + tempFile);
         words.addAll(options);
-        return workshop.run(words);
+        return helperJvm.run(words);
     }
 
     /// Removes the archives that were used least recently, and what killed jobs have left.
-    private void tidy() throws IOException {
+    private void deleteOldArchives() throws IOException {
         List<Path> archives;
-        Instant abandoned = Instant.now().minus(ABANDONED);
+        Instant abandoned = Instant.now().minus(STALE_AGE);
         try (Stream<Path> files = Files.list(file.resolveSibling("."))) {
-            archives = files.sorted(Comparator.comparing(ClassArchive::used).reversed()).toList();
+            archives =
+                    files.sorted(Comparator.comparing(ClassArchive::lastUsed).reversed()).toList();
         }
         int kept = 0;
         for (Path each : archives) {
-            boolean surplus = each.toString().endsWith(ENDING) && ++kept > KEPT;
+            boolean surplus = each.toString().endsWith(EXTENSION) && ++kept > MAX_ARCHIVES;
             if (surplus
-                    || (each.toString().endsWith(UNFINISHED) && used(each).isBefore(abandoned))) {
+                    || (each.toString().endsWith(TEMP_EXTENSION)
+                            && lastUsed(each).isBefore(abandoned))) {
                 Files.deleteIfExists(each);
             }
         }
     }
 
-    private static Instant used(Path file) {
+    private static Instant lastUsed(Path file) {
         try {
             return Files.getLastModifiedTime(file).toInstant();
         } catch (IOException e) {

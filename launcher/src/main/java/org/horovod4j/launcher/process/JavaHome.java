@@ -11,12 +11,12 @@ import java.util.regex.Pattern;
 /// An installed Java, known by its folder.
 public record JavaHome(Path folder) {
     /// What Horovod4J is compiled for.
-    public static final int NEEDED = 25;
+    public static final int REQUIRED_VERSION = 25;
 
     private static final Pattern VERSION = Pattern.compile("(?m)^JAVA_VERSION=\"(\\d+)");
 
     /// The Java that runs the launcher, which is new enough or the launcher would not run.
-    public static JavaHome own() {
+    public static JavaHome current() {
         return new JavaHome(Path.of(System.getProperty("java.home")));
     }
 
@@ -27,7 +27,7 @@ public record JavaHome(Path folder) {
 
     /// Which `java` the bare word means: the one on the path if it is new enough, else this one's.
     /// So a machine whose default is older needs no further setting.
-    String orBetter(Optional<Path> onPath) {
+    String selectJava(Optional<Path> onPath) {
         return onPath.filter(java -> of(java).isNewEnough())
                 .map(_ -> "java")
                 .orElse(java().toString());
@@ -49,7 +49,7 @@ public record JavaHome(Path folder) {
         }
         try {
             Matcher version = VERSION.matcher(Files.readString(release));
-            return version.find() && Integer.parseInt(version.group(1)) >= NEEDED;
+            return version.find() && Integer.parseInt(version.group(1)) >= REQUIRED_VERSION;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 /// process group, keeps the terminal's Ctrl-C for the launcher alone, and lets one signal reach all
 /// it started.
 public final class LocalHost implements HostAgent {
-    private static final File NOTHING = new File("/dev/null");
+    private static final File DEV_NULL = new File("/dev/null");
 
     private final Watchdog watchdog;
 
@@ -53,7 +53,7 @@ public final class LocalHost implements HostAgent {
     @Override
     public Program program(List<String> words) {
         String path = System.getenv("PATH");
-        return Program.of(words, SearchPath.of(path == null ? "" : path), JavaHome.own());
+        return Program.of(words, SearchPath.of(path == null ? "" : path), JavaHome.current());
     }
 
     @Override
@@ -63,7 +63,7 @@ public final class LocalHost implements HostAgent {
         words.addAll(command);
         ProcessBuilder builder = new ProcessBuilder(words);
         // Ranks cannot share one keyboard: each finds its input at its end.
-        builder.redirectInput(NOTHING);
+        builder.redirectInput(DEV_NULL);
         builder.environment().keySet().removeIf(LocalHost::isShellState);
         builder.environment().putAll(variables);
         Process process = builder.start();
@@ -88,7 +88,7 @@ public final class LocalHost implements HostAgent {
     /// Pipes of this machine need no asking.
     @Override
     public Duration drain(Process process) {
-        return OutputReader.SILENCE;
+        return OutputReader.IDLE_TIMEOUT;
     }
 
     @Override

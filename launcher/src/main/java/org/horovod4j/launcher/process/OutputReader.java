@@ -13,33 +13,33 @@ public final class OutputReader {
     /// How long a pipe may stay silent, once the processes that wrote to it have ended, before it
     /// is given up: something that left the job unseen may hold it open for ever. Whatever the
     /// others had to say is in the pipe by then, and reading that takes no time.
-    public static final Duration SILENCE = Duration.ofSeconds(1);
+    public static final Duration IDLE_TIMEOUT = Duration.ofSeconds(1);
 
-    private static final Duration LOOK_AGAIN = Duration.ofMillis(20);
+    private static final Duration POLL_INTERVAL = Duration.ofMillis(20);
     private static final long BUSY = Long.MAX_VALUE;
 
     /// Who gets the bytes, on the reader's thread.
-    public interface Taker {
+    public interface Receiver {
         /// The next bytes have come.
         ///
         /// @param chunk the taker's until it returns
-        void take(byte[] chunk, int length);
+        void onBytes(byte[] chunk, int length);
 
         /// Nothing more comes. Not called when the stream is given up.
-        void end();
+        void onEnd();
     }
 
     private final InputStream source;
-    private final Taker taker;
+    private final Receiver receiver;
     private final byte[] chunk;
     private final Thread thread;
 
     /// When the read that is waiting now began, or [#BUSY] while bytes are being taken.
     private volatile long waitingSinceNanos = BUSY;
 
-    private OutputReader(String name, InputStream source, int chunk, Taker taker) {
+    private OutputReader(String name, InputStream source, int chunk, Receiver receiver) {
         this.source = source;
-        this.taker = taker;
+        this.receiver = receiver;
         this.chunk = new byte[chunk];
         this.thread = Thread.ofPlatform().daemon().name(name).unstarted(this::run);
     }
@@ -48,8 +48,9 @@ public final class OutputReader {
     ///
     /// @param name of the thread
     /// @param chunk how many bytes are taken at a time, at most
-    public static OutputReader start(String name, InputStream source, int chunk, Taker taker) {
-        OutputReader reader = new OutputReader(name, source, chunk, taker);
+    public static OutputReader start(
+            String name, InputStream source, int chunk, Receiver receiver) {
+        OutputReader reader = new OutputReader(name, source, chunk, receiver);
         reader.thread.start();
         return reader;
     }
@@ -59,7 +60,7 @@ public final class OutputReader {
     ///
     /// @return whether the end has come
     public boolean awaitEnd(Duration silence) throws InterruptedException {
-        while (!thread.join(LOOK_AGAIN)) {
+        while (!thread.join(POLL_INTERVAL)) {
             long since = waitingSinceNanos;
             if (since != BUSY && System.nanoTime() - since > silence.toNanos()) {
                 return false;
@@ -76,10 +77,10 @@ public final class OutputReader {
     private void run() {
         int length = read();
         while (length >= 0) {
-            taker.take(chunk, length);
+            receiver.onBytes(chunk, length);
             length = read();
         }
-        taker.end();
+        receiver.onEnd();
     }
 
     /// @return -1 at the end, also when the JVM closed the stream because its process has ended

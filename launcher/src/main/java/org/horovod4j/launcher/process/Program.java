@@ -27,7 +27,7 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
     ///
     /// @param folder where archives are kept
     /// @param jobVariable the job that it is for, in the form `NAME=value`
-    public Program archived(SearchPath path, Path folder, String jobVariable) {
+    public Program withArchive(SearchPath path, Path folder, String jobVariable) {
         String first = command.getFirst();
         Path java = first.equals("java") || first.endsWith("/java") ? path.find(first) : null;
         return java == null
@@ -38,7 +38,7 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
 
     /// The words that one rank runs.
     public List<String> command(int rank) {
-        return archive == null ? command : archive.applied(command, rank);
+        return archive == null ? command : archive.applyTo(command, rank);
     }
 
     /// Tells how many ranks are to start on this machine, before any does.
@@ -46,7 +46,7 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
     /// @param givenUp when complete, none are: this need not take its time
     public void prepare(int ranks, CompletionStage<?> givenUp) {
         if (archive != null) {
-            archive.rehearse(ranks, givenUp);
+            archive.warmUp(ranks, givenUp);
         }
     }
 
@@ -63,7 +63,7 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
     ///
     /// @throws org.horovod4j.ConfigurationException when there is no such program
     public static Program of(List<String> words, SearchPath path, JavaHome own) {
-        return of(words, path, () -> own.orBetter(path.lookUp("java")));
+        return of(words, path, () -> own.selectJava(path.lookUp("java")));
     }
 
     /// Looks for the program that `words` name, where the bare word `java` means a certain one.

@@ -23,12 +23,12 @@ import java.util.concurrent.ConcurrentHashMap;
 /// anyway, it also sends the signals: Java has no call for a process group.
 final class Watchdog implements AutoCloseable {
     private final Process shell;
-    private final Writer orders;
+    private final Writer commands;
     private final Set<Process> watched = ConcurrentHashMap.newKeySet();
 
     private Watchdog(Process shell) {
         this.shell = shell;
-        this.orders = shell.outputWriter(UTF_8);
+        this.commands = shell.outputWriter(UTF_8);
     }
 
     static Watchdog start(String jobVariable) throws IOException {
@@ -58,13 +58,13 @@ final class Watchdog implements AutoCloseable {
 
     void watch(Process process) {
         watched.add(process);
-        order("watch " + process.pid());
+        send("watch " + process.pid());
     }
 
     /// To be called soon after the process has ended, before its number can be another's.
     void forget(Process process) {
         watched.remove(process);
-        order("forget " + process.pid());
+        send("forget " + process.pid());
     }
 
     /// Kills a process that is watched, and then its group. It goes first, and by its own number: a
@@ -72,13 +72,13 @@ final class Watchdog implements AutoCloseable {
     /// for what it has printed is still to be read.
     void kill(Process process) {
         boolean _ = process.toHandle().destroyForcibly();
-        boolean _ = order("kill " + process.pid());
+        boolean _ = send("kill " + process.pid());
     }
 
     /// Signals the process groups, or just the processes should the watchdog itself have been
     /// killed.
     void signal(Signal signal) {
-        if (!order("signal " + signal.name())) {
+        if (!send("signal " + signal.name())) {
             log(Level.WARNING, "The watchdog of the job is gone: ranks may leave processes", null);
             watched.forEach(Process::destroyForcibly);
         }
@@ -88,7 +88,7 @@ final class Watchdog implements AutoCloseable {
     ///
     /// @return number and command line of each process that was left
     List<String> sweep() throws InterruptedException {
-        order("sweep");
+        send("sweep");
         List<String> left = shell.inputReader(UTF_8).lines().map(String::strip).toList();
         shell.waitFor();
         return left;
@@ -98,16 +98,16 @@ final class Watchdog implements AutoCloseable {
     @Override
     public void close() {
         try {
-            orders.close();
+            commands.close();
         } catch (IOException e) {
             log(Level.DEBUG, "The watchdog was gone already", e);
         }
     }
 
-    private synchronized boolean order(String line) {
+    private synchronized boolean send(String line) {
         try {
-            orders.write(line + "\n");
-            orders.flush();
+            commands.write(line + "\n");
+            commands.flush();
             return true;
         } catch (IOException e) {
             log(Level.DEBUG, "The watchdog did not take: " + line, e);

@@ -32,15 +32,15 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class Agent {
     private static final int FAILURE = 1;
 
-    private final Line line;
+    private final AgentConnection connection;
     private final Path folder;
     private final String java;
     private final Map<Integer, AgentProcess> processes = new ConcurrentHashMap<>();
 
     /// @param folder its own
     /// @param java the one that runs it
-    Agent(Line line, Path folder, String java) {
-        this.line = line;
+    Agent(AgentConnection agentConnection, Path folder, String java) {
+        this.connection = agentConnection;
         this.folder = folder;
         this.java = java;
     }
@@ -51,11 +51,11 @@ public final class Agent {
     public static void main(String[] arguments) throws IOException {
         // Standard output carries messages alone.
         System.setOut(System.err);
-        Line line =
-                new Line(
+        AgentConnection agentConnection =
+                new AgentConnection(
                         new FileInputStream(FileDescriptor.in),
                         new BufferedOutputStream(new FileOutputStream(FileDescriptor.out)));
-        System.exit(new Agent(line, Path.of(arguments[0]), arguments[1]).serve());
+        System.exit(new Agent(agentConnection, Path.of(arguments[0]), arguments[1]).serve());
     }
 
     /// Obeys until the launcher has nothing more to say.
@@ -63,22 +63,25 @@ public final class Agent {
     /// @return the exit code of the agent
     int serve() throws IOException {
         try {
-            if (!(line.receive()
+            if (!(connection.receive()
                     instanceof
-                    Message.Open(String mark, Duration timeout, Map<String, String> variables))) {
+                    AgentMessage.Open(
+                            String mark,
+                            Duration timeout,
+                            Map<String, String> variables))) {
                 throw new MalformedMessageException("another order before the first");
             }
-            Heartbeats.of(line, timeout, () -> System.exit(FAILURE)).begin();
+            Heartbeats.of(connection, timeout, () -> System.exit(FAILURE)).start();
             try (LocalHost host = LocalHost.open(mark)) {
-                line.send(new Message.Ready());
+                connection.send(new AgentMessage.Ready());
                 while (true) {
-                    obey(line.receive(), host, variables);
+                    handle(connection.receive(), host, variables);
                 }
             }
         } catch (EOFException e) {
             return 0; // the launcher has nothing more to say
         } catch (IOException | RuntimeException e) {
-            line.send(new Message.Failed(reason(e)));
+            connection.send(new AgentMessage.Failed(reason(e)));
             return FAILURE;
         }
     }
@@ -89,30 +92,35 @@ public final class Agent {
                 : "its agent failed: " + e;
     }
 
-    private void obey(Message message, LocalHost host, Map<String, String> environment)
+    private void handle(AgentMessage agentMessage, LocalHost host, Map<String, String> environment)
             throws IOException {
-        if (!(message instanceof Message.Order order)) {
+        if (!(agentMessage instanceof AgentMessage.FromLauncher fromLauncher)) {
             throw new MalformedMessageException("news from a launcher");
         }
-        switch (order) {
-            case Message.Heartbeat() -> {}
-            case Message.Open _ -> throw new MalformedMessageException("opened twice");
-            case Message.Put(String path, boolean executable, byte[] bytes) ->
-                    put(path, executable, bytes);
-            case Message.Find(List<String> words) ->
-                    line.send(find(words, environment.getOrDefault("PATH", "")));
-            case Message.Start start -> start(start, host, environment);
-            case Message.Credit(int number, Message.Stream stream, int bytes) ->
-                    find(number).ifPresent(process -> process.grant(stream, bytes));
-            case Message.SignalAll(Signal signal) -> host.signal(signal);
-            case Message.Kill(int number) ->
+        switch (fromLauncher) {
+            case AgentMessage.Heartbeat() -> {}
+            case AgentMessage.Open _ -> throw new MalformedMessageException("opened twice");
+            case AgentMessage.WriteFile(String path, boolean executable, byte[] bytes) ->
+                    writeFile(path, executable, bytes);
+            case AgentMessage.FindProgram(List<String> words) ->
+                    connection.send(find(words, environment.getOrDefault("PATH", "")));
+            case AgentMessage.Start start -> start(start, host, environment);
+            case AgentMessage.Credit(
+                            int number,
+                            AgentMessage.StandardStream standardStream,
+                            int bytes) ->
+                    find(number).ifPresent(process -> process.addCredit(standardStream, bytes));
+            case AgentMessage.SignalAll(Signal signal) -> host.signal(signal);
+            case AgentMessage.Kill(int number) ->
                     find(number).ifPresent(process -> host.kill(process.process()));
-            case Message.Drain(int number) -> find(number).ifPresent(AgentProcess::drain);
-            case Message.Forget(int number) ->
+            case AgentMessage.Drain(int number) -> find(number).ifPresent(AgentProcess::drain);
+            case AgentMessage.Forget(int number) ->
                     find(number)
                             .ifPresent(
-                                    process -> process.whenSilent(() -> processes.remove(number)));
-            case Message.Sweep() -> sweep(host);
+                                    process ->
+                                            process.whenStreamsEnded(
+                                                    () -> processes.remove(number)));
+            case AgentMessage.Sweep() -> sweep(host);
         }
     }
 
@@ -122,11 +130,11 @@ public final class Agent {
     }
 
     /// How many processes have not been forgotten yet.
-    int count() {
+    int processCount() {
         return processes.size();
     }
 
-    private void put(String path, boolean executable, byte[] bytes) throws IOException {
+    private void writeFile(String path, boolean executable, byte[] bytes) throws IOException {
         Path file = folder.resolve(path).normalize();
         if (!file.startsWith(folder)) {
             throw new MalformedMessageException("a file outside the agent's folder: " + path);
@@ -141,15 +149,16 @@ public final class Agent {
         }
     }
 
-    private Message.News find(List<String> words, String path) {
+    private AgentMessage.FromAgent find(List<String> words, String path) {
         try {
-            return new Message.Found(Program.of(words, SearchPath.of(path), () -> java));
+            return new AgentMessage.ProgramFound(
+                    Program.of(words, SearchPath.of(path), () -> java));
         } catch (ConfigurationException e) {
-            return new Message.Missing(String.valueOf(e.getMessage()));
+            return new AgentMessage.ProgramMissing(String.valueOf(e.getMessage()));
         }
     }
 
-    private void start(Message.Start start, LocalHost host, Map<String, String> environment)
+    private void start(AgentMessage.Start start, LocalHost host, Map<String, String> environment)
             throws IOException {
         Map<String, String> variables = new HashMap<>(environment);
         variables.putAll(start.variables());
@@ -157,18 +166,19 @@ public final class Agent {
         try {
             process = host.start(start.command(), variables);
         } catch (IOException e) {
-            line.send(new Message.NotStarted(start.process(), String.valueOf(e.getMessage())));
+            connection.send(
+                    new AgentMessage.NotStarted(start.process(), String.valueOf(e.getMessage())));
             return;
         }
-        line.send(new Message.Started(start.process(), process.pid()));
-        processes.put(start.process(), AgentProcess.start(start.process(), process, line));
+        connection.send(new AgentMessage.Started(start.process(), process.pid()));
+        processes.put(start.process(), AgentProcess.start(start.process(), process, connection));
         var _ = process.onExit().thenAccept(ended -> exited(start.process(), ended, host));
     }
 
     private void exited(int number, Process process, LocalHost host) {
         host.ended(process);
         try {
-            line.send(new Message.Exited(number, process.exitValue()));
+            connection.send(new AgentMessage.Exited(number, process.exitValue()));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -182,7 +192,7 @@ public final class Agent {
                 .start(
                         () -> {
                             try {
-                                line.send(new Message.Swept(host.sweep()));
+                                connection.send(new AgentMessage.Swept(host.sweep()));
                             } catch (IOException e) {
                                 throw new UncheckedIOException(e);
                             } catch (InterruptedException e) {

@@ -13,28 +13,28 @@ final class AgentProcess {
     private final OutputReader outReader;
     private final OutputReader errReader;
 
-    private AgentProcess(int number, Process process, Line line) {
+    private AgentProcess(int number, Process process, AgentConnection agentConnection) {
         this.number = number;
         this.process = process;
-        this.out = new OutputSender(number, Message.Stream.OUT, line);
-        this.err = new OutputSender(number, Message.Stream.ERR, line);
+        this.out = new OutputSender(number, AgentMessage.StandardStream.OUT, agentConnection);
+        this.err = new OutputSender(number, AgentMessage.StandardStream.ERR, agentConnection);
         this.outReader = out.start(process.getInputStream());
         this.errReader = err.start(process.getErrorStream());
     }
 
     /// Begins to send what the process prints. To be called once the launcher knows of it.
-    static AgentProcess start(int number, Process process, Line line) {
-        return new AgentProcess(number, process, line);
+    static AgentProcess start(int number, Process process, AgentConnection agentConnection) {
+        return new AgentProcess(number, process, agentConnection);
     }
 
     Process process() {
         return process;
     }
 
-    void grant(Message.Stream stream, int bytes) {
-        switch (stream) {
-            case OUT -> out.grant(bytes);
-            case ERR -> err.grant(bytes);
+    void addCredit(AgentMessage.StandardStream standardStream, int bytes) {
+        switch (standardStream) {
+            case OUT -> out.addCredit(bytes);
+            case ERR -> err.addCredit(bytes);
         }
     }
 
@@ -52,14 +52,14 @@ final class AgentProcess {
     }
 
     /// Calls `done` when the launcher was told the end of both streams.
-    void whenSilent(Runnable done) {
+    void whenStreamsEnded(Runnable done) {
         var _ = CompletableFuture.allOf(out.ended(), err.ended()).thenRun(done);
     }
 
     private static void drain(OutputReader reader, OutputSender sender) {
         try {
-            if (!reader.awaitEnd(OutputReader.SILENCE)) {
-                sender.end();
+            if (!reader.awaitEnd(OutputReader.IDLE_TIMEOUT)) {
+                sender.onEnd();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -11,17 +11,17 @@ final class Deadline {
         OPEN,
         MET,
         MISSED,
-        GIVEN_UP
+        CANCELLED
     }
 
     private final Duration limit;
-    private final Runnable end;
+    private final Runnable onEnd;
     private State state = State.OPEN;
     private String stage = "connecting to it";
 
-    private Deadline(Duration limit, Runnable end) {
+    private Deadline(Duration limit, Runnable onEnd) {
         this.limit = limit;
-        this.end = end;
+        this.onEnd = onEnd;
     }
 
     /// @param end called once if [#meet] is not, in time, or if it is given up before; must make
@@ -29,11 +29,11 @@ final class Deadline {
     static Deadline start(Duration limit, Runnable end) {
         Deadline deadline = new Deadline(limit, end);
         CompletableFuture.delayedExecutor(limit.toNanos(), TimeUnit.NANOSECONDS)
-                .execute(() -> deadline.pass(State.MISSED));
+                .execute(() -> deadline.finish(State.MISSED));
         return deadline;
     }
 
-    synchronized void enter(String next) {
+    synchronized void setStage(String next) {
         stage = next;
     }
 
@@ -42,7 +42,7 @@ final class Deadline {
     }
 
     /// Waits for a while, and tells whether it is over.
-    synchronized boolean isOverAfter(Duration pause) {
+    synchronized boolean awaitOver(Duration pause) {
         long end = System.nanoTime() + pause.toNanos();
         try {
             for (long left = pause.toNanos(); left > 0 && !isOver(); ) {
@@ -64,8 +64,8 @@ final class Deadline {
 
     /// Ends it, for nobody waits any more. A host that is ready by now stays as it is: its job ends
     /// it.
-    void giveUp() {
-        pass(State.GIVEN_UP);
+    void cancel() {
+        finish(State.CANCELLED);
     }
 
     /// What was being done when the time was up, if it was.
@@ -77,11 +77,11 @@ final class Deadline {
                 : Optional.empty();
     }
 
-    private synchronized void pass(State next) {
+    private synchronized void finish(State next) {
         if (state == State.OPEN) {
             state = next;
             notifyAll();
-            end.run();
+            onEnd.run();
         }
     }
 }

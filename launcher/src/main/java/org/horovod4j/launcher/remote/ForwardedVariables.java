@@ -33,11 +33,11 @@ final class ForwardedVariables {
 
     static Map<String, String> of(Map<String, String> environment) {
         Map<String, String> forwarded = new TreeMap<>(environment);
-        forwarded.keySet().removeIf(ForwardedVariables::staysHere);
+        forwarded.keySet().removeIf(ForwardedVariables::isLocal);
         return forwarded;
     }
 
-    private static boolean staysHere(String name) {
+    private static boolean isLocal(String name) {
         return name.startsWith("BASH_FUNC_")
                 || name.startsWith("SSH_")
                 || name.startsWith("XDG_SESSION_")

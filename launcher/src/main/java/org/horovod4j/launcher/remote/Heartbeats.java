@@ -6,40 +6,40 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/// Shows the other end of a [Line] that this one is alive, and watches whether the other is.
+/// Shows the other end of a [AgentConnection] that this one is alive, and watches whether the other is.
 ///
 /// On two threads, for the one that writes may be stuck in a connection that is dead.
 final class Heartbeats implements AutoCloseable {
-    private static final int BEATS = 6;
+    private static final int BEATS_PER_TIMEOUT = 6;
 
-    private final Line line;
-    private final Duration patience;
-    private final Runnable onSilence;
+    private final AgentConnection connection;
+    private final Duration timeout;
+    private final Runnable onTimeout;
     private final CountDownLatch closed = new CountDownLatch(1);
 
-    private Heartbeats(Line line, Duration patience, Runnable onSilence) {
-        this.line = line;
-        this.patience = patience;
-        this.onSilence = onSilence;
+    private Heartbeats(AgentConnection agentConnection, Duration timeout, Runnable onTimeout) {
+        this.connection = agentConnection;
+        this.timeout = timeout;
+        this.onTimeout = onTimeout;
     }
 
     /// @param timeout after which a rank counts as lost; here a silent host is lost a little before
     ///     that, so that it and not one of its ranks is told as the cause
     /// @param onSilence called once, when the other end has been silent for too long
-    static Heartbeats of(Line line, Duration timeout, Runnable onSilence) {
-        return new Heartbeats(line, timeout.multipliedBy(3).dividedBy(4), onSilence);
+    static Heartbeats of(AgentConnection agentConnection, Duration timeout, Runnable onSilence) {
+        return new Heartbeats(agentConnection, timeout.multipliedBy(3).dividedBy(4), onSilence);
     }
 
     /// To be called when the other end has begun to speak: to get that far may take it longer.
-    void begin() {
-        Thread.ofPlatform().daemon().name("hvd-heartbeat").start(this::beat);
-        Thread.ofPlatform().daemon().name("hvd-vigil").start(this::watch);
+    void start() {
+        Thread.ofPlatform().daemon().name("hvd-heartbeat").start(this::sendHeartbeats);
+        Thread.ofPlatform().daemon().name("hvd-liveness").start(this::checkTimeout);
     }
 
-    private void beat() {
+    private void sendHeartbeats() {
         try {
-            while (!closesWithin(patience.toNanos() / BEATS)) {
-                line.send(new Message.Heartbeat());
+            while (!closesWithin(timeout.toNanos() / BEATS_PER_TIMEOUT)) {
+                connection.send(new AgentMessage.Heartbeat());
             }
         } catch (IOException e) {
             // Whoever receives hears of it too, and knows what to do.
@@ -48,14 +48,14 @@ final class Heartbeats implements AutoCloseable {
         }
     }
 
-    private void watch() {
+    private void checkTimeout() {
         long left;
-        while ((left = patience.toNanos() - line.silenceNanos()) > 0) {
+        while ((left = timeout.toNanos() - connection.idleNanos()) > 0) {
             if (closesWithin(left)) {
                 return;
             }
         }
-        onSilence.run();
+        onTimeout.run();
     }
 
     private boolean closesWithin(long nanos) {

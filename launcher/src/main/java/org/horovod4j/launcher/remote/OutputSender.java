@@ -10,28 +10,31 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 
 /// Sends one stream of a process to the launcher, as far as that allows.
-final class OutputSender implements OutputReader.Taker {
+final class OutputSender implements OutputReader.Receiver {
     private static final int CHUNK = 1 << 15;
 
     private final int process;
-    private final Message.Stream stream;
-    private final Line line;
-    private final Semaphore credit = new Semaphore(Message.Stream.WINDOW);
+    private final AgentMessage.StandardStream standardStream;
+    private final AgentConnection connection;
+    private final Semaphore credit = new Semaphore(AgentMessage.StandardStream.WINDOW);
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
     /// @param process its number
-    OutputSender(int process, Message.Stream stream, Line line) {
+    OutputSender(
+            int process,
+            AgentMessage.StandardStream standardStream,
+            AgentConnection agentConnection) {
         this.process = process;
-        this.stream = stream;
-        this.line = line;
+        this.standardStream = standardStream;
+        this.connection = agentConnection;
     }
 
     OutputReader start(InputStream source) {
         return OutputReader.start(
-                "hvd-output-%d-%s".formatted(process, stream), source, CHUNK, this);
+                "hvd-output-%d-%s".formatted(process, standardStream), source, CHUNK, this);
     }
 
-    void grant(int bytes) {
+    void addCredit(int bytes) {
         credit.release(bytes);
     }
 
@@ -41,7 +44,7 @@ final class OutputSender implements OutputReader.Taker {
     }
 
     @Override
-    public void take(byte[] chunk, int length) {
+    public void onBytes(byte[] chunk, int length) {
         if (ended.isDone()) {
             return; // the stream was given up, and nobody would grant anything for it
         }
@@ -50,14 +53,14 @@ final class OutputSender implements OutputReader.Taker {
     }
 
     @Override
-    public void end() {
+    public void onEnd() {
         send(new byte[0]);
         ended.complete(null);
     }
 
     private void send(byte[] bytes) {
         try {
-            line.send(new Message.Output(process, stream, bytes));
+            connection.send(new AgentMessage.Output(process, standardStream, bytes));
         } catch (IOException e) {
             // Whoever receives hears of it too, and ends the agent.
             System.getLogger(OutputSender.class.getName())

@@ -25,32 +25,32 @@ import java.util.function.Consumer;
 /// or by the loss of the host.
 public final class RemoteHost implements HostAgent {
     /// How long the agent may take to end, once it has nothing more to do.
-    private static final Duration FAREWELL = Duration.ofSeconds(5);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
-    private static final String LET_GO = "the host was let go";
+    private static final String CLOSED = "the host was let go";
 
     private static final String CLASS_PATH = "CLASSPATH";
 
-    private final SshConnection ssh;
-    private final Line line;
-    private final Copies copies;
+    private final SshProcess ssh;
+    private final AgentConnection connection;
+    private final CopiedFiles copiedFiles;
     private final Heartbeats heartbeats;
-    private final RemoteProcesses processes = new RemoteProcesses(this::tell);
+    private final RemoteProcesses processes = new RemoteProcesses(this::sendIfConnected);
     private final CompletableFuture<List<String>> swept = new CompletableFuture<>();
     private final CompletableFuture<String> loss = new CompletableFuture<>();
-    private volatile CompletableFuture<Message.News> answer = new CompletableFuture<>();
+    private volatile CompletableFuture<AgentMessage.FromAgent> answer = new CompletableFuture<>();
     private volatile boolean closing;
 
-    RemoteHost(SshConnection ssh, RemoteJob job, Copies copies) {
+    RemoteHost(SshProcess ssh, RemoteHostSettings job, CopiedFiles copiedFiles) {
         this.ssh = ssh;
-        this.copies = copies;
-        this.line = new Line(ssh.input(), ssh.output());
+        this.copiedFiles = copiedFiles;
+        this.connection = new AgentConnection(ssh.input(), ssh.output());
         this.heartbeats =
                 Heartbeats.of(
-                        line,
+                        connection,
                         job.heartbeatTimeout(),
                         () ->
-                                lose(
+                                markLost(
                                         "no sign of life within the heartbeat timeout of %s s"
                                                 .formatted(seconds(job.heartbeatTimeout()))));
         Thread.ofPlatform().daemon().name("hvd-agent").start(this::receive);
@@ -60,23 +60,23 @@ public final class RemoteHost implements HostAgent {
     ///
     /// @param givenUp when complete, nobody waits for the host any more
     /// @throws HostNotReadyException with one sentence that says why and what to do
-    public static RemoteHost open(Host host, RemoteJob job, CompletionStage<?> givenUp)
+    public static RemoteHost open(Host host, RemoteHostSettings job, CompletionStage<?> givenUp)
             throws HostNotReadyException {
-        return LogIn.to(host, job, givenUp);
+        return HostSetup.open(host, job, givenUp);
     }
 
     /// Tells the agent which job it serves.
-    void open(RemoteJob job) throws IOException {
-        ask(
-                new Message.Open(
-                        job.mark(),
+    void open(RemoteHostSettings job) throws IOException {
+        request(
+                new AgentMessage.Open(
+                        job.jobVariable(),
                         job.heartbeatTimeout(),
-                        translated(ForwardedVariables.of(job.environment()), copies)));
-        heartbeats.begin();
+                        translatePaths(ForwardedVariables.of(job.environment()), copiedFiles)));
+        heartbeats.start();
     }
 
     void sendCopies() throws IOException, HostNotReadyException {
-        copies.send(line);
+        copiedFiles.send(connection);
     }
 
     /// Why contact was lost; empty while it is not.
@@ -89,16 +89,18 @@ public final class RemoteHost implements HostAgent {
         return ssh.toString();
     }
 
-    private static Map<String, String> translated(Map<String, String> environment, Copies copies) {
+    private static Map<String, String> translatePaths(
+            Map<String, String> environment, CopiedFiles copiedFiles) {
         Map<String, String> translated = new TreeMap<>(environment);
-        translated.computeIfPresent(CLASS_PATH, (_, path) -> copies.translate(path));
+        translated.computeIfPresent(CLASS_PATH, (_, path) -> copiedFiles.translate(path));
         return translated;
     }
 
     @Override
     public Program program(List<String> words) throws IOException {
-        List<String> there = words.stream().map(copies::translate).toList();
-        if (ask(new Message.Find(there)) instanceof Message.Found(Program program)) {
+        List<String> there = words.stream().map(copiedFiles::translate).toList();
+        if (request(new AgentMessage.FindProgram(there))
+                instanceof AgentMessage.ProgramFound(Program program)) {
             return program;
         }
         throw new MalformedMessageException("an answer to another question");
@@ -106,9 +108,9 @@ public final class RemoteHost implements HostAgent {
 
     @Override
     public Process start(List<String> command, Map<String, String> variables) throws IOException {
-        RemoteProcesses.Entry entry = processes.expect();
-        checkContact();
-        line.send(new Message.Start(entry.number(), command, variables));
+        RemoteProcesses.Entry entry = processes.register();
+        checkConnected();
+        connection.send(new AgentMessage.Start(entry.number(), command, variables));
         long pid = await(entry.pid());
         return new RemoteProcess(
                 entry.number(),
@@ -116,7 +118,7 @@ public final class RemoteHost implements HostAgent {
                 entry.out(),
                 entry.err(),
                 entry.status(),
-                () -> tell(new Message.Kill(entry.number())));
+                () -> sendIfConnected(new AgentMessage.Kill(entry.number())));
     }
 
     @Override
@@ -128,7 +130,7 @@ public final class RemoteHost implements HostAgent {
     @Override
     public void ended(Process process) {
         if (process instanceof RemoteProcess remote) {
-            tell(new Message.Forget(remote.number()));
+            sendIfConnected(new AgentMessage.Forget(remote.number()));
         }
     }
 
@@ -137,7 +139,7 @@ public final class RemoteHost implements HostAgent {
     @Override
     public Duration drain(Process process) {
         if (process instanceof RemoteProcess remote) {
-            tell(new Message.Drain(remote.number()));
+            sendIfConnected(new AgentMessage.Drain(remote.number()));
         }
         return Duration.ofNanos(Long.MAX_VALUE);
     }
@@ -149,13 +151,13 @@ public final class RemoteHost implements HostAgent {
 
     @Override
     public void signal(Signal signal) {
-        tell(new Message.SignalAll(signal));
+        sendIfConnected(new AgentMessage.SignalAll(signal));
     }
 
     /// Nothing, when the host is lost: its agent then sweeps by itself.
     @Override
     public List<String> sweep() throws InterruptedException {
-        tell(new Message.Sweep());
+        sendIfConnected(new AgentMessage.Sweep());
         try {
             return swept.get();
         } catch (ExecutionException e) {
@@ -168,8 +170,8 @@ public final class RemoteHost implements HostAgent {
         closing = true;
         heartbeats.close();
         try {
-            line.close();
-            ssh.awaitEnd(FAREWELL);
+            connection.close();
+            ssh.awaitEnd(CLOSE_TIMEOUT);
         } catch (IOException e) {
             log("ssh was gone already", e);
             ssh.kill();
@@ -180,20 +182,21 @@ public final class RemoteHost implements HostAgent {
     }
 
     /// One question at a time, as the answers do not say to which they belong.
-    private synchronized Message.News ask(Message.Order question) throws IOException {
-        CompletableFuture<Message.News> mine = new CompletableFuture<>();
+    private synchronized AgentMessage.FromAgent request(AgentMessage.FromLauncher question)
+            throws IOException {
+        CompletableFuture<AgentMessage.FromAgent> mine = new CompletableFuture<>();
         answer = mine;
-        checkContact();
-        line.send(question);
+        checkConnected();
+        connection.send(question);
         return await(mine);
     }
 
-    private void checkContact() throws IOException {
+    private void checkConnected() throws IOException {
         if (loss.isDone()) {
             throw new IOException(loss.join());
         }
         if (closing) {
-            throw new IOException(LET_GO);
+            throw new IOException(CLOSED);
         }
     }
 
@@ -212,66 +215,69 @@ public final class RemoteHost implements HostAgent {
     }
 
     /// Says what the host need not hear if it is lost.
-    private void tell(Message.Order order) {
+    private void sendIfConnected(AgentMessage.FromLauncher fromLauncher) {
         try {
             if (!loss.isDone()) {
-                line.send(order);
+                connection.send(fromLauncher);
             }
         } catch (IOException e) {
-            log("An agent did not take " + order, e); // the receiving thread learns why
+            log("An agent did not take " + fromLauncher, e); // the receiving thread learns why
         }
     }
 
     private void receive() {
         try {
             while (true) {
-                if (!(line.receive() instanceof Message.News news)) {
+                if (!(connection.receive() instanceof AgentMessage.FromAgent fromAgent)) {
                     throw new MalformedMessageException("an order from an agent");
                 }
-                heard(news);
+                handle(fromAgent);
             }
         } catch (MalformedMessageException e) {
-            lose("its agent sent what we do not understand: " + e.getMessage());
+            markLost("its agent sent what we do not understand: " + e.getMessage());
         } catch (IOException e) {
             if (closing) {
                 log("An agent has ended", e);
-                endAll(LET_GO);
+                failPending(CLOSED);
             } else {
-                lose(ssh.howEnded());
+                markLost(ssh.howEnded());
             }
         }
     }
 
-    private void heard(Message.News news) throws MalformedMessageException {
-        switch (news) {
-            case Message.Heartbeat() -> {}
-            case Message.Ready _, Message.Found _ -> answer.complete(news);
-            case Message.Missing(String reason) ->
+    private void handle(AgentMessage.FromAgent fromAgent) throws MalformedMessageException {
+        switch (fromAgent) {
+            case AgentMessage.Heartbeat() -> {}
+            case AgentMessage.Ready _, AgentMessage.ProgramFound _ -> answer.complete(fromAgent);
+            case AgentMessage.ProgramMissing(String reason) ->
                     answer.completeExceptionally(new ConfigurationException(reason));
-            case Message.Started(int number, long pid) -> processes.started(number, pid);
-            case Message.NotStarted(int number, String reason) ->
+            case AgentMessage.Started(int number, long pid) -> processes.started(number, pid);
+            case AgentMessage.NotStarted(int number, String reason) ->
                     processes.notStarted(number, reason);
-            case Message.Output(int number, Message.Stream stream, byte[] bytes) ->
-                    processes.printed(number, stream, bytes);
-            case Message.Exited(int number, int status) -> processes.exited(number, status);
-            case Message.Swept(List<String> left) -> swept.complete(left);
-            case Message.Failed(String reason) -> lose(reason);
+            case AgentMessage.Output(
+                            int number,
+                            AgentMessage.StandardStream standardStream,
+                            byte[] bytes) ->
+                    processes.output(number, standardStream, bytes);
+            case AgentMessage.Exited(int number, int status) -> processes.exited(number, status);
+            case AgentMessage.Swept(List<String> left) -> swept.complete(left);
+            case AgentMessage.Failed(String reason) -> markLost(reason);
         }
     }
 
-    private void lose(String reason) {
+    private void markLost(String reason) {
         if (!closing && loss.complete(reason)) {
             heartbeats.close();
             ssh.kill();
         }
-        endAll(reason);
+        failPending(reason);
     }
 
     /// Ends every wait for something from this host, as nothing more comes: also when it was let
     /// go, for its agent then ends without a word about the streams of its processes.
-    private void endAll(String reason) {
+    private void failPending(String reason) {
         answer.completeExceptionally(new IOException(reason));
-        processes.lost(reason);
+        processes.hostLost(reason);
         swept.complete(List.of());
     }
 

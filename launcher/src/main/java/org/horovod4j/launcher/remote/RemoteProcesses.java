@@ -15,13 +15,13 @@ import java.util.function.Consumer;
 ///
 /// Any thread may start one; one thread hears of them.
 final class RemoteProcesses {
-    private final Consumer<Message.Order> orders;
-    private final AtomicInteger numbers = new AtomicInteger();
+    private final Consumer<AgentMessage.FromLauncher> commandSender;
+    private final AtomicInteger nextNumber = new AtomicInteger();
     private final Map<Integer, Entry> entries = new ConcurrentHashMap<>();
 
-    /// @param orders says something to the host, which need not hear it if it is lost
-    RemoteProcesses(Consumer<Message.Order> orders) {
-        this.orders = orders;
+    /// @param commandSender says something to the host, which need not hear it if it is lost
+    RemoteProcesses(Consumer<AgentMessage.FromLauncher> commandSender) {
+        this.commandSender = commandSender;
     }
 
     /// What is known of a process.
@@ -34,41 +34,44 @@ final class RemoteProcesses {
             RemoteStream out,
             RemoteStream err,
             CompletableFuture<Integer> status) {
-        private RemoteStream stream(Message.Stream stream) {
-            return switch (stream) {
+        private RemoteStream stream(AgentMessage.StandardStream standardStream) {
+            return switch (standardStream) {
                 case OUT -> out;
                 case ERR -> err;
             };
         }
 
-        private boolean isOver() {
+        private boolean hasEnded() {
             return status.isDone() && out.hasEnded() && err.hasEnded();
         }
 
-        private void lost(String reason) {
+        private void hostLost(String reason) {
             pid.completeExceptionally(new IOException(reason));
-            out.came(new byte[0]);
-            err.came(new byte[0]);
+            out.append(new byte[0]);
+            err.append(new byte[0]);
             status.complete(RemoteProcess.LOST);
         }
     }
 
     /// Expects a process, under the next number.
-    Entry expect() {
-        int number = numbers.getAndIncrement();
+    Entry register() {
+        int number = nextNumber.getAndIncrement();
         Entry entry =
                 new Entry(
                         number,
                         new CompletableFuture<>(),
-                        stream(number, Message.Stream.OUT),
-                        stream(number, Message.Stream.ERR),
+                        stream(number, AgentMessage.StandardStream.OUT),
+                        stream(number, AgentMessage.StandardStream.ERR),
                         new CompletableFuture<>());
         entries.put(number, entry);
         return entry;
     }
 
-    private RemoteStream stream(int number, Message.Stream stream) {
-        return new RemoteStream(bytes -> orders.accept(new Message.Credit(number, stream, bytes)));
+    private RemoteStream stream(int number, AgentMessage.StandardStream standardStream) {
+        return new RemoteStream(
+                bytes ->
+                        commandSender.accept(
+                                new AgentMessage.Credit(number, standardStream, bytes)));
     }
 
     void started(int number, long pid) throws MalformedMessageException {
@@ -80,12 +83,13 @@ final class RemoteProcesses {
         entries.remove(number);
     }
 
-    void printed(int number, Message.Stream stream, byte[] bytes) throws MalformedMessageException {
+    void output(int number, AgentMessage.StandardStream standardStream, byte[] bytes)
+            throws MalformedMessageException {
         find(number)
                 .ifPresent(
                         entry -> {
-                            entry.stream(stream).came(bytes);
-                            forgetIfOver(entry);
+                            entry.stream(standardStream).append(bytes);
+                            removeIfEnded(entry);
                         });
     }
 
@@ -94,30 +98,30 @@ final class RemoteProcesses {
                 .ifPresent(
                         entry -> {
                             entry.status.complete(status);
-                            forgetIfOver(entry);
+                            removeIfEnded(entry);
                         });
     }
 
     /// Nothing more comes of any of them.
-    void lost(String reason) {
-        entries.values().forEach(entry -> entry.lost(reason));
+    void hostLost(String reason) {
+        entries.values().forEach(entry -> entry.hostLost(reason));
         entries.clear();
     }
 
     /// How many there are that something may yet be heard of.
-    int count() {
+    int size() {
         return entries.size();
     }
 
-    private void forgetIfOver(Entry entry) {
-        if (entry.isOver()) {
+    private void removeIfEnded(Entry entry) {
+        if (entry.hasEnded()) {
             entries.remove(entry.number);
         }
     }
 
     /// Empty when it is forgotten: what some child of its prints later is of no interest.
     private Optional<Entry> find(int number) throws MalformedMessageException {
-        if (number < 0 || number >= numbers.get()) {
+        if (number < 0 || number >= nextNumber.get()) {
             throw new MalformedMessageException("news of process " + number);
         }
         return Optional.ofNullable(entries.get(number));

@@ -26,10 +26,11 @@ sealed interface RemoteShell permits Ssh, RshAgent {
     /// The command line that runs `command` on a host.
     ///
     /// @throws HostNotReadyException when it cannot log in there as it should
-    List<String> words(Host host, RemoteJob job, String command) throws HostNotReadyException;
+    List<String> commandLine(Host host, RemoteHostSettings job, String command)
+            throws HostNotReadyException;
 
     /// Why a host cannot be used, and what to do about it.
     ///
     /// @param ending how the program ended
-    String explain(Host host, SshComplaints complaints, String ending);
+    String explain(Host host, SshErrors complaints, String ending);
 }

@@ -9,21 +9,21 @@ import java.util.function.IntConsumer;
 /// A stream of a process on another host, as far as it has come over.
 ///
 /// What was read is granted to the sender again, in portions worth a message. So no more than
-/// [Message.Stream#WINDOW] bytes are ever kept here, and whoever receives them never waits.
+/// [AgentMessage.StandardStream#WINDOW] bytes are ever kept here, and whoever receives them never waits.
 final class RemoteStream extends InputStream {
-    private final IntConsumer grant;
+    private final IntConsumer creditSender;
     private final Queue<byte[]> chunks = new ArrayDeque<>();
     private int position;
-    private int owed;
+    private int pendingCredit;
     private boolean ended;
 
-    /// @param grant tells the sender how many more bytes it may send
-    RemoteStream(IntConsumer grant) {
-        this.grant = grant;
+    /// @param creditSender tells the sender how many more bytes it may send
+    RemoteStream(IntConsumer creditSender) {
+        this.creditSender = creditSender;
     }
 
     /// The next bytes have come, or, if there are none, the end.
-    synchronized void came(byte[] bytes) {
+    synchronized void append(byte[] bytes) {
         if (bytes.length == 0) {
             ended = true;
         } else if (!ended) {
@@ -47,9 +47,9 @@ final class RemoteStream extends InputStream {
     public int read(byte[] bytes, int from, int length) {
         Objects.checkFromIndexSize(from, length, bytes.length);
         int count = length == 0 ? 0 : take(bytes, from, length);
-        int granted = count > 0 ? settle(count) : 0;
+        int granted = count > 0 ? takeCredit(count) : 0;
         if (granted > 0) {
-            grant.accept(granted); // outside the lock, for it may wait for the network
+            creditSender.accept(granted); // outside the lock, for it may wait for the network
         }
         return count;
     }
@@ -85,13 +85,13 @@ final class RemoteStream extends InputStream {
         return count;
     }
 
-    private synchronized int settle(int count) {
-        owed += count;
-        if (owed < Message.Stream.WINDOW / 4) {
+    private synchronized int takeCredit(int count) {
+        pendingCredit += count;
+        if (pendingCredit < AgentMessage.StandardStream.WINDOW / 4) {
             return 0;
         }
-        int granted = owed;
-        owed = 0;
+        int granted = pendingCredit;
+        pendingCredit = 0;
         return granted;
     }
 }

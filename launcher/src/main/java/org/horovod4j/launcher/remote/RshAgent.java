@@ -21,7 +21,7 @@ record RshAgent(List<String> program) implements RemoteShell {
     }
 
     @Override
-    public List<String> words(Host host, RemoteJob job, String command)
+    public List<String> commandLine(Host host, RemoteHostSettings job, String command)
             throws HostNotReadyException {
         if (!host.login().equals(Login.DEFAULT)) {
             throw new HostNotReadyException(
@@ -36,8 +36,8 @@ record RshAgent(List<String> program) implements RemoteShell {
     }
 
     @Override
-    public String explain(Host host, SshComplaints complaints, String ending) {
-        String last = complaints.last();
+    public String explain(Host host, SshErrors complaints, String ending) {
+        String last = complaints.lastLine();
         return """
                %s, which %s names, ended (%s)%s. Let '%s %s cat' repeat what it reads first, as \
                with kubectl exec -i."""

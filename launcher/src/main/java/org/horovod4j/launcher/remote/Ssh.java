@@ -22,12 +22,12 @@ record Ssh() implements RemoteShell {
     }
 
     @Override
-    public String explain(Host host, SshComplaints complaints, String ending) {
+    public String explain(Host host, SshErrors complaints, String ending) {
         return complaints.explain(host, ending);
     }
 
     @Override
-    public List<String> words(Host host, RemoteJob job, String command) {
+    public List<String> commandLine(Host host, RemoteHostSettings job, String command) {
         List<String> words = new ArrayList<>(List.of(NAME, "-T", "-a", "-x"));
         // Nobody is there to answer a question.
         option(words, "BatchMode", "yes");

@@ -1,7 +1,7 @@
 /// Hosts behind ssh: one connection to each, with an agent of ours at its far end.
 ///
-/// Start with [RemoteHost], the launcher's side, then [LogIn] and [Bootstrap] (how the agent gets
-/// there), then [Agent], the far side. [RemoteShell] is what may run in place of ssh. [Message] lists all that the two say to each other.
+/// Start with [RemoteHost], the launcher's side, then [HostSetup] and [AgentBootstrap] (how the agent gets
+/// there), then [Agent], the far side. [RemoteShell] is what may run in place of ssh. [AgentMessage] lists all that the two say to each other.
 ///
 /// The agent runs its processes through the same `LocalHost` as the launcher does, so groups,
 /// signals and sweeping are one code here and there. Its jar holds this package, those of processes

@@ -27,7 +27,7 @@ import java.util.SequencedMap;
 public final class YamlFile {
     /// More than any file of settings has. An alias stands for a copy here, so that a few lines of
     /// aliases of aliases could mean billions.
-    private static final int MOST_NODES = 10_000;
+    private static final int MAX_NODES = 10_000;
 
     private final Path file;
     private int nodes;
@@ -39,17 +39,17 @@ public final class YamlFile {
     /// The outermost level of a file.
     ///
     /// @throws ConfigurationException when it cannot be read, or is no YAML of this form
-    public static YamlNode.Section read(Path file) {
+    public static YamlNode.Mapping read(Path file) {
         return new YamlFile(file).parse(TextFile.read("", file));
     }
 
-    private YamlNode.Section parse(String text) {
-        Where start = new Where(file, 1, "");
+    private YamlNode.Mapping parse(String text) {
+        YamlLocation start = new YamlLocation(file, 1, "");
         try {
             Optional<Node> root = new Compose(LoadSettings.builder().build()).composeString(text);
             return root.<YamlNode>map(node -> convert(node, start.atLine(line(node))))
-                    .orElseGet(() -> new YamlNode.Nothing(start))
-                    .asSection();
+                    .orElseGet(() -> new YamlNode.Empty(start))
+                    .asMapping();
         } catch (MarkedYamlEngineException e) {
             int line = e.getProblemMark().map(Mark::getLine).orElse(0) + 1;
             throw new ConfigurationException(
@@ -62,41 +62,42 @@ public final class YamlFile {
         }
     }
 
-    private YamlNode convert(Node node, Where where) {
+    private YamlNode convert(Node node, YamlLocation yamlLocation) {
         nodes++;
-        if (nodes > MOST_NODES || node.isRecursive()) {
-            throw where.error("aliases make it too large. Write the values out.");
+        if (nodes > MAX_NODES || node.isRecursive()) {
+            throw yamlLocation.error("aliases make it too large. Write the values out.");
         }
         return switch (node) {
             case ScalarNode scalar when scalar.getTag().equals(Tag.NULL) ->
-                    new YamlNode.Nothing(where);
-            case ScalarNode scalar -> new YamlNode.Text(where, scalar.getValue());
-            case SequenceNode sequence -> new YamlNode.Items(where, items(sequence, where));
-            case MappingNode mapping -> section(mapping, where);
-            default -> throw where.error("this kind of YAML is not understood.");
+                    new YamlNode.Empty(yamlLocation);
+            case ScalarNode scalar -> new YamlNode.Scalar(yamlLocation, scalar.getValue());
+            case SequenceNode sequence ->
+                    new YamlNode.Sequence(yamlLocation, items(sequence, yamlLocation));
+            case MappingNode mapping -> mapping(mapping, yamlLocation);
+            default -> throw yamlLocation.error("this kind of YAML is not understood.");
         };
     }
 
-    private List<YamlNode> items(SequenceNode sequence, Where where) {
+    private List<YamlNode> items(SequenceNode sequence, YamlLocation yamlLocation) {
         return sequence.getValue().stream()
-                .map(item -> convert(item, where.atLine(line(item))))
+                .map(item -> convert(item, yamlLocation.atLine(line(item))))
                 .toList();
     }
 
-    private YamlNode.Section section(MappingNode mapping, Where where) {
+    private YamlNode.Mapping mapping(MappingNode mapping, YamlLocation yamlLocation) {
         SequencedMap<String, YamlNode> entries = new LinkedHashMap<>();
         for (NodeTuple tuple : mapping.getValue()) {
             int line = line(tuple.getKeyNode());
             if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
-                throw where.atLine(line).error("a key must be one word.");
+                throw yamlLocation.atLine(line).error("a key must be one word.");
             }
-            Where place = where.of(key.getValue(), line);
+            YamlLocation place = yamlLocation.child(key.getValue(), line);
             YamlNode before = entries.put(key.getValue(), convert(tuple.getValueNode(), place));
             if (before != null) {
-                throw place.error("is in line %d already.".formatted(before.where().line()));
+                throw place.error("is in line %d already.".formatted(before.location().line()));
             }
         }
-        return new YamlNode.Section(where, entries);
+        return new YamlNode.Mapping(yamlLocation, entries);
     }
 
     private static int line(Node node) {

@@ -1,6 +1,6 @@
 package org.horovod4j.launcher.yaml;
 
-import org.horovod4j.option.Spelling;
+import org.horovod4j.option.SpellingSuggestion;
 
 import java.util.Collection;
 import java.util.Collections;
@@ -12,37 +12,39 @@ import java.util.SequencedMap;
 /// A part of a YAML file. What a text means, a number or a truth, is up to whoever reads it: quotes
 /// around a value change nothing.
 public sealed interface YamlNode {
-    Where where();
+    YamlLocation location();
 
     /// A key without a value.
-    record Nothing(Where where) implements YamlNode {}
+    record Empty(YamlLocation location) implements YamlNode {}
 
     /// One value, which may have several lines.
-    record Text(Where where, String text) implements YamlNode {}
+    record Scalar(YamlLocation location, String text) implements YamlNode {}
 
-    record Items(Where where, List<YamlNode> items) implements YamlNode {
-        public Items {
+    record Sequence(YamlLocation location, List<YamlNode> items) implements YamlNode {
+        public Sequence {
             items = List.copyOf(items);
         }
     }
 
     /// Keys with values, in the order of the file.
-    record Section(Where where, SequencedMap<String, YamlNode> entries) implements YamlNode {
-        public Section {
+    record Mapping(YamlLocation location, SequencedMap<String, YamlNode> entries)
+            implements YamlNode {
+        public Mapping {
             entries = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(entries));
         }
 
         /// The value of a key; empty when it has none.
         public Optional<YamlNode> find(String key) {
-            return Optional.ofNullable(entries.get(key)).filter(it -> !(it instanceof Nothing));
+            return Optional.ofNullable(entries.get(key)).filter(it -> !(it instanceof Empty));
         }
 
         /// Refuses all other keys: a misspelt one would otherwise do nothing, unseen.
-        public void allow(Collection<String> known) {
+        public void requireKnownKeys(Collection<String> known) {
             entries.forEach(
                     (key, value) -> {
                         if (!known.contains(key)) {
-                            throw new Where(value.where().file(), value.where().line(), "")
+                            throw new YamlLocation(
+                                            value.location().file(), value.location().line(), "")
                                     .error(unknown(key, known));
                         }
                     });
@@ -52,8 +54,8 @@ public sealed interface YamlNode {
             return "unknown key '%s'%s.%s Known here: %s."
                     .formatted(
                             key,
-                            where.key().isEmpty() ? "" : " in " + where.key(),
-                            Spelling.nearest(key, known, 0)
+                            location.key().isEmpty() ? "" : " in " + location.key(),
+                            SpellingSuggestion.nearest(key, known, 0)
                                     .map(meant -> " Did you mean %s?".formatted(meant))
                                     .orElse(""),
                             String.join(", ", known));
@@ -61,19 +63,19 @@ public sealed interface YamlNode {
     }
 
     /// This node, which must be a section.
-    default Section asSection() {
+    default Mapping asMapping() {
         return switch (this) {
-            case Section section -> section;
-            case Nothing _ -> new Section(where(), new LinkedHashMap<>());
-            case Text _, Items _ -> throw where().error("needs keys with values below it.");
+            case Mapping mapping -> mapping;
+            case Empty _ -> new Mapping(location(), new LinkedHashMap<>());
+            case Scalar _, Sequence _ -> throw location().error("needs keys with values below it.");
         };
     }
 
     /// The value, which must be one and no list.
     default String asText() {
         return switch (this) {
-            case Text text -> text.text();
-            case Nothing _, Items _, Section _ -> throw where().error("needs one value.");
+            case Scalar scalar -> scalar.text();
+            case Empty _, Sequence _, Mapping _ -> throw location().error("needs one value.");
         };
     }
 
@@ -81,18 +83,18 @@ public sealed interface YamlNode {
     default int asCount(int least) {
         String text = asText().strip();
         if (!text.matches("\\d{1,6}") || Integer.parseInt(text) < least) {
-            throw where().error(
-                            "'%s' is not a whole number from %d to 999999.".formatted(text, least));
+            throw location()
+                    .error("'%s' is not a whole number from %d to 999999.".formatted(text, least));
         }
         return Integer.parseInt(text);
     }
 
     /// The value, which must be `true` or `false`.
-    default boolean asTruth() {
+    default boolean asBoolean() {
         return switch (asText().strip()) {
             case "true", "True", "yes", "on" -> true;
             case "false", "False", "no", "off" -> false;
-            default -> throw where().error("'%s' is not true or false.".formatted(asText()));
+            default -> throw location().error("'%s' is not true or false.".formatted(asText()));
         };
     }
 }

@@ -73,7 +73,7 @@ class BuildReportTest {
                 "java -jar %s/tf.jar",
                 "java -jar %s/app.jar",
             })
-    void aClassPathIsGivenInManyWays(String command) throws Exception {
+    void classPathIsReadFromAllFlags(String command) throws Exception {
         frameworks();
         jar("app.jar", "META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nClass-Path: tf.jar\n\n");
         assertThat(report(Map.of(), command.formatted(folder).split(" ")))
@@ -81,7 +81,7 @@ class BuildReportTest {
     }
 
     @Test
-    void withoutACommandTheEnvironmentHasTheClassPath() throws Exception {
+    void classPathDefaultsToEnvironment() throws Exception {
         frameworks();
         assertThat(report(Map.of("CLASSPATH", folder + "/tf.jar")))
                 .contains("Frameworks found (CLASSPATH, 1 jars)", "[X] TensorFlow Java");
@@ -101,7 +101,7 @@ class BuildReportTest {
     }
 
     @Test
-    void toolsAreAskedWhatTheyAre() throws Exception {
+    void toolVersionsAreReported() throws Exception {
         tool("mpirun", "echo \"some MPI $1\"; echo more");
         tool("srun", "exit 3");
         tool("nvidia-smi", "echo 'GPU 0: H200'; echo 'GPU 1: H200'");
@@ -114,7 +114,7 @@ class BuildReportTest {
     }
 
     @Test
-    void whatIsMissingIsSaid() throws Exception {
+    void missingToolsAreReported() throws Exception {
         assertThat(report(Map.of("PATH", "/none", "HOROVOD_SHM_FOLDER", "/none")))
                 .contains(
                         "    [ ] MPI: no mpirun on the PATH\n",

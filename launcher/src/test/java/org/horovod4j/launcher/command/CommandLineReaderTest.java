@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.elastic.Cooldown;
-import org.horovod4j.launcher.elastic.Limits;
+import org.horovod4j.launcher.elastic.ElasticLimits;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
 import org.junit.jupiter.api.Test;
@@ -43,27 +43,27 @@ class CommandLineReaderTest {
         return new Invocation.Launch(
                 processes,
                 List.of(new Host("localhost", slots)),
-                new Controller.Own(),
-                new RemoteSide(null, List.of()),
-                new Reporting(verbose, null, false),
+                new Controller.BuiltIn(),
+                new RemoteSetup(null, List.of()),
+                new OutputSettings(verbose, null, false),
                 options,
                 List.of(command));
     }
 
     @Test
-    void allIsUnderstood() {
+    void allFlagsAreParsed() {
         assertThat(read("-np 2 -H localhost:4 --verbose train --fast"))
                 .isEqualTo(launch(2, 4, true, Map.of(), List.of("train", "--fast")));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"-np 3 train", "--num-proc 3 train", "--num-proc=3 -- train"})
-    void byDefaultThisMachineTakesThemAll(String line) {
+    void defaultIsLocalhostWithAllProcesses(String line) {
         assertThat(read(line)).isEqualTo(launch(3, 3, false, Map.of(), List.of("train")));
     }
 
     @Test
-    void aFlagOfTheProcessesBecomesTheirVariable() {
+    void optionFlagSetsVariable() {
         assertThat(read("-np 2 --transport tcp --start-timeout 5 train"))
                 .isEqualTo(
                         launch(
@@ -75,9 +75,9 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void whatAFlagSetsPrevailsOverTheEnvironment() {
+    void flagOverridesEnvironment() {
         Invocation.Launch launch = (Invocation.Launch) read("-np 2 --autotune train");
-        assertThat(launch.over(Map.of("HOROVOD_AUTOTUNE", "0", "HOME", "/home/me")))
+        assertThat(launch.mergedWith(Map.of("HOROVOD_AUTOTUNE", "0", "HOME", "/home/me")))
                 .isEqualTo(Map.of("HOROVOD_AUTOTUNE", "1", "HOME", "/home/me"));
     }
 
@@ -121,7 +121,7 @@ class CommandLineReaderTest {
         "--autotune-bayes-opt-max-samples 9, HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES, 9",
         "--autotune-gaussian-process-noise 0.2, HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 0.2"
     })
-    void howToTuneIsInheritedByWhoTunes(String flag, String variable, String value) {
+    void autotuneSettingsNeedAutotune(String flag, String variable, String value) {
         assertThat(read("-np 1 --autotune " + flag + " train"))
                 .asInstanceOf(InstanceOfAssertFactories.type(Invocation.Launch.class))
                 .extracting(Invocation.Launch::options)
@@ -149,14 +149,14 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void flagsThatContradictEachOtherAreRefused() {
+    void contradictoryFlagsAreRefused() {
         assertThatThrownBy(() -> read("-np 1 --no-stall-check --stall-check train"))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("--no-stall-check and --stall-check are about the same");
     }
 
     @Test
-    void aFlagWithAValueThatProcessesWouldRefuseIsRefusedAtOnce() {
+    void invalidOptionValueIsRefused() {
         assertThatThrownBy(() -> read("-np 2 --transport pigeon train"))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContainingAll("--transport", "pigeon", "auto", "tcp");
@@ -165,7 +165,7 @@ class CommandLineReaderTest {
     @ParameterizedTest
     @ValueSource(
             strings = {"train -np 3 --verbose", "train -- x", "train @file -H", "train --help"})
-    void whatFollowsTheProgramBelongsToIt(String command) {
+    void argumentsAfterProgramBelongToProgram(String command) {
         for (String before : List.of("-np 1 ", "-np 1 -- ")) {
             assertThat(read(before + command))
                     .asInstanceOf(InstanceOfAssertFactories.type(Invocation.Launch.class))
@@ -221,18 +221,18 @@ class CommandLineReaderTest {
                 "--job none.yml     | none.yml' cannot be read",
                 "--completion fish  | fish' is not a shell that horovodrun can complete for",
             })
-    void aMistakeIsNamed(String line, String message) {
+    void invalidCommandLineIsReported(String line, String message) {
         assertThatThrownBy(() -> read(line))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining(message);
     }
 
     @Test
-    void aJobMayGoOnWithFewerProcesses() {
+    void minProcessesMakesJobElastic() {
         assertThat(launched("-np 4 --min-np 2 -H a:2,b:4 x").elasticity())
                 .contains(
                         new Elasticity(
-                                new Limits(4, 2, 4, Limits.NONE),
+                                new ElasticLimits(4, 2, 4, ElasticLimits.UNLIMITED),
                                 Cooldown.DEFAULT,
                                 null,
                                 null,
@@ -242,7 +242,7 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void hostsMayBeFoundByAScript() {
+    void discoveryScriptMakesJobElastic() {
         Invocation.Launch launch =
                 launched(
                         "-np 2 --host-discovery-script ./h.sh --slots-per-host 3 --max-num-proc 9"
@@ -251,7 +251,7 @@ class CommandLineReaderTest {
         assertThat(launch.elasticity())
                 .contains(
                         new Elasticity(
-                                new Limits(2, 2, 9, 0),
+                                new ElasticLimits(2, 2, 9, 0),
                                 new Cooldown(Duration.ofSeconds(1), Duration.ofSeconds(20)),
                                 "./h.sh",
                                 3,
@@ -261,12 +261,13 @@ class CommandLineReaderTest {
                         launched("-np 2 --host-discovery-script s x")
                                 .elasticity()
                                 .orElseThrow()
-                                .limits())
-                .isEqualTo(new Limits(2, 2, Limits.NONE, Limits.NONE));
+                                .elasticLimits())
+                .isEqualTo(
+                        new ElasticLimits(2, 2, ElasticLimits.UNLIMITED, ElasticLimits.UNLIMITED));
     }
 
     @Test
-    void flagsOfElasticJobsAloneHaveNoEffect() {
+    void elasticFlagsAloneHaveNoEffect() {
         assertThat(launched("-np 2 --max-np 4 --reset-limit 3 x").elasticity()).isEmpty();
         assertThat(notices)
                 .containsExactly(
@@ -287,7 +288,7 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void whatAHostSaysOfItselfBeatsTheFlags(@TempDir Path folder) throws IOException {
+    void hostLoginOverridesFlags(@TempDir Path folder) throws IOException {
         Path file = Files.writeString(folder.resolve("hosts"), "a port=22\nb slots=3\n");
         assertThat(launched("-np 2 -p 2222 -hostfile " + file + " x").hosts())
                 .containsExactly(
@@ -308,7 +309,7 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void mpirunGetsItsWords() {
+    void mpiArgumentsAreSplit() {
         assertThat(
                         ((Invocation.Launch)
                                         reader(Map.of())
@@ -330,15 +331,16 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void outputAndTheOtherSideAreDescribed() {
+    void outputAndRemoteFlagsAreParsed() {
         Invocation.Launch launch =
                 launched(
                         "-np 1 --output-filename out -prefix-timestamp --java /opt/java --copy pom.xml"
                                 + " --copy src x");
-        assertThat(launch.reporting()).isEqualTo(new Reporting(false, Path.of("out"), true));
-        assertThat(launch.remoteSide())
+        assertThat(launch.outputSettings())
+                .isEqualTo(new OutputSettings(false, Path.of("out"), true));
+        assertThat(launch.remoteSetup())
                 .isEqualTo(
-                        new RemoteSide("/opt/java", List.of(Path.of("pom.xml"), Path.of("src"))));
+                        new RemoteSetup("/opt/java", List.of(Path.of("pom.xml"), Path.of("src"))));
     }
 
     @ParameterizedTest
@@ -364,13 +366,13 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void nothingIsSaidOfAnOrdinaryLaunch() {
+    void ordinaryLaunchHasNoNotices() {
         read("-np 2 --gloo --autotune train");
         assertThat(notices).isEmpty();
     }
 
     @Test
-    void insideLsfTheUserHearsThatItsHostsAreNotRead() {
+    void lsfJobGetsNoticeThatHostsAreIgnored() {
         reader(Map.of("LSB_JOBID", "77")).read("-np", "4", "train");
         assertThat(notices)
                 .singleElement()
@@ -399,11 +401,11 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void theVersionIsTold() {
+    void versionIsPrinted() {
         assertThat(told("--version")).startsWith("horovodrun (Horovod4J) ");
     }
 
     private String told(String option) {
-        return ((Invocation.Tell) read(option)).text();
+        return ((Invocation.Print) read(option)).text();
     }
 }

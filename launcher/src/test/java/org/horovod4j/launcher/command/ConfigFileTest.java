@@ -30,9 +30,9 @@ class ConfigFileTest {
                 new CommandLineReader(Map.of(), notices::add).read(words.toArray(String[]::new));
     }
 
-    /// What a process may not read is in `FilesIT`, as root may read everything.
+    /// What a process may not read is in `ConfigurationFilesIT`, as root may read everything.
     @Test
-    void aFileThatCannotBeReadIsToldInOneLine() throws Exception {
+    void unreadableFileIsReportedInOneLine() throws Exception {
         assertThat(refused(folder.resolve("none.yml")))
                 .contains("none.yml' cannot be read: there is no such file, seen from ");
         assertThat(refused(folder))
@@ -102,7 +102,7 @@ class ConfigFileTest {
     }
 
     @Test
-    void aFlagBeatsTheFile() throws Exception {
+    void flagOverridesFile() throws Exception {
         assertThat(
                         read(
                                         "params:\n  fusion_threshold_mb: 32\nstall_check:\n  enabled: true\n",
@@ -117,15 +117,14 @@ class ConfigFileTest {
     }
 
     @Test
-    void whatIsNotSetIsNotExported() throws Exception {
+    void unsetOptionsAreNotExported() throws Exception {
         assertThat(read("params:\n  cycle_time_ms:\nautotune:\n").options()).isEmpty();
         assertThat(read("").options()).isEmpty();
     }
 
     @ParameterizedTest
     @CsvSource({"mpi,, MPI", "MPI,, MPI", "gloo,, OWN", "mpi, --gloo, OWN", "gloo, --mpi, MPI"})
-    void aFlagForTheControllerBeatsTheFile(String named, String flag, String expected)
-            throws Exception {
+    void controllerFlagOverridesFile(String named, String flag, String expected) throws Exception {
         Controller controller =
                 read("controller: " + named, flag == null ? new String[0] : new String[] {flag})
                         .controller();
@@ -158,7 +157,7 @@ class ConfigFileTest {
                 "'- a'                                 | :1: needs keys with values",
                 "'params: &a {x: *a}'                  | aliases make it too large",
             })
-    void aMistakeIsNamedWithItsLine(String text, String message) {
+    void errorNamesTheLine(String text, String message) {
         assertThatThrownBy(() -> read(text))
                 .isInstanceOf(ConfigurationException.class)
                 .message()
@@ -167,7 +166,7 @@ class ConfigFileTest {
     }
 
     @Test
-    void aliasesOfAliasesDoNotFillTheMemory() {
+    void nestedAliasesAreLimited() {
         StringBuilder text = new StringBuilder("a0: &a0 [x]\n");
         for (int level = 1; level < 24; level++) {
             text.append("a%1$d: &a%1$d [*a%2$d, *a%2$d]\n".formatted(level, level - 1));

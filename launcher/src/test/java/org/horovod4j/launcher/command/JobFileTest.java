@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.elastic.Cooldown;
-import org.horovod4j.launcher.elastic.Limits;
+import org.horovod4j.launcher.elastic.ElasticLimits;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
 import org.junit.jupiter.api.Test;
@@ -38,7 +38,7 @@ class JobFileTest {
     }
 
     @Test
-    void oneFileDescribesATraining() throws Exception {
+    void completeFileIsParsed() throws Exception {
         Invocation.Launch launch =
                 read(
                         """
@@ -76,7 +76,7 @@ class JobFileTest {
     }
 
     @Test
-    void aTrainingMayBeElastic() throws Exception {
+    void elasticSectionIsParsed() throws Exception {
         Invocation.Launch launch =
                 read(
                         """
@@ -96,7 +96,7 @@ class JobFileTest {
         assertThat(launch.elasticity())
                 .contains(
                         new Elasticity(
-                                new Limits(4, 2, 6, 3),
+                                new ElasticLimits(4, 2, 6, 3),
                                 new Cooldown(Duration.ofSeconds(5), Duration.ofSeconds(50)),
                                 "./hosts.sh --all",
                                 2,
@@ -116,15 +116,14 @@ class JobFileTest {
                 "'workers: {count: 3}'                             | 3",
                 "'workers: {processes: 5}'                         | 5",
             })
-    void aWorkerRunsOneProcessForEachGpuOrAsManyAsSaid(String text, int processes)
-            throws Exception {
+    void workerRunsOneProcessPerGpuByDefault(String text, int processes) throws Exception {
         Invocation.Launch launch = read(text + "\nrun: train\n");
         assertThat(launch.processes()).isEqualTo(processes);
         assertThat(launch.hosts()).containsExactly(new Host("localhost", processes));
     }
 
     @Test
-    void flagsBesideTheFileBeatIt() throws Exception {
+    void flagsOverrideFile() throws Exception {
         Invocation.Launch launch =
                 read(
                         "workers: 4\nenvironment: {HOROVOD_CYCLE_TIME: 2}\nrun: train\n",
@@ -143,7 +142,7 @@ class JobFileTest {
     }
 
     @Test
-    void aTextIsRunLineByLineAndAnItemWhole() throws Exception {
+    void textIsSplitIntoLinesAndListItemIsNot() throws Exception {
         assertThat(read("run: |\n  prepare \\\n    --all\n\n  train | tee log\n").commands())
                 .containsExactly(shell("prepare    --all"), shell("train | tee log"));
         assertThat(read("run:\n- |\n  for i in 1 2; do\n    echo $i\n  done\n").commands())
@@ -161,7 +160,7 @@ class JobFileTest {
         "javac A.java, false",
         "echo java, false"
     })
-    void aPlainJavaIsRunAsFromTheCommandLine(String line, boolean direct) throws Exception {
+    void plainJavaCommandBypassesShell(String line, boolean direct) throws Exception {
         assertThat(read("run: \"" + line + "\"\n").commands())
                 .containsExactly(direct ? List.of(line.split(" ")) : shell(line));
     }
@@ -194,7 +193,7 @@ class JobFileTest {
                 "'run: {a: b}'                      | :1: run: needs a command",
                 "'run:\n- echo hi: there'          | :2: run: a command with a colon and a space",
             })
-    void aMistakeIsNamedWithItsLine(String text, String message) {
+    void errorNamesTheLine(String text, String message) {
         assertThatThrownBy(() -> read(text))
                 .isInstanceOf(ConfigurationException.class)
                 .message()

@@ -21,7 +21,7 @@ class RiseMlFileTest {
     }
 
     @Test
-    void aTrainingWithHorovodIsAcceptedAsItIs() throws Exception {
+    void horovodTrainingIsParsed() throws Exception {
         JobFile job =
                 read(
                         """
@@ -44,7 +44,7 @@ class RiseMlFileTest {
                           - ./train.sh --deep
                         """);
         assertThat(job.name()).isEqualTo("project vision (tensorflow)");
-        assertThat(job.workers()).isEqualTo(new Workers(3, 2));
+        assertThat(job.jobFileWorkers()).isEqualTo(new JobFileWorkers(3, 2));
         assertThat(job.commands())
                 .containsExactly(
                         List.of("sh", "-c", "echo preparing"),
@@ -71,14 +71,14 @@ class RiseMlFileTest {
                                           resources: {gpus: 4, cpus: 2, mem: 8}
                                           run: ./train.sh
                                         """)
-                                .workers())
-                .isEqualTo(new Workers(32, 1));
+                                .jobFileWorkers())
+                .isEqualTo(new JobFileWorkers(32, 1));
     }
 
     @Test
     void aTrainingWithoutHorovodHasOneWorker() throws Exception {
-        assertThat(read("project: x\ntrain:\n  image: a/b\n  run: nvidia-smi\n").workers())
-                .isEqualTo(new Workers(1, 1));
+        assertThat(read("project: x\ntrain:\n  image: a/b\n  run: nvidia-smi\n").jobFileWorkers())
+                .isEqualTo(new JobFileWorkers(1, 1));
     }
 
     @ParameterizedTest
@@ -92,7 +92,7 @@ class RiseMlFileTest {
                 "'train:\n  run: x\n  tensorflow:\n    distributed: {ps: 1}' | :4: train.tensorflow.distributed: parameter servers are not supported",
                 "'train:\n  run: x\n  tensorflow:\n    horovod:\n      worker: 2' | :5: unknown key 'worker' in train.tensorflow.horovod. Did you mean workers?",
             })
-    void aMistakeIsNamedWithItsLine(String text, String message) {
+    void errorNamesTheLine(String text, String message) {
         assertThatThrownBy(() -> read(text)).hasMessageContaining("riseml.yml" + message);
     }
 }

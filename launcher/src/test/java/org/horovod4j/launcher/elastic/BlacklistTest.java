@@ -16,32 +16,33 @@ class BlacklistTest {
     private final Blacklist blacklist = new Blacklist(new Cooldown(seconds(10), seconds(35)));
 
     @Test
-    void aSlotIsTriedAgainBeforeItsHostIsBlacklisted() {
-        assertThat(blacklist.failed(WORKER, seconds(0))).isEmpty();
-        assertThat(blacklist.bars("a", seconds(0))).isFalse();
-        assertThat(blacklist.failed(new Worker(1, "a", 0), seconds(5))).contains(seconds(10));
-        assertThat(blacklist.bars("a", seconds(14))).isTrue();
-        assertThat(blacklist.bars("a", seconds(15))).isFalse();
-        assertThat(blacklist.bars("b", seconds(5))).isFalse();
+    void secondFailureOfASlotBlacklistsItsHost() {
+        assertThat(blacklist.recordFailure(WORKER, seconds(0))).isEmpty();
+        assertThat(blacklist.isBlacklisted("a", seconds(0))).isFalse();
+        assertThat(blacklist.recordFailure(new Worker(1, "a", 0), seconds(5)))
+                .contains(seconds(10));
+        assertThat(blacklist.isBlacklisted("a", seconds(14))).isTrue();
+        assertThat(blacklist.isBlacklisted("a", seconds(15))).isFalse();
+        assertThat(blacklist.isBlacklisted("b", seconds(5))).isFalse();
     }
 
     @Test
-    void everySlotHasItsOwnSecondChance() {
-        assertThat(blacklist.failed(WORKER, seconds(0))).isEmpty();
-        assertThat(blacklist.failed(new Worker(1, "a", 1), seconds(0))).isEmpty();
-        assertThat(blacklist.failed(new Worker(2, "b", 0), seconds(0))).isEmpty();
+    void failuresAreCountedPerSlot() {
+        assertThat(blacklist.recordFailure(WORKER, seconds(0))).isEmpty();
+        assertThat(blacklist.recordFailure(new Worker(1, "a", 1), seconds(0))).isEmpty();
+        assertThat(blacklist.recordFailure(new Worker(2, "b", 0), seconds(0))).isEmpty();
     }
 
     @Test
-    void aSlotRestsForAMoment() {
-        var _ = blacklist.failed(WORKER, seconds(3));
-        assertThat(blacklist.rests("a", 0, seconds(3))).isTrue();
-        assertThat(blacklist.rests("a", 1, seconds(3))).isFalse();
-        assertThat(blacklist.rests("a", 0, seconds(4))).isFalse();
+    void failedSlotIsNotReusedDuringRetryDelay() {
+        var _ = blacklist.recordFailure(WORKER, seconds(3));
+        assertThat(blacklist.isInRetryDelay("a", 0, seconds(3))).isTrue();
+        assertThat(blacklist.isInRetryDelay("a", 1, seconds(3))).isFalse();
+        assertThat(blacklist.isInRetryDelay("a", 0, seconds(4))).isFalse();
     }
 
     @Test
-    void theCooldownDoublesUpToItsLongest() {
+    void cooldownDoublesUpToMaximum() {
         assertThat(blacklist.ban("a", seconds(0))).isEqualTo(seconds(10));
         assertThat(blacklist.ban("a", seconds(10))).isEqualTo(seconds(20));
         assertThat(blacklist.ban("a", seconds(30))).isEqualTo(seconds(35));
@@ -49,16 +50,16 @@ class BlacklistTest {
     }
 
     @Test
-    void failuresAreForgottenAfterTheLongestCooldown() {
-        assertThat(blacklist.failed(WORKER, seconds(0))).isEmpty();
-        assertThat(blacklist.failed(WORKER, seconds(36))).isEmpty();
-        assertThat(blacklist.failed(WORKER, seconds(37))).contains(seconds(10));
+    void failuresExpireAfterLongestCooldown() {
+        assertThat(blacklist.recordFailure(WORKER, seconds(0))).isEmpty();
+        assertThat(blacklist.recordFailure(WORKER, seconds(36))).isEmpty();
+        assertThat(blacklist.recordFailure(WORKER, seconds(37))).contains(seconds(10));
         assertThat(blacklist.ban("a", seconds(83))).isEqualTo(seconds(10));
     }
 
     @ParameterizedTest
     @CsvSource({"0, 10", "10, 9", "1, 3601", "-1, -1"})
-    void aRangeMustBeOne(int shortest, int longest) {
+    void invalidCooldownRangeIsRejected(int shortest, int longest) {
         assertThatThrownBy(() -> new Cooldown(seconds(shortest), seconds(longest)))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining(

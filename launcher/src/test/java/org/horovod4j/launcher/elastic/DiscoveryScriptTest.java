@@ -25,7 +25,7 @@ class DiscoveryScriptTest {
     }
 
     @Test
-    void whatItPrintsAreTheHosts() throws Exception {
+    void hostsAreReadFromStandardOutput() throws Exception {
         assertThat(find("echo a:3; echo $MARK; echo not this >&2", Duration.ofSeconds(30)))
                 .containsExactly(
                         new Host("a", 3, new Login(null, 2222, null)),
@@ -33,7 +33,7 @@ class DiscoveryScriptTest {
     }
 
     @Test
-    void aFailureIsToldWithItsLastWords() {
+    void failureMessageContainsLastErrorLine() {
         assertThatThrownBy(
                         () ->
                                 find(
@@ -44,14 +44,14 @@ class DiscoveryScriptTest {
     }
 
     @Test
-    void aMisspeltNameIsAFailure() {
+    void unknownScriptFails() {
         assertThatThrownBy(() -> find("./no-such-script.sh", Duration.ofSeconds(30)))
                 .isInstanceOf(DiscoveryException.class)
                 .hasMessageMatching("exit code 127: .*no-such-script.sh.*not found");
     }
 
     @Test
-    void aScriptThatHangsIsKilledWithItsChildren() throws Exception {
+    void hangingScriptIsKilledWithItsChildren() throws Exception {
         Path pids = folder.resolve("pids");
         String script = "sleep 1000 & echo $$ $! > %s; wait".formatted(pids);
         assertThatThrownBy(() -> find(script, Duration.ofMillis(500)))
@@ -63,7 +63,7 @@ class DiscoveryScriptTest {
     }
 
     @Test
-    void aChildInTheBackgroundKeepsNobodyWaiting() throws Exception {
+    void backgroundChildDoesNotBlockDiscovery() throws Exception {
         Path pid = folder.resolve("pid");
         assertThat(
                         find(
@@ -75,21 +75,21 @@ class DiscoveryScriptTest {
     }
 
     @Test
-    void outputBeyondWhatAPipeHoldsIsReadWhileItRuns() throws Exception {
+    void outputLargerThanPipeBufferIsRead() throws Exception {
         String lines =
                 "i=0; while [ $i -lt 20000 ]; do echo h$i:1; echo note $i >&2; i=$((i+1)); done";
         assertThat(find(lines, Duration.ofSeconds(60))).hasSize(20_000);
     }
 
     @Test
-    void endlessOutputTakesNoMoreMemoryThanAListOfHosts() {
+    void endlessOutputIsRejectedAtSizeLimit() {
         assertThatThrownBy(() -> find("yes a:1", Duration.ofMinutes(5)))
                 .isInstanceOf(DiscoveryException.class)
                 .hasMessage("it prints more than 1048576 bytes, which is no list of hosts");
     }
 
     @Test
-    void endlessComplaintsAreEndedAtTheTimeLimit() {
+    void endlessErrorOutputIsStoppedAtTimeout() {
         assertThatThrownBy(() -> find("yes no host >&2", Duration.ofSeconds(1)))
                 .isInstanceOf(DiscoveryException.class)
                 .hasMessage("it did not end within 1.0 s and was killed");
@@ -97,7 +97,7 @@ class DiscoveryScriptTest {
 
     /// However the launcher ends: what is nowhere cannot be left behind.
     @Test
-    void itMakesNoFiles() throws Exception {
+    void scriptRunCreatesNoFiles() throws Exception {
         Path seen = folder.resolve("seen");
         String script =
                 "for each in 0 1 2; do all=\"$all $(readlink /proc/$$/fd/$each)\"; done;"
@@ -107,7 +107,7 @@ class DiscoveryScriptTest {
     }
 
     @Test
-    void itIsKnownByWhatTheUserWrote() {
+    void toStringIsTheCommandOfTheUser() {
         assertThat(
                         new DiscoveryScript(
                                 "./hosts.sh", null, Login.DEFAULT, Map.of(), Duration.ofSeconds(9)))

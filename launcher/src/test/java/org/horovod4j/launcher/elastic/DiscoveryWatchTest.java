@@ -30,7 +30,7 @@ class DiscoveryWatchTest {
     }
 
     @Test
-    void theFirstFailureIsThrown() {
+    void firstFailureIsThrown() {
         try (DiscoveryWatch watch =
                 watch(
                         () -> {
@@ -42,7 +42,7 @@ class DiscoveryWatchTest {
     }
 
     @Test
-    void laterFailuresAreToldOnceAndSurvived() throws Exception {
+    void laterFailuresAreReportedOnceAndKeepHosts() throws Exception {
         try (DiscoveryWatch watch =
                 watch(
                         () -> {
@@ -61,7 +61,7 @@ class DiscoveryWatchTest {
     }
 
     @Test
-    void aFailureThatBeganInTheQuietTimeIsToldAfterIt() throws Exception {
+    void failureDuringReportIntervalIsReportedAfterIt() throws Exception {
         Discovery discovery =
                 () -> {
                     int call = calls.incrementAndGet();
@@ -83,7 +83,7 @@ class DiscoveryWatchTest {
     }
 
     @Test
-    void nobodyWaitsForTheFirstAnswerOnceItIsGivenUp() throws Exception {
+    void cancellationEndsWaitForFirstPoll() throws Exception {
         CompletableFuture<Void> givenUp = new CompletableFuture<>();
         try (DiscoveryWatch watch =
                 watch(
@@ -98,7 +98,7 @@ class DiscoveryWatchTest {
     }
 
     @Test
-    void aFirstAnswerWithoutHostsIsTold() throws Exception {
+    void emptyFirstResultIsReported() throws Exception {
         try (DiscoveryWatch watch = watch(List::of)) {
             watch.start(NEVER);
         }
@@ -106,7 +106,7 @@ class DiscoveryWatchTest {
     }
 
     @Test
-    void nothingIsToldWhileNothingChanges() throws Exception {
+    void unchangedHostsAreNotReportedAgain() throws Exception {
         try (DiscoveryWatch watch =
                 watch(
                         () -> {
@@ -120,7 +120,7 @@ class DiscoveryWatchTest {
     }
 
     @Test
-    void closingEndsAQuestionThatHangs() throws Exception {
+    void closeInterruptsHangingDiscovery() throws Exception {
         CountDownLatch hanging = new CountDownLatch(1);
         try (DiscoveryWatch watch =
                 watch(

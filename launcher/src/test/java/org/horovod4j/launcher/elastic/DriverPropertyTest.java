@@ -23,74 +23,75 @@ import java.util.stream.Collectors;
 /// and news of it are late. Whatever happens, decisions fit together; and once the world is calm,
 /// all slots are in use.
 class DriverPropertyTest {
-    private static final int LEAST = 2;
-    private static final int MOST = 6;
-    private static final Duration PATIENCE = Duration.ofHours(1);
+    private static final int MIN_WORKERS = 2;
+    private static final int MAX_WORKERS = 6;
+    private static final Duration TIMEOUT = Duration.ofHours(1);
 
     private final long seed = new Random().nextLong();
     private final Random random = new Random(seed);
     private final Driver driver =
             new Driver(
-                    new Limits(LEAST, LEAST, MOST, Limits.NONE),
-                    PATIENCE,
+                    new ElasticLimits(
+                            MIN_WORKERS, MIN_WORKERS, MAX_WORKERS, ElasticLimits.UNLIMITED),
+                    TIMEOUT,
                     new Cooldown(Duration.ofSeconds(1), Duration.ofSeconds(8)));
     private final Map<Integer, Worker> alive = new TreeMap<>();
     private final Map<Integer, Integer> stateOf = new HashMap<>();
-    private final Set<Integer> asking = new HashSet<>();
-    private final Set<Integer> silent = new HashSet<>();
+    private final Set<Integer> readyWorkers = new HashSet<>();
+    private final Set<Integer> unresponsiveWorkers = new HashSet<>();
     private final Set<String> open = new HashSet<>();
-    private final List<Event> late = new ArrayList<>();
-    private final List<String> story = new ArrayList<>();
+    private final List<DriverEvent> delayedEvents = new ArrayList<>();
+    private final List<String> history = new ArrayList<>();
     private Set<Integer> members = Set.of();
     private Duration now = Duration.ZERO;
     private int generation = -1;
-    private boolean isCalledBack;
-    private boolean hasGivenUp;
+    private boolean isResetRequested;
+    private boolean isAborted;
 
     @RepeatedTest(200)
-    void decisionsFitTogetherAndACalmWorldIsUsedWhole() {
-        story.add("seed " + seed);
-        tell(new Event.Listed(List.of(new Host("a", 3), new Host("b", 3))));
-        for (int round = 0; round < 300 && !hasGivenUp; round++) {
-            disturb();
+    void randomFaultsKeepInvariantsAndAllSlotsAreUsedAfterwards() {
+        history.add("seed " + seed);
+        handle(new DriverEvent.HostsDiscovered(List.of(new Host("a", 3), new Host("b", 3))));
+        for (int round = 0; round < 300 && !isAborted; round++) {
+            injectFault();
             step();
         }
-        tell(new Event.Listed(List.of(new Host("a", 3), new Host("b", 3))));
-        for (int round = 0; round < 400 && !hasGivenUp; round++) {
+        handle(new DriverEvent.HostsDiscovered(List.of(new Host("a", 3), new Host("b", 3))));
+        for (int round = 0; round < 400 && !isAborted; round++) {
             step();
         }
-        if (hasGivenUp) { // as news are late, it may have kept workers that were dead already
-            assertThat(members).as(this::story).noneMatch(alive::containsKey);
+        if (isAborted) { // as news are late, it may have kept workers that were dead already
+            assertThat(members).as(this::history).noneMatch(alive::containsKey);
             return;
         }
-        assertThat(members).as(this::story).hasSize(MOST).isEqualTo(alive.keySet());
+        assertThat(members).as(this::history).hasSize(MAX_WORKERS).isEqualTo(alive.keySet());
     }
 
-    private void disturb() {
+    private void injectFault() {
         switch (random.nextInt(12)) {
-            case 0 -> kill();
-            case 1 -> tell(new Event.Listed(hosts()));
-            case 2 -> cutOff("b");
-            case 3 -> fallSilent();
+            case 0 -> killRandomWorker();
+            case 1 -> handle(new DriverEvent.HostsDiscovered(randomHosts()));
+            case 2 -> loseHost("b");
+            case 3 -> silenceRandomWorker();
             default -> {}
         }
     }
 
     /// Unless that would leave nobody with the state.
-    private void cutOff(String host) {
+    private void loseHost(String host) {
         Set<Integer> gone =
                 alive.values().stream()
                         .filter(worker -> worker.host().equals(host))
                         .map(Worker::number)
                         .collect(Collectors.toSet());
-        if (open.contains(host) && isSafe(gone)) {
+        if (open.contains(host) && someMemberSurvives(gone)) {
             open.remove(host);
-            gone.forEach(this::die);
-            tell(new Event.HostLost(host, "cut off"));
+            gone.forEach(this::removeWorker);
+            handle(new DriverEvent.HostLost(host, "cut off"));
         }
     }
 
-    private List<Host> hosts() {
+    private List<Host> randomHosts() {
         List<Host> hosts = new ArrayList<>();
         for (String name : List.of("a", "b", "c")) {
             if (random.nextInt(3) > 0) {
@@ -100,146 +101,154 @@ class DriverPropertyTest {
         return hosts;
     }
 
-    private void kill() {
-        for (int victim : victims()) {
-            die(victim);
-            late.add(new Event.Ended(victim, true, "killed"));
+    private void killRandomWorker() {
+        for (int victim : randomVictim()) {
+            removeWorker(victim);
+            delayedEvents.add(new DriverEvent.WorkerExited(victim, true, "killed"));
         }
     }
 
-    private void fallSilent() {
-        for (int victim : victims()) {
-            silent.add(victim);
-            tell(new Event.Silent(victim, "silent"));
+    private void silenceRandomWorker() {
+        for (int victim : randomVictim()) {
+            unresponsiveWorkers.add(victim);
+            handle(new DriverEvent.WorkerUnresponsive(victim, "silent"));
         }
     }
 
     /// Any one, unless nobody else would be left that has the state.
-    private List<Integer> victims() {
+    private List<Integer> randomVictim() {
         List<Integer> all = new ArrayList<>(alive.keySet());
         Collections.shuffle(all, random);
-        return all.stream().limit(1).filter(it -> isSafe(Set.of(it))).toList();
+        return all.stream().limit(1).filter(it -> someMemberSurvives(Set.of(it))).toList();
     }
 
-    private boolean isSafe(Set<Integer> gone) {
+    private boolean someMemberSurvives(Set<Integer> gone) {
         return members.stream()
                 .anyMatch(
-                        it -> alive.containsKey(it) && !silent.contains(it) && !gone.contains(it));
+                        it ->
+                                alive.containsKey(it)
+                                        && !unresponsiveWorkers.contains(it)
+                                        && !gone.contains(it));
     }
 
-    private void die(int worker) {
+    private void removeWorker(int worker) {
         alive.remove(worker);
-        asking.remove(worker);
+        readyWorkers.remove(worker);
     }
 
     /// A moment passes: late news arrive, workers that start ask for a place, and those whose
     /// generation is over come back, some now and some later.
     private void step() {
         now = now.plusMillis(100 + random.nextInt(900));
-        for (Event event : List.copyOf(late)) {
-            if (random.nextBoolean() && late.remove(event)) {
-                if (event instanceof Event.HostOpened(String host)) {
+        for (DriverEvent driverEvent : List.copyOf(delayedEvents)) {
+            if (random.nextBoolean() && delayedEvents.remove(driverEvent)) {
+                if (driverEvent instanceof DriverEvent.HostOpened(String host)) {
                     open.add(host);
                 }
-                tell(event);
+                handle(driverEvent);
             }
         }
         for (Worker worker : List.copyOf(alive.values())) {
-            boolean isOver = isCalledBack || !alive.keySet().containsAll(members);
+            boolean isOver = isResetRequested || !alive.keySet().containsAll(members);
             boolean asks =
                     alive.containsKey(worker.number())
-                            && !asking.contains(worker.number())
+                            && !readyWorkers.contains(worker.number())
                             && (!members.contains(worker.number()) || isOver);
             if (asks && random.nextBoolean()) {
-                asking.add(worker.number());
+                readyWorkers.add(worker.number());
                 boolean isLoss = !alive.keySet().containsAll(members);
-                tell(
-                        new Event.Ready(
+                handle(
+                        new DriverEvent.WorkerReady(
                                 worker.number(),
                                 stateOf.getOrDefault(worker.number(), -1),
                                 isLoss && members.contains(worker.number()) ? "lost" : ""));
             }
         }
-        tell(new Event.Passed());
+        handle(new DriverEvent.TimePassed());
     }
 
-    private void tell(Event event) {
-        if (hasGivenUp) {
+    private void handle(DriverEvent driverEvent) {
+        if (isAborted) {
             return;
         }
-        List<Action> actions = driver.on(event, now);
-        if (!(event instanceof Event.Passed && actions.isEmpty())) {
-            story.add(now + " " + event);
+        List<DriverAction> actions = driver.handle(driverEvent, now);
+        if (!(driverEvent instanceof DriverEvent.TimePassed && actions.isEmpty())) {
+            history.add(now + " " + driverEvent);
         }
-        for (Action action : actions) {
-            story.add("    " + action);
-            obey(action);
+        for (DriverAction driverAction : actions) {
+            history.add("    " + driverAction);
+            perform(driverAction);
         }
     }
 
-    private void obey(Action action) {
-        switch (action) {
-            case Action.Open(Host host) ->
-                    late.add(
+    private void perform(DriverAction driverAction) {
+        switch (driverAction) {
+            case DriverAction.OpenHost(Host host) ->
+                    delayedEvents.add(
                             generation >= 0 && random.nextInt(5) == 0
-                                    ? new Event.HostRefused(host.name(), "refused")
-                                    : new Event.HostOpened(host.name()));
-            case Action.Start(Worker worker) -> {
+                                    ? new DriverEvent.HostNotReady(host.name(), "refused")
+                                    : new DriverEvent.HostOpened(host.name()));
+            case DriverAction.StartWorker(Worker worker) -> {
                 assertThat(alive.values())
-                        .as(this::story)
+                        .as(this::history)
                         .noneMatch(
                                 it ->
                                         it.host().equals(worker.host())
                                                 && it.slot() == worker.slot());
                 alive.put(worker.number(), worker);
             }
-            case Action.Form(int number, SequencedMap<Worker, Slot> places, boolean sync) ->
-                    form(number, places, sync);
-            case Action.CallBack() -> isCalledBack = true;
-            case Action.Dismiss(Worker worker, String _) -> {
+            case DriverAction.StartGeneration(
+                            int number,
+                            SequencedMap<Worker, Slot> places,
+                            boolean sync) ->
+                    checkGeneration(number, places, sync);
+            case DriverAction.RequestReset() -> isResetRequested = true;
+            case DriverAction.DismissWorker(Worker worker, String _) -> {
                 if (alive.containsKey(worker.number())) { // else news of its end are under way
-                    assertThat(asking).as(this::story).contains(worker.number());
-                    die(worker.number());
-                    late.add(new Event.Ended(worker.number(), false, "exit code 0"));
+                    assertThat(readyWorkers).as(this::history).contains(worker.number());
+                    removeWorker(worker.number());
+                    delayedEvents.add(
+                            new DriverEvent.WorkerExited(worker.number(), false, "exit code 0"));
                 }
             }
-            case Action.Kill(Worker worker) -> {
+            case DriverAction.KillWorker(Worker worker) -> {
                 if (alive.containsKey(worker.number())) {
-                    die(worker.number());
-                    late.add(new Event.Ended(worker.number(), true, "killed"));
+                    removeWorker(worker.number());
+                    delayedEvents.add(
+                            new DriverEvent.WorkerExited(worker.number(), true, "killed"));
                 }
             }
-            case Action.GiveUp _ -> hasGivenUp = true;
-            case Action.Release(String host) -> open.remove(host);
-            case Action.Say _, Action.Explain _ -> {}
+            case DriverAction.AbortJob _ -> isAborted = true;
+            case DriverAction.ReleaseHost(String host) -> open.remove(host);
+            case DriverAction.Info _, DriverAction.Verbose _ -> {}
         }
     }
 
-    private void form(int number, SequencedMap<Worker, Slot> places, boolean sync) {
-        assertThat(number).as(this::story).isEqualTo(generation + 1);
-        assertThat(places.size()).as(this::story).isBetween(LEAST, MOST);
+    private void checkGeneration(int number, SequencedMap<Worker, Slot> places, boolean sync) {
+        assertThat(number).as(this::history).isEqualTo(generation + 1);
+        assertThat(places.size()).as(this::history).isBetween(MIN_WORKERS, MAX_WORKERS);
         List<Integer> numbers = places.keySet().stream().map(Worker::number).toList();
         assertThat(members)
-                .as("nobody still works in the last generation\n" + story())
+                .as("nobody still works in the last generation\n" + history())
                 .filteredOn(alive::containsKey)
-                .allMatch(asking::contains);
+                .allMatch(readyWorkers::contains);
         int oldest =
                 numbers.stream()
                         .filter(stateOf::containsKey)
                         .min(Integer::compare)
                         .orElse(numbers.stream().min(Integer::compare).orElseThrow());
-        assertThat(numbers.getFirst()).as(this::story).isEqualTo(oldest);
+        assertThat(numbers.getFirst()).as(this::history).isEqualTo(oldest);
         if (numbers.stream().anyMatch(it -> !stateOf.containsKey(it))) {
-            assertThat(sync).as("new workers need the state\n" + story()).isTrue();
+            assertThat(sync).as("new workers need the state\n" + history()).isTrue();
         }
         generation = number;
         members = new HashSet<>(numbers);
-        isCalledBack = false;
-        asking.removeAll(members);
+        isResetRequested = false;
+        readyWorkers.removeAll(members);
         numbers.forEach(it -> stateOf.put(it, number));
     }
 
-    private String story() {
-        return String.join("\n", story);
+    private String history() {
+        return String.join("\n", history);
     }
 }

@@ -24,13 +24,13 @@ class RankingTest {
     private static final Worker B3 = new Worker(3, "b", 1);
 
     @Test
-    void aFirstGenerationIsThatOfAJobOfOneSize() {
+    void firstGenerationMatchesHostPlan() {
         assertThat(List.copyOf(Ranking.of(List.of(A0, A1, B2)).values()))
                 .isEqualTo(HostPlan.of(List.of(new Host("a", 2), new Host("b", 1)), 3).slots());
     }
 
     @Test
-    void aNewHostComesLastAndTheOthersKeepTheirRanks() {
+    void newHostGetsLastRanks() {
         Map<Worker, Slot> before = Ranking.of(List.of(A0, A1));
         Map<Worker, Slot> after = Ranking.of(List.of(A0, A1, B2, B3));
         assertThat(rank(after, A0)).isEqualTo(rank(before, A0)).isZero();
@@ -39,7 +39,7 @@ class RankingTest {
     }
 
     @Test
-    void whoIsLeftMovesUp() {
+    void survivorsAreRenumberedFromZero() {
         assertThat(Ranking.of(List.of(B2, B3)))
                 .containsExactly(
                         Map.entry(B2, new Slot("b", 0, 2, 0, 2, 0, 1)),
@@ -47,7 +47,7 @@ class RankingTest {
     }
 
     @Test
-    void aReplacementTakesTheLocalRankOfItsSlotAndNoRankOfItsElders() {
+    void replacementGetsLocalRankOfItsSlotAndLastRank() {
         Worker replacement = new Worker(4, "a", 0);
         Map<Worker, Slot> places = Ranking.of(List.of(A1, replacement));
         assertThat(places.get(A1)).isEqualTo(new Slot("a", 0, 2, 1, 2, 0, 1));
@@ -55,7 +55,7 @@ class RankingTest {
     }
 
     @Test
-    void anyWorkersGetPlacesThatFitTogether() {
+    void randomWorkersGetConsistentRanks() {
         long seed = System.nanoTime();
         Random random = new Random(seed);
         for (int round = 0; round < 500; round++) {

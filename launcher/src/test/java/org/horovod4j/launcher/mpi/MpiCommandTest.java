@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
-import org.horovod4j.option.OwnName;
+import org.horovod4j.option.LocalHostName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -27,13 +27,13 @@ class MpiCommandTest {
         "HYDRA build details:, MPICH",
         "'Intel(R) MPI Library for Linux* OS, Version 2021.9', INTEL_MPI"
     })
-    void theVersionTellsTheKind(String version, MpiKind kind) {
+    void kindIsFoundFromVersion(String version, MpiKind kind) {
         assertThat(MpiKind.of(version)).contains(kind);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "mpirun: illegal option --version", "MVAPICH2 9"})
-    void anUnknownVersionIsOfNoKind(String version) {
+    void unknownVersionHasNoKind(String version) {
         assertThat(MpiKind.of(version)).isEmpty();
     }
 
@@ -55,9 +55,9 @@ class MpiCommandTest {
 
     /// Else its proxies on other hosts would look for it on their own loopback interface.
     @Test
-    void hydraIsToldTheNameOfThisMachineWhereTheListHasOnlyLocalhost() {
+    void hydraGetsHostNameInsteadOfLocalhost() {
         assertThat(words(MpiKind.MPICH, job(2, "localhost:1,b:1")))
-                .contains(" -localhost " + OwnName.find() + " ");
+                .contains(" -localhost " + LocalHostName.find() + " ");
         assertThat(words(MpiKind.MPICH, job(2, "localhost:1,127.0.0.1:1")))
                 .doesNotContain("-localhost");
         assertThat(words(MpiKind.MPICH, job(2, "a:1,b:1"))).doesNotContain("-localhost");
@@ -123,13 +123,13 @@ class MpiCommandTest {
                         false);
         MpiCommand command = command(MpiKind.INTEL_MPI, job);
         assertThat(command.variables()).containsEntry("FI_PROVIDER", "tcp");
-        assertThat(String.join(" ", command.words()))
+        assertThat(String.join(" ", command.commandLine()))
                 .contains("-iface eth0")
                 .endsWith("-genvlist HOROVOD_SECRET_KEY,PATH,FI_PROVIDER,NCCL_IB_DISABLE");
     }
 
     @Test
-    void theWayToLogInIsPassedToSsh() {
+    void loginIsPassedToSsh() {
         Login login = new Login("me", 2222, Path.of("/keys/id"));
         MpiJob job = job(2, List.of(new Host("a", 1, login), new Host("b", 1, login)));
         assertThat(words(MpiKind.OPEN_MPI, job))
@@ -161,7 +161,7 @@ class MpiCommandTest {
     }
 
     private static String words(MpiKind kind, MpiJob job) {
-        return String.join(" ", command(kind, job).words());
+        return String.join(" ", command(kind, job).commandLine());
     }
 
     private static MpiCommand command(MpiKind kind, MpiJob job) {

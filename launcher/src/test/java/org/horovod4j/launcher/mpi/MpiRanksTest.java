@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.horovod4j.launcher.output.Console.Channel;
+import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
@@ -13,12 +13,12 @@ class MpiRanksTest {
     private final MpiRanks ranks = new MpiRanks(2);
 
     @Test
-    void theLineOfAHeraldIsNotForTheUser() {
-        assertThat(hears("warming up\n")).isTrue();
+    void startLineIsNotShownToUser() {
+        assertThat(onLine("warming up\n")).isTrue();
         assertThat(ranks.missing()).isEqualTo(2);
-        assertThat(hears("[1,0]<stderr>:horovodrun: started as process 4 on a\n")).isFalse();
+        assertThat(onLine("[1,0]<stderr>:horovodrun: started as process 4 on a\n")).isFalse();
         assertThat(ranks.missing()).isOne();
-        assertThat(hears("[1,0]<stderr>:horovodrun: started\n")).isTrue();
+        assertThat(onLine("[1,0]<stderr>:horovodrun: started\n")).isTrue();
     }
 
     @Test
@@ -28,20 +28,20 @@ class MpiRanksTest {
     }
 
     @Test
-    void aHeraldCountsWhateverMarkHasBeenPutBeforeItsLine() {
-        assertThat(hears("1> horovodrun: started as process 4 on a\n")).isFalse();
-        assertThat(hears("horovodrun: started as process 5 on a\n")).isFalse();
+    void startLineCountsWithUnknownTag() {
+        assertThat(onLine("1> horovodrun: started as process 4 on a\n")).isFalse();
+        assertThat(onLine("horovodrun: started as process 5 on a\n")).isFalse();
         assertThat(ranks.missing()).isZero();
     }
 
     @Test
-    void whomTheRanksBlameIsTheFirstAndMpirunTellsHowItEnded() {
+    void reportCombinesRankReportedByPeersWithEndReportedByMpirun() {
         bothStart();
-        hears("[1] disk full\n");
-        hears("[0] rank 1 is lost\n");
+        onLine("[1] disk full\n");
+        onLine("[0] rank 1 is lost\n");
         ranks.failed(1, "the connection was closed");
         ranks.failed(0, "no rank 1");
-        hears(
+        onLine(
                 "mpirun noticed that process rank 1 with PID 0 on node b exited on signal 9 (Killed).\n");
         assertThat(ranks.sinceFailure()).isNotNull();
         assertThat(ranks.report(9, Duration.ofMillis(1234)))
@@ -54,11 +54,11 @@ class MpiRanksTest {
     }
 
     @Test
-    void whoEndedOnlyForWantOfAnotherIsNotTheFirst() {
+    void rankFailingDueToPeerLossIsNotFirstFailure() {
         bothStart();
         ranks.failed(1, "the connection was closed");
-        hears("  Process name: [[24223,1],0]\n");
-        hears("  Exit code:    1\n");
+        onLine("  Process name: [[24223,1],0]\n");
+        onLine("  Exit code:    1\n");
         assertThat(ranks.report(1, null))
                 .isEqualTo(
                         "the job failed. First to fail was rank 1 on b (process 5): the connection was"
@@ -66,7 +66,7 @@ class MpiRanksTest {
     }
 
     @Test
-    void whereNobodyTellsWhoWasFirstThatIsSaid() {
+    void unknownFirstFailureIsReportedAsUnknown() {
         bothStart();
         assertThat(ranks.sinceFailure()).isNull();
         assertThat(ranks.report(7, null))
@@ -75,11 +75,11 @@ class MpiRanksTest {
     }
 
     private void bothStart() {
-        hears("[0] horovodrun: started as process 4 on a\n");
-        hears("[1] horovodrun: started as process 5 on b\n");
+        onLine("[0] horovodrun: started as process 4 on a\n");
+        onLine("[1] horovodrun: started as process 5 on b\n");
     }
 
-    private boolean hears(String line) {
-        return ranks.heard(Channel.STDERR, line.getBytes(UTF_8));
+    private boolean onLine(String line) {
+        return ranks.onLine(StandardStream.STDERR, line.getBytes(UTF_8));
     }
 }

@@ -10,16 +10,16 @@ class LastLinesTest {
     private final LastLines last = new LastLines();
 
     @Test
-    void theOldestGo() {
-        IntStream.range(0, LastLines.COUNT + 2).forEach(i -> last.add("line " + i));
+    void oldestLinesAreDropped() {
+        IntStream.range(0, LastLines.MAX_LINES + 2).forEach(i -> last.add("line " + i));
         assertThat(last.lines())
-                .hasSize(LastLines.COUNT)
+                .hasSize(LastLines.MAX_LINES)
                 .startsWith("line 2")
-                .endsWith("line " + (LastLines.COUNT + 1));
+                .endsWith("line " + (LastLines.MAX_LINES + 1));
     }
 
     @Test
-    void aDeepStackTraceDoesNotPushOutWhatWasThrown() {
+    void deepStackTraceKeepsExceptionLine() {
         last.add("Exception in thread \"main\" java.lang.IllegalStateException: no such layer");
         IntStream.range(0, 40)
                 .forEach(i -> last.add("\tat org.example.Deep.call(Deep.java:%d)".formatted(i)));
@@ -38,8 +38,8 @@ class LastLinesTest {
     }
 
     @Test
-    void aFoldedTraceMakesRoomOnce() {
-        IntStream.range(0, LastLines.COUNT).forEach(i -> last.add("line " + i));
+    void foldedStackTraceUsesOneLine() {
+        IntStream.range(0, LastLines.MAX_LINES).forEach(i -> last.add("line " + i));
         IntStream.range(0, 9).forEach(_ -> last.add("    at x"));
         assertThat(last.lines())
                 .containsExactly(
@@ -56,8 +56,8 @@ class LastLinesTest {
     }
 
     @Test
-    void aVeryLongLineIsCut() {
-        last.add("x".repeat(LastLines.WIDTH + 1));
-        assertThat(last.lines().getFirst()).hasSize(LastLines.WIDTH + 1).endsWith("…");
+    void longLineIsTruncated() {
+        last.add("x".repeat(LastLines.MAX_LINE_LENGTH + 1));
+        assertThat(last.lines().getFirst()).hasSize(LastLines.MAX_LINE_LENGTH + 1).endsWith("…");
     }
 }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.horovod4j.launcher.output.Console.Channel;
+import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -16,18 +16,18 @@ class LinePrefixerTest {
     private final ByteArrayOutputStream screen = new ByteArrayOutputStream();
     private final LastLines last = new LastLines();
 
-    private LinePrefixer prefixer(Channel channel, String unwanted) {
-        Console console = new Console(screen, screen);
+    private LinePrefixer prefixer(StandardStream standardStream, String unwanted) {
+        LauncherConsole launcherConsole = new LauncherConsole(screen, screen);
         return new LinePrefixer(
-                Speaker.ofRank(3),
-                channel,
-                new Forwarding(console, null, Stamp.NONE),
-                new ErrorLines(last, unwanted));
+                OutputSource.ofRank(3),
+                standardStream,
+                new OutputTargets(launcherConsole, null, LineTimestamp.NONE),
+                new StderrLineFilter(last, unwanted));
     }
 
     private static void feed(LinePrefixer prefixer, String text) {
         byte[] bytes = text.getBytes(UTF_8);
-        prefixer.take(bytes, bytes.length);
+        prefixer.onBytes(bytes, bytes.length);
     }
 
     private String shown() {
@@ -38,27 +38,27 @@ class LinePrefixerTest {
     @ValueSource(ints = {1, 2, 3, 5, 7, 1000})
     void charactersSurviveAnyChunking(int chunk) {
         byte[] bytes = "naïve – 北京 – 🙂\nzweite Zeile ü\n".getBytes(UTF_8);
-        LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
+        LinePrefixer prefixer = prefixer(StandardStream.STDOUT, "");
         for (int at = 0; at < bytes.length; at += chunk) {
             int length = Math.min(chunk, bytes.length - at);
             byte[] part = new byte[chunk];
             System.arraycopy(bytes, at, part, 0, length);
-            prefixer.take(part, length);
+            prefixer.onBytes(part, length);
         }
-        prefixer.end();
+        prefixer.onEnd();
         assertThat(shown()).isEqualTo("[3]<stdout>:naïve – 北京 – 🙂\n[3]<stdout>:zweite Zeile ü\n");
     }
 
     @Test
-    void bytesThatAreNoTextPassUnchanged() {
-        LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
-        prefixer.take(new byte[] {(byte) 0xff, 0, (byte) 0xc3, '\n'}, 4);
+    void invalidUtf8PassesUnchanged() {
+        LinePrefixer prefixer = prefixer(StandardStream.STDOUT, "");
+        prefixer.onBytes(new byte[] {(byte) 0xff, 0, (byte) 0xc3, '\n'}, 4);
         assertThat(screen.toByteArray()).endsWith((byte) 0xff, 0, (byte) 0xc3, '\n');
     }
 
     @Test
     void aProgressBarShowsEachState() {
-        LinePrefixer prefixer = prefixer(Channel.STDERR, "");
+        LinePrefixer prefixer = prefixer(StandardStream.STDERR, "");
         feed(prefixer, "10 %\r");
         assertThat(shown()).isEqualTo("[3]<stderr>:10 %\r");
         feed(prefixer, "20 %\r30 %\rdone\n");
@@ -70,15 +70,15 @@ class LinePrefixerTest {
 
     @Test
     void aWindowsLineEndIsOneLineEnd() {
-        LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
+        LinePrefixer prefixer = prefixer(StandardStream.STDOUT, "");
         feed(prefixer, "a\r\nb\r");
         feed(prefixer, "\nc\n");
         assertThat(shown()).isEqualTo("[3]<stdout>:a\r\n[3]<stdout>:b\r\n[3]<stdout>:c\n");
     }
 
     @Test
-    void aLineIsShownOnceItHasEnded() {
-        LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
+    void lineIsPrintedWhenItEnds() {
+        LinePrefixer prefixer = prefixer(StandardStream.STDOUT, "");
         feed(prefixer, "one\ntw");
         assertThat(shown()).isEqualTo("[3]<stdout>:one\n");
         feed(prefixer, "o\n");
@@ -86,38 +86,38 @@ class LinePrefixerTest {
     }
 
     @Test
-    void aLastLineWithoutAnEndIsKept() {
-        LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
+    void lastLineWithoutLineFeedIsPrinted() {
+        LinePrefixer prefixer = prefixer(StandardStream.STDOUT, "");
         feed(prefixer, "\nlast");
-        prefixer.end();
+        prefixer.onEnd();
         assertThat(shown()).isEqualTo("[3]<stdout>:\n[3]<stdout>:last\n");
     }
 
     @Test
-    void noBytesMakeNoLine() {
-        LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
+    void emptyInputPrintsNothing() {
+        LinePrefixer prefixer = prefixer(StandardStream.STDOUT, "");
         feed(prefixer, "");
-        prefixer.end();
+        prefixer.onEnd();
         assertThat(shown()).isEmpty();
     }
 
     @Test
-    void aLineWithoutEndDoesNotFillTheMemory() {
-        LinePrefixer prefixer = prefixer(Channel.STDOUT, "");
-        feed(prefixer, "x".repeat(LinePrefixer.LONGEST_LINE + 1));
-        assertThat(shown()).hasSize(LinePrefixer.LONGEST_LINE + 1 + "[3]<stdout>:\n".length());
+    void endlessLineIsSplit() {
+        LinePrefixer prefixer = prefixer(StandardStream.STDOUT, "");
+        feed(prefixer, "x".repeat(LinePrefixer.MAX_LINE_BYTES + 1));
+        assertThat(shown()).hasSize(LinePrefixer.MAX_LINE_BYTES + 1 + "[3]<stdout>:\n".length());
     }
 
     @Test
-    void theUnwantedLineIsDroppedOnce() {
-        LinePrefixer prefixer = prefixer(Channel.STDERR, "noise");
+    void unwantedLineIsDroppedOnce() {
+        LinePrefixer prefixer = prefixer(StandardStream.STDERR, "noise");
         feed(prefixer, "noise here\nnoise\nnoise\n");
         assertThat(shown()).isEqualTo("[3]<stderr>:noise here\n[3]<stderr>:noise\n");
     }
 
     @Test
-    void theLastTenLinesAreRemembered() {
-        LinePrefixer prefixer = prefixer(Channel.STDERR, "");
+    void lastTenLinesAreKept() {
+        LinePrefixer prefixer = prefixer(StandardStream.STDERR, "");
         for (int line = 1; line <= 12; line++) {
             feed(prefixer, "line " + line + "\n");
         }
@@ -125,7 +125,7 @@ class LinePrefixerTest {
     }
 
     @Test
-    void aChunkOfLinesIsOneWrite() {
+    void linesOfOneChunkAreOneWrite() {
         int[] writes = new int[1];
         OutputStream counting =
                 new OutputStream() {
@@ -141,9 +141,10 @@ class LinePrefixerTest {
                 };
         LinePrefixer prefixer =
                 new LinePrefixer(
-                        Speaker.ofRank(0),
-                        Channel.STDOUT,
-                        new Forwarding(new Console(counting, counting), null, Stamp.NONE),
+                        OutputSource.ofRank(0),
+                        StandardStream.STDOUT,
+                        new OutputTargets(
+                                new LauncherConsole(counting, counting), null, LineTimestamp.NONE),
                         _ -> true);
         feed(prefixer, "a\nb\nc\r");
         assertThat(writes[0]).isOne();

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.output.Console.Channel;
+import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,14 +19,14 @@ class OutputFilesTest {
     @TempDir private Path folder;
 
     private final ByteArrayOutputStream screen = new ByteArrayOutputStream();
-    private final Console console = new Console(screen, screen);
+    private final LauncherConsole launcherConsole = new LauncherConsole(screen, screen);
 
     @Test
     void everyStreamOfEveryRankHasAFile() throws Exception {
         Path deep = folder.resolve("logs", "today");
-        Forwarding forwarding = Forwarding.of(console, deep, false, 11);
-        print(forwarding, 3, Channel.STDOUT, "one\ntwo");
-        print(forwarding, 3, Channel.STDERR, "oops\r\n");
+        OutputTargets outputTargets = OutputTargets.of(launcherConsole, deep, false, 11);
+        print(outputTargets, 3, StandardStream.STDOUT, "one\ntwo");
+        print(outputTargets, 3, StandardStream.STDERR, "oops\r\n");
         assertThat(deep.resolve("rank.03", "stdout")).hasContent("one\ntwo\n");
         assertThat(Files.readString(deep.resolve("rank.03", "stderr"))).isEqualTo("oops\r\n");
         assertThat(deep.resolve("rank.10", "stdout")).isEmptyFile();
@@ -36,17 +36,25 @@ class OutputFilesTest {
 
     @Test
     void linesAreInTheFileAsSoonAsOnTheConsole() {
-        LinePrefixer lines = lines(Forwarding.of(console, folder, false, 1), 0, Channel.STDOUT);
+        LinePrefixer lines =
+                lines(
+                        OutputTargets.of(launcherConsole, folder, false, 1),
+                        0,
+                        StandardStream.STDOUT);
         feed(lines, "one\ntw");
         assertThat(folder.resolve("rank.0", "stdout")).hasContent("one\n");
     }
 
     @Test
-    void aWindowsLineEndCutInTwoStaysOne() throws Exception {
-        LinePrefixer lines = lines(Forwarding.of(console, folder, false, 1), 0, Channel.STDOUT);
+    void splitWindowsLineEndStaysOneLineEnd() throws Exception {
+        LinePrefixer lines =
+                lines(
+                        OutputTargets.of(launcherConsole, folder, false, 1),
+                        0,
+                        StandardStream.STDOUT);
         feed(lines, "a\r");
         feed(lines, "\nb\n");
-        lines.end();
+        lines.onEnd();
         assertThat(Files.readString(folder.resolve("rank.0", "stdout"))).isEqualTo("a\r\nb\n");
     }
 
@@ -54,29 +62,34 @@ class OutputFilesTest {
     void aFileOfAnEarlierJobIsReplaced() throws Exception {
         Path old = Files.createDirectories(folder.resolve("rank.0")).resolve("stdout");
         Files.writeString(old, "the output of yesterday\n");
-        print(Forwarding.of(console, folder, false, 1), 0, Channel.STDOUT, "new\n");
+        print(
+                OutputTargets.of(launcherConsole, folder, false, 1),
+                0,
+                StandardStream.STDOUT,
+                "new\n");
         assertThat(old).hasContent("new\n");
     }
 
     @Test
-    void theFilesOfAWorkerThatWereClosedGoOnWhereTheyEnded() throws Exception {
+    void reopenedWorkerFilesAreAppended() throws Exception {
         Path old = Files.createDirectories(folder.resolve("worker.4")).resolve("stdout");
         Files.writeString(old, "the output of yesterday\n");
-        try (Forwarding forwarding = Forwarding.ofWorkers(console, folder, false)) {
-            print(forwarding, 4, Channel.STDOUT, "one\n");
-            OutputFile closed = forwarding.file(4, Channel.STDOUT);
-            forwarding.close(4);
+        try (OutputTargets outputTargets =
+                OutputTargets.ofWorkers(launcherConsole, folder, false)) {
+            print(outputTargets, 4, StandardStream.STDOUT, "one\n");
+            OutputFile closed = outputTargets.file(4, StandardStream.STDOUT);
+            outputTargets.close(4);
             closed.write("too late\n".getBytes(UTF_8));
-            print(forwarding, 4, Channel.STDOUT, "two\n");
+            print(outputTargets, 4, StandardStream.STDOUT, "two\n");
         }
         assertThat(old).hasContent("one\ntwo\n");
     }
 
     @Test
-    void aFolderThatCannotBeMadeIsRefusedInOneSentence() throws Exception {
+    void folderThatCannotBeCreatedIsRejected() throws Exception {
         Path file = Files.createFile(folder.resolve("file"));
         assertThatExceptionOfType(ConfigurationException.class)
-                .isThrownBy(() -> Forwarding.of(console, file.resolve("logs"), false, 2))
+                .isThrownBy(() -> OutputTargets.of(launcherConsole, file.resolve("logs"), false, 2))
                 .withMessageStartingWith("--output-filename: cannot make the files of " + file)
                 .withMessageEndingWith("Name a folder that can be made.");
     }
@@ -84,16 +97,16 @@ class OutputFilesTest {
     /// Writing to this device fails as it does on a full disk.
     @Test
     @EnabledIf("hasFullDevice")
-    void aFullDiskIsToldOnceAndTheJobGoesOn() throws Exception {
+    void fullDiskIsReportedOnce() throws Exception {
         for (String rank : new String[] {"rank.0", "rank.1"}) {
             Path file = Files.createDirectories(folder.resolve(rank)).resolve("stdout");
             Files.createSymbolicLink(file, Path.of("/dev/full"));
         }
-        Forwarding forwarding = Forwarding.of(console, folder, false, 2);
-        LinePrefixer first = lines(forwarding, 0, Channel.STDOUT);
+        OutputTargets outputTargets = OutputTargets.of(launcherConsole, folder, false, 2);
+        LinePrefixer first = lines(outputTargets, 0, StandardStream.STDOUT);
         feed(first, "a\n");
         feed(first, "b\n");
-        print(forwarding, 1, Channel.STDOUT, "c\n");
+        print(outputTargets, 1, StandardStream.STDOUT, "c\n");
         assertThat(screen.toString(UTF_8))
                 .containsOnlyOnce("cannot write to")
                 .contains(folder.resolve("rank.0", "stdout") + " (No space left on device)")
@@ -105,8 +118,12 @@ class OutputFilesTest {
     }
 
     @Test
-    void everyLineCarriesTheTimeWhereThatIsAskedFor() throws Exception {
-        print(Forwarding.of(console, folder, true, 1), 0, Channel.STDOUT, "one\ntwo\n");
+    void timestampsPrecedeEachLine() throws Exception {
+        print(
+                OutputTargets.of(launcherConsole, folder, true, 1),
+                0,
+                StandardStream.STDOUT,
+                "one\ntwo\n");
         String time = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}[+-]\\d\\d:\\d\\d ";
         assertThat(screen.toString(UTF_8))
                 .matches(time + "\\[0]<stdout>:one\n" + time + "\\[0]<stdout>:two\n");
@@ -115,29 +132,33 @@ class OutputFilesTest {
     }
 
     @Test
-    void theTimeIsThatOfTheLinesEnd() {
+    void timestampIsTakenAtLineEnd() {
         int[] lines = {0};
-        Forwarding forwarding = new Forwarding(console, null, () -> ++lines[0] + " ");
-        LinePrefixer prefixer = lines(forwarding, 0, Channel.STDERR);
+        OutputTargets outputTargets =
+                new OutputTargets(launcherConsole, null, () -> ++lines[0] + " ");
+        LinePrefixer prefixer = lines(outputTargets, 0, StandardStream.STDERR);
         feed(prefixer, "10 %\r20 ");
         feed(prefixer, "%\rdone");
-        prefixer.end();
+        prefixer.onEnd();
         assertThat(screen.toString(UTF_8))
                 .isEqualTo("1 [0]<stderr>:10 %\r2 [0]<stderr>:20 %\r3 [0]<stderr>:done\n");
     }
 
-    private static void print(Forwarding forwarding, int rank, Channel channel, String text) {
-        LinePrefixer lines = lines(forwarding, rank, channel);
+    private static void print(
+            OutputTargets outputTargets, int rank, StandardStream standardStream, String text) {
+        LinePrefixer lines = lines(outputTargets, rank, standardStream);
         feed(lines, text);
-        lines.end();
+        lines.onEnd();
     }
 
-    private static LinePrefixer lines(Forwarding forwarding, int rank, Channel channel) {
-        return new LinePrefixer(Speaker.ofRank(rank), channel, forwarding, _ -> true);
+    private static LinePrefixer lines(
+            OutputTargets outputTargets, int rank, StandardStream standardStream) {
+        return new LinePrefixer(
+                OutputSource.ofRank(rank), standardStream, outputTargets, _ -> true);
     }
 
     private static void feed(LinePrefixer lines, String text) {
         byte[] bytes = text.getBytes(UTF_8);
-        lines.take(bytes, bytes.length);
+        lines.onBytes(bytes, bytes.length);
     }
 }

@@ -22,7 +22,7 @@ class HostFileTest {
     }
 
     @Test
-    void linesBecomeHostsInTheirOrder() throws Exception {
+    void hostsKeepLineOrder() throws Exception {
         assertThat(
                         read(
                                 """
@@ -41,12 +41,12 @@ class HostFileTest {
     }
 
     @Test
-    void whatAnEditorPutsInFrontIsNoPartOfAName() throws Exception {
+    void byteOrderMarkIsSkipped() throws Exception {
         assertThat(read("\ufefflocalhost slots=2\n")).containsExactly(new Host("localhost", 2));
     }
 
     @Test
-    void aHostMaySayHowToLogIn() throws Exception {
+    void loginPropertiesAreRead() throws Exception {
         Path key = Files.createFile(folder.resolve("key"));
         assertThat(
                         read(
@@ -80,14 +80,14 @@ class HostFileTest {
                 "fd00::7 slots=2    | :2: 'fd00::7' is not a host. Put an IPv6 address in brackets",
                 "first slots=3      | :2: host 'first' is in line 1 already",
             })
-    void aMistakeIsNamedWithItsLine(String line, String message) {
+    void errorContainsLineNumber(String line, String message) {
         assertThatThrownBy(() -> read("first slots=1\n" + line + "\n"))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining(folder.resolve("hosts") + message);
     }
 
     @Test
-    void aFileWithoutHostsIsRefused() {
+    void fileWithoutHostsIsRejected() {
         assertThatThrownBy(() -> read("# nobody\n")).hasMessageContaining("names no host");
     }
 }

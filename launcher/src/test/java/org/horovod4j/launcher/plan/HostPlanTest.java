@@ -18,14 +18,14 @@ class HostPlanTest {
     }
 
     @Test
-    void hostsThatAreNotNeededDoNotCount() {
+    void unusedHostsAreIgnored() {
         assertThat(HostPlan.of(Host.list("w0:2,w1:2"), 2).slots())
                 .containsExactly(
                         new Slot("w0", 0, 2, 0, 2, 0, 1), new Slot("w0", 1, 2, 1, 2, 0, 1));
     }
 
     @Test
-    void crossNumbersCountOnlyHostsThatReachTheLocalRank() {
+    void crossRankCountsOnlyHostsWithLocalRank() {
         assertThat(HostPlan.of(Host.list("w0:1,w1:2"), 3).slots())
                 .containsExactly(
                         new Slot("w0", 0, 3, 0, 1, 0, 2),
@@ -34,7 +34,7 @@ class HostPlanTest {
     }
 
     @Test
-    void aHostThatIsPartlyUsedHasTheLocalSizeThatIsUsed() {
+    void partlyUsedHostHasLocalSizeOfUsedSlots() {
         assertThat(HostPlan.of(Host.list("w0:2,w1:4,w2:8"), 5).slots())
                 .extracting(Slot::host, Slot::localSize, Slot::crossRank, Slot::crossSize)
                 .map(Object::toString)
@@ -47,7 +47,7 @@ class HostPlanTest {
     }
 
     @Test
-    void tooFewSlotsAreCounted() {
+    void tooFewSlotsAreRejected() {
         assertThatThrownBy(() -> HostPlan.of(Host.list("w0:2,w1:1"), 4))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("3 slots in all (w0:2, w1:1)");

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class HostTest {
     @Test
-    void aListKeepsItsOrder() {
+    void listKeepsOrder() {
         assertThat(Host.list("b-1.example:2,a:16"))
                 .containsExactly(new Host("b-1.example", 2), new Host("a", 16));
     }
@@ -33,14 +33,14 @@ class HostTest {
                 "-l@a:1",
                 "a@:1"
             })
-    void aMalformedHostIsRefusedWithAnExample(String text) {
+    void malformedHostIsRejectedWithExample(String text) {
         assertThatThrownBy(() -> Host.list(text))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("localhost:4");
     }
 
     @Test
-    void usersAndIpv6AddressesAreUnderstood() {
+    void usersAndIpv6AddressesAreParsed() {
         assertThat(Host.list("me@a:2,[fd00::7]:4"))
                 .containsExactly(
                         new Host("a", 2, new Login("me", null, null)), new Host("fd00::7", 4));

@@ -62,7 +62,7 @@ class ProgramTest {
                 "--add-modules jdk.incubator.vector",
                 "--add-modules java.sql,jdk.incubator.vector"
             })
-    void whoNamesTheModuleKeepsTheWarning(String options) {
+    void warningIsKeptWhenUserAddsVectorModule(String options) {
         String[] words = ("java " + options + " Train").split(" ");
         Program program = program(own, words);
         assertThat(program.command()).containsExactly(words);
@@ -78,7 +78,7 @@ class ProgramTest {
     @ParameterizedTest
     @ValueSource(
             strings = {"JAVA_VERSION=\"17.0.15\"\n", "JAVA_VERSION=\"1.8.0_402\"\n", "", "junk"})
-    void anOldJavaOnThePathGivesWayToTheLaunchersOwn(String release) throws IOException {
+    void oldJavaOnPathIsReplacedByLaunchersJava(String release) throws IOException {
         JavaHome old = javaHome("old", release);
         assertThat(program(old, "java", "Train").command())
                 .startsWith(own.folder().resolve("bin/java").toString());
@@ -91,7 +91,7 @@ class ProgramTest {
     }
 
     @Test
-    void aPathToJavaIsTakenAtItsWord() throws IOException {
+    void explicitJavaPathIsUsed() throws IOException {
         JavaHome old = javaHome("old", "JAVA_VERSION=\"17\"\n");
         String java = old.folder().resolve("bin/java").toString();
         assertThat(program(own, java, "Train").command())
@@ -99,7 +99,7 @@ class ProgramTest {
     }
 
     @Test
-    void otherProgramsAreLeftAlone() throws IOException {
+    void otherProgramsAreUnchanged() throws IOException {
         Files.copy(own.folder().resolve("bin/java"), own.folder().resolve("bin/javac"));
         assertThat(own.folder().resolve("bin/javac").toFile().setExecutable(true)).isTrue();
         assertThat(program(own, "javac", "-version"))
@@ -107,7 +107,7 @@ class ProgramTest {
     }
 
     @Test
-    void aCommandIsShownAsOneWouldTypeIt() {
+    void toStringQuotesLikeAShell() {
         assertThat(new Program(List.of("sh", "-c", "echo it's", ""), ""))
                 .hasToString("sh -c 'echo it'\\''s' ''");
     }

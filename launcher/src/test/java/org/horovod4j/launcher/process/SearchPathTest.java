@@ -55,13 +55,13 @@ class SearchPathTest {
     }
 
     @Test
-    void aFileThatMayNotBeExecutedIsSaidToBe() throws IOException {
+    void nonExecutableFileIsReported() throws IOException {
         Path file = program(first.resolve("train"), false);
         assertThatThrownBy(() -> path().find(file.toString())).hasMessageContaining("chmod +x");
     }
 
     @Test
-    void aFolderIsNoProgram() {
+    void folderIsRejected() {
         assertThatThrownBy(() -> path().find(first.toString())).hasMessageContaining("is a folder");
     }
 

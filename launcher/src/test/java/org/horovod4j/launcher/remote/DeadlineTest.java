@@ -14,28 +14,28 @@ class DeadlineTest {
     private final AtomicInteger ends = new AtomicInteger();
 
     @Test
-    void whatTakesTooLongIsEndedAndNamed() {
+    void missedDeadlineRunsCallbackAndReportsStage() {
         Deadline deadline = Deadline.start(Duration.ofMillis(1), ends::incrementAndGet);
         await().until(() -> deadline.missed().isPresent());
         assertThat(deadline.missed().orElseThrow()).contains("while connecting to it");
-        deadline.giveUp();
+        deadline.cancel();
         assertThat(ends).hasValue(1);
     }
 
     @Test
-    void whatIsGivenUpIsEndedOnceAndHasNotMissedAnything() {
+    void cancelRunsCallbackOnceAndIsNotMissed() {
         Deadline deadline = Deadline.start(LONG, ends::incrementAndGet);
-        deadline.giveUp();
-        deadline.giveUp();
+        deadline.cancel();
+        deadline.cancel();
         assertThat(ends).hasValue(1);
         assertThat(deadline.missed()).isEmpty();
     }
 
     @Test
-    void whatIsReadyIsNotEndedWhenTheOthersAreGivenUp() {
+    void cancelAfterMeetDoesNothing() {
         Deadline deadline = Deadline.start(LONG, ends::incrementAndGet);
         deadline.meet();
-        deadline.giveUp();
+        deadline.cancel();
         assertThat(ends).hasValue(0);
     }
 }

@@ -19,7 +19,7 @@ class ForwardedVariablesTest {
                 "HOROVOD_X",
                 "TMPDIR"
             })
-    void mostAreForwarded(String name) {
+    void ordinaryVariablesAreForwarded(String name) {
         assertThat(ForwardedVariables.of(Map.of(name, "value"))).containsEntry(name, "value");
     }
 
@@ -39,7 +39,7 @@ class ForwardedVariablesTest {
                 "HOME",
                 "USER"
             })
-    void whatDescribesThisMachineOrSessionStays(String name) {
+    void machineAndSessionVariablesAreNotForwarded(String name) {
         assertThat(ForwardedVariables.of(Map.of(name, "value"))).isEmpty();
     }
 }

@@ -12,56 +12,56 @@ import java.util.List;
 class RemoteProcessesTest {
     private static final byte[] END = {};
 
-    private final List<Message.Order> orders = new ArrayList<>();
-    private final RemoteProcesses processes = new RemoteProcesses(orders::add);
+    private final List<AgentMessage.FromLauncher> commands = new ArrayList<>();
+    private final RemoteProcesses processes = new RemoteProcesses(commands::add);
 
     @Test
-    void aProcessIsForgottenWhenItAndBothStreamsHaveEnded() throws Exception {
+    void processIsRemovedAfterExitAndEndOfBothStreams() throws Exception {
         for (int number = 0; number < 1000; number++) {
-            RemoteProcesses.Entry entry = processes.expect();
+            RemoteProcesses.Entry entry = processes.register();
             assertThat(entry.number()).isEqualTo(number);
             processes.started(number, 12);
-            processes.printed(number, Message.Stream.OUT, new byte[] {65, 66});
-            processes.printed(number, Message.Stream.ERR, END);
+            processes.output(number, AgentMessage.StandardStream.OUT, new byte[] {65, 66});
+            processes.output(number, AgentMessage.StandardStream.ERR, END);
             processes.exited(number, 3);
-            assertThat(processes.count()).as("more may be printed").isEqualTo(1);
-            processes.printed(number, Message.Stream.OUT, END);
-            assertThat(processes.count()).isZero();
+            assertThat(processes.size()).as("more may be printed").isEqualTo(1);
+            processes.output(number, AgentMessage.StandardStream.OUT, END);
+            assertThat(processes.size()).isZero();
             assertThat(entry.out().readAllBytes()).as("nothing is lost").containsExactly(65, 66);
             assertThat(entry.status()).isCompletedWithValue(3);
         }
     }
 
     @Test
-    void anExitThatComesLastForgetsToo() throws Exception {
-        RemoteProcesses.Entry entry = processes.expect();
+    void exitAfterEndOfStreamsRemovesProcess() throws Exception {
+        RemoteProcesses.Entry entry = processes.register();
         processes.started(0, 12);
-        processes.printed(0, Message.Stream.OUT, END);
-        processes.printed(0, Message.Stream.ERR, END);
-        assertThat(processes.count()).isEqualTo(1);
+        processes.output(0, AgentMessage.StandardStream.OUT, END);
+        processes.output(0, AgentMessage.StandardStream.ERR, END);
+        assertThat(processes.size()).isEqualTo(1);
         processes.exited(0, 0);
-        assertThat(processes.count()).isZero();
+        assertThat(processes.size()).isZero();
         assertThat(entry.pid()).isCompletedWithValue(12L);
     }
 
     @Test
-    void whatIsPrintedLaterIsOfNoInterestButStrangersAre() throws Exception {
-        processes.expect();
+    void lateOutputIsIgnoredButUnknownNumbersAreRejected() throws Exception {
+        processes.register();
         processes.notStarted(0, "no memory");
-        assertThat(processes.count()).isZero();
-        processes.printed(0, Message.Stream.OUT, new byte[] {65});
-        assertThatThrownBy(() -> processes.printed(1, Message.Stream.OUT, END))
+        assertThat(processes.size()).isZero();
+        processes.output(0, AgentMessage.StandardStream.OUT, new byte[] {65});
+        assertThatThrownBy(() -> processes.output(1, AgentMessage.StandardStream.OUT, END))
                 .isInstanceOf(MalformedMessageException.class)
                 .hasMessage("news of process 1");
     }
 
     @Test
-    void theLossOfAHostEndsEveryWait() throws Exception {
-        RemoteProcesses.Entry starting = processes.expect();
-        RemoteProcesses.Entry running = processes.expect();
+    void hostLossCompletesAllFutures() throws Exception {
+        RemoteProcesses.Entry starting = processes.register();
+        RemoteProcesses.Entry running = processes.register();
         processes.started(1, 12);
-        processes.lost("no sign of life");
-        assertThat(processes.count()).isZero();
+        processes.hostLost("no sign of life");
+        assertThat(processes.size()).isZero();
         assertThat(starting.pid()).isCompletedExceptionally();
         assertThat(running.status()).isCompletedWithValue(RemoteProcess.LOST);
         assertThat(running.out().readAllBytes()).isEmpty();
@@ -69,13 +69,15 @@ class RemoteProcessesTest {
     }
 
     @Test
-    void whatIsReadIsGranted() throws Exception {
-        RemoteProcesses.Entry entry = processes.expect();
-        processes.printed(0, Message.Stream.ERR, new byte[Message.Stream.WINDOW]);
-        assertThat(entry.err().readNBytes(Message.Stream.WINDOW)).hasSize(Message.Stream.WINDOW);
-        int quarter = Message.Stream.WINDOW / 4;
-        assertThat(orders)
+    void readBytesAreCredited() throws Exception {
+        RemoteProcesses.Entry entry = processes.register();
+        processes.output(
+                0, AgentMessage.StandardStream.ERR, new byte[AgentMessage.StandardStream.WINDOW]);
+        assertThat(entry.err().readNBytes(AgentMessage.StandardStream.WINDOW))
+                .hasSize(AgentMessage.StandardStream.WINDOW);
+        int quarter = AgentMessage.StandardStream.WINDOW / 4;
+        assertThat(commands)
                 .hasSize(4)
-                .containsOnly(new Message.Credit(0, Message.Stream.ERR, quarter));
+                .containsOnly(new AgentMessage.Credit(0, AgentMessage.StandardStream.ERR, quarter));
     }
 }

@@ -17,8 +17,8 @@ import java.util.Map;
 
 class RemoteShellTest {
     private static final Host HOST = new Host("far", 1);
-    private static final RemoteJob JOB =
-            new RemoteJob(
+    private static final RemoteHostSettings JOB =
+            new RemoteHostSettings(
                     "A=b",
                     Duration.ofSeconds(10),
                     Duration.ofSeconds(5),
@@ -32,20 +32,20 @@ class RemoteShellTest {
     }
 
     @Test
-    void sshAsksNobodyAndGetsTheLogin() throws Exception {
+    void sshRunsInBatchModeWithLogin() throws Exception {
         Host host = new Host("far", 1, new Login("ann", 2200, Path.of("key")));
         RemoteShell ssh = RemoteShell.of(Map.of());
-        assertThat(String.join(" ", ssh.words(host, JOB, "command")))
+        assertThat(String.join(" ", ssh.commandLine(host, JOB, "command")))
                 .startsWith("ssh ")
                 .contains("-o BatchMode=yes", "-o ConnectTimeout=5", "-o ServerAliveInterval=3")
                 .endsWith("-p 2200 -i key -l ann -- far command");
-        assertThat(String.join(" ", ssh.words(HOST, JOB, "command")))
+        assertThat(String.join(" ", ssh.commandLine(HOST, JOB, "command")))
                 .doesNotContain(" -p ", " -i ", " -l ");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", " ", "ssh", "ssh : rsh", ":"})
-    void sshIsUsedUnlessAnotherIsNamed(String agent) {
+    void sshIsTheDefault(String agent) {
         assertThat(shell(agent)).isEqualTo(new Ssh());
     }
 
@@ -56,28 +56,32 @@ class RemoteShellTest {
         "' rsh  -n ', rsh -n",
         "ssh -q, ssh -q"
     })
-    void anAgentGetsTheHostAndTheCommandAlone(String agent, String words) throws Exception {
-        assertThat(String.join(" ", shell(agent).words(HOST, JOB, "the command")))
+    void rshAgentGetsOnlyHostAndCommand(String agent, String words) throws Exception {
+        assertThat(String.join(" ", shell(agent).commandLine(HOST, JOB, "the command")))
                 .isEqualTo(words + " far the command");
-        assertThat(shell(agent).words(HOST, JOB, "the command")).endsWith("far", "the command");
+        assertThat(shell(agent).commandLine(HOST, JOB, "the command"))
+                .endsWith("far", "the command");
     }
 
     @Test
-    void anAgentCannotBeToldHowToLogIn() {
+    void rshAgentRejectsLoginOptions() {
         for (Login login :
                 List.of(
                         new Login("ann", null, null),
                         new Login(null, 22, null),
                         new Login(null, null, Path.of("key")))) {
-            assertThatThrownBy(() -> shell("/exec.sh").words(new Host("far", 1, login), JOB, "x"))
+            assertThatThrownBy(
+                            () ->
+                                    shell("/exec.sh")
+                                            .commandLine(new Host("far", 1, login), JOB, "x"))
                     .isInstanceOf(HostNotReadyException.class)
                     .hasMessageContainingAll("passed on to /exec.sh", "OMPI_MCA_plm_rsh_agent");
         }
     }
 
     @Test
-    void anAgentThatFailsIsNamedWithItsLastWords() {
-        SshComplaints complaints = new SshComplaints();
+    void failedRshAgentIsReportedWithLastLine() {
+        SshErrors complaints = new SshErrors();
         assertThat(shell("/exec.sh -x").explain(HOST, complaints, "exit code 0"))
                 .startsWith("/exec.sh, which OMPI_MCA_plm_rsh_agent names, ended (exit code 0)")
                 .contains(" without a word. Let '/exec.sh -x far cat' repeat");

@@ -12,10 +12,10 @@ class RemoteStreamTest {
     private final RemoteStream stream = new RemoteStream(granted::add);
 
     @Test
-    void whatCameIsReadInOrderAndToTheEnd() {
-        stream.came(new byte[] {1, 2, 3});
-        stream.came(new byte[] {-1});
-        stream.came(new byte[0]);
+    void bytesAreReadInOrderUntilEnd() {
+        stream.append(new byte[] {1, 2, 3});
+        stream.append(new byte[] {-1});
+        stream.append(new byte[0]);
         byte[] two = new byte[2];
         assertThat(stream.available()).isEqualTo(4);
         assertThat(stream.read(two, 0, 2)).isEqualTo(2);
@@ -27,30 +27,30 @@ class RemoteStreamTest {
     }
 
     @Test
-    void aReadWaitsForWhatComes() throws Exception {
+    void readBlocksUntilBytesArrive() throws Exception {
         List<Integer> read = new ArrayList<>();
         Thread reader = Thread.ofPlatform().start(() -> read.add(stream.read()));
-        stream.came(new byte[] {42});
+        stream.append(new byte[] {42});
         reader.join();
         assertThat(read).containsExactly(42);
     }
 
     @Test
-    void allThatWasReadIsGrantedAgainInLargePortions() {
+    void readBytesAreCreditedInLargePortions() {
         byte[] chunk = new byte[1000];
         int sent = 0;
         for (int round = 0; round < 1000; round++) {
-            stream.came(chunk.clone());
+            stream.append(chunk.clone());
             sent += stream.read(chunk, 0, chunk.length);
         }
         int total = granted.stream().mapToInt(Integer::intValue).sum();
-        assertThat(sent - total).isBetween(0, Message.Stream.WINDOW / 4);
-        assertThat(granted).allMatch(each -> each >= Message.Stream.WINDOW / 4);
+        assertThat(sent - total).isBetween(0, AgentMessage.StandardStream.WINDOW / 4);
+        assertThat(granted).allMatch(each -> each >= AgentMessage.StandardStream.WINDOW / 4);
     }
 
     @Test
-    void nothingIsGrantedForWhatNobodyRead() {
-        stream.came(new byte[Message.Stream.WINDOW]);
+    void unreadBytesAreNotCredited() {
+        stream.append(new byte[AgentMessage.StandardStream.WINDOW]);
         assertThat(granted).isEmpty();
     }
 }

@@ -1,6 +1,6 @@
 /// Real networks on a real framework: what is left of perfect scaling when DJL and PyTorch train.
 ///
-/// Start with [TrainingBenchmark] (what one rank does), then [Network] (what it trains) and [Training]
+/// Start with [DjlTrainingBenchmark] (what one rank does), then [NeuralNetwork] (what it trains) and [DjlTraining]
 /// (a step). `training.sh` starts them all.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.djl`, `org.horovod4j.optim`,

@@ -8,11 +8,11 @@ import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.djl.ArrayForm;
+import org.horovod4j.djl.ArraySpec;
 import org.horovod4j.djl.DistributedOptimizer;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
-import org.horovod4j.elastic.Commits;
+import org.horovod4j.elastic.CommitBuffers;
 import org.horovod4j.elastic.State;
 import org.jspecify.annotations.Nullable;
 
@@ -45,19 +45,19 @@ public final class DjlState extends State {
     private final Block block;
     private final Optimizer optimizer;
     private final Predicate<String> shared;
-    private final Commits<Commit> commits =
-            new Commits<>(() -> "the parameters of the model and the state of its optimizer");
-    private @Nullable Executor aside;
+    private final CommitBuffers<Commit> commitBuffers =
+            new CommitBuffers<>(() -> "the parameters of the model and the state of its optimizer");
+    private @Nullable Executor copyExecutor;
 
     /// What a commit keeps.
     ///
-    /// @param stepped what steps change: trained parameters, and all that the optimizer has learnt
-    /// @param passed what forward passes change, such as running statistics, and parameters that are frozen
-    /// @param optimizerForms the arrays that the optimizer had; others are not what it had learnt
+    /// @param stepArrays what steps change: trained parameters, and all that the optimizer has learnt
+    /// @param forwardArrays what forward passes change, such as running statistics, and parameters that are frozen
+    /// @param optimizerSpecs the arrays that the optimizer had; others are not what it had learnt
     private record Commit(
-            ArrayCopies stepped,
-            ArrayCopies passed,
-            List<ArrayForm> optimizerForms,
+            ArraySnapshot stepArrays,
+            ArraySnapshot forwardArrays,
+            List<ArraySpec> optimizerSpecs,
             OptimizerState.Counts counts,
             Map<String, Double> settings) {}
 
@@ -79,7 +79,7 @@ public final class DjlState extends State {
         this.shared = shared;
         // What is missing is told here, not later.
         Map<String, NDArray> _ = Parameters.arrays(block);
-        Map<String, NDArray> _ = stepped(optimizerState());
+        Map<String, NDArray> _ = stepArrays(optimizerState());
     }
 
     /// Lets commits go on while the program does: through the next forward and backward pass, until the
@@ -91,7 +91,7 @@ public final class DjlState extends State {
     ///
     /// @throws ConfigurationException when the optimizer is no distributed one, and would not wait
     public DjlState inBackground() {
-        return inBackground(Commits.BACKGROUND);
+        return inBackground(CommitBuffers.BACKGROUND);
     }
 
     DjlState inBackground(Executor copier) {
@@ -102,8 +102,8 @@ public final class DjlState extends State {
                     wait for them. Wrap it by HvdDjl.distributed, or leave out inBackground()."""
                             .formatted(optimizer.getClass().getSimpleName()));
         }
-        if (aside == null) {
-            aside = copier;
+        if (copyExecutor == null) {
+            copyExecutor = copier;
             distributed.beforeUpdates(this::awaitCommit);
         }
         return this;
@@ -112,7 +112,7 @@ public final class DjlState extends State {
     /// Gradients, and the memory that they share with neighbours, belong to the world that has
     /// ended.
     @Override
-    protected void begin(Communicator communicator) {
+    protected void generationStarted(Communicator communicator) {
         if (optimizer instanceof DistributedOptimizer distributed) {
             distributed.rebind(communicator);
         }
@@ -121,29 +121,34 @@ public final class DjlState extends State {
     @Override
     protected void save() {
         OptimizerState state = optimizerState();
-        Map<String, NDArray> stepped = stepped(state);
-        Map<String, NDArray> passed = passed();
+        Map<String, NDArray> stepped = stepArrays(state);
+        Map<String, NDArray> passed = forwardArrays();
         Commit next =
-                commits.spare()
-                        .filter(it -> it.stepped.fit(stepped) && it.passed.fit(passed))
-                        .map(it -> commit(it.stepped, it.passed, state))
+                commitBuffers
+                        .spare()
+                        .filter(
+                                it ->
+                                        it.stepArrays.matches(stepped)
+                                                && it.forwardArrays.matches(passed))
+                        .map(it -> commit(it.stepArrays, it.forwardArrays, state))
                         .orElseGet(
                                 () ->
                                         commit(
-                                                ArrayCopies.like(stepped),
-                                                ArrayCopies.like(passed),
+                                                ArraySnapshot.allocateFor(stepped),
+                                                ArraySnapshot.allocateFor(passed),
                                                 state));
-        next.passed.take(passed);
-        if (aside == null) {
-            commits.make(next, () -> next.stepped.take(stepped));
+        next.forwardArrays.copyFrom(passed);
+        if (copyExecutor == null) {
+            commitBuffers.commit(next, () -> next.stepArrays.copyFrom(stepped));
         } else {
-            commits.make(next, next.stepped.taking(stepped), aside);
+            commitBuffers.commit(next, next.stepArrays.copyTask(stepped), copyExecutor);
         }
     }
 
-    private static Commit commit(ArrayCopies stepped, ArrayCopies passed, OptimizerState state) {
+    private static Commit commit(
+            ArraySnapshot stepped, ArraySnapshot passed, OptimizerState state) {
         return new Commit(
-                stepped, passed, ArrayForm.all(state.arrays()), state.counts(), state.settings());
+                stepped, passed, ArraySpec.ofAll(state.arrays()), state.counts(), state.settings());
     }
 
     /// Waits until the parameters may be changed.
@@ -151,23 +156,23 @@ public final class DjlState extends State {
     /// @throws IllegalStateException when a commit in the background failed
     @Override
     public void awaitCommit() {
-        commits.await();
+        commitBuffers.await();
     }
 
     @Override
     public void restore() {
-        commits.last().ifPresent(this::giveBack);
+        commitBuffers.last().ifPresent(this::restoreFrom);
     }
 
-    private void giveBack(Commit last) {
+    private void restoreFrom(Commit last) {
         OptimizerState state = optimizerState();
         last.settings.forEach(state::set);
-        Map<String, NDArray> _ = state.reform(last.counts, last.optimizerForms);
+        Map<String, NDArray> _ = state.reallocate(last.counts, last.optimizerSpecs);
         // All at once: a layer may have been frozen or thawed since.
         Map<String, NDArray> arrays = parameters(parameter -> true);
         arrays.putAll(state.arrays());
-        last.stepped.giveBack(arrays);
-        last.passed.giveBack(arrays);
+        last.stepArrays.copyTo(arrays);
+        last.forwardArrays.copyTo(arrays);
     }
 
     /// A worker whose optimizer has made no step yet gets what that of the root rank has learnt.
@@ -183,13 +188,13 @@ public final class DjlState extends State {
     }
 
     /// An optimizer's have a slash in their names, and parameters have none.
-    private Map<String, NDArray> stepped(OptimizerState state) {
+    private Map<String, NDArray> stepArrays(OptimizerState state) {
         Map<String, NDArray> arrays = parameters(Parameter::requiresGradient);
         arrays.putAll(state.arrays());
         return arrays;
     }
 
-    private Map<String, NDArray> passed() {
+    private Map<String, NDArray> forwardArrays() {
         return parameters(parameter -> !parameter.requiresGradient());
     }
 

@@ -18,24 +18,24 @@ final class AccumulationHooks {
     private final MemorySegment vtable;
     private final AtomicLong ids = new AtomicLong();
     private final Map<Long, Entry> entries = new ConcurrentHashMap<>();
-    private final ReferenceQueue<Hook> unheld = new ReferenceQueue<>();
+    private final ReferenceQueue<Hook> collected = new ReferenceQueue<>();
 
     AccumulationHooks(HookObjects objects) {
         this.objects = objects;
         this.vtable = objects.newVtable((hook, _) -> called(hook));
     }
 
-    Registration add(long parameter, Runnable action) {
-        forgetUnheld();
+    HookRegistration add(long parameter, Runnable action) {
+        removeCollected();
         long id = ids.incrementAndGet();
         Hook hook = new Hook(id, action);
-        entries.put(id, new Entry(id, hook, unheld));
+        entries.put(id, new Entry(id, hook, collected));
         objects.install(parameter, vtable, id);
         return hook;
     }
 
-    private void forgetUnheld() {
-        for (Reference<?> gone = unheld.poll(); gone != null; gone = unheld.poll()) {
+    private void removeCollected() {
+        for (Reference<?> gone = collected.poll(); gone != null; gone = collected.poll()) {
             if (gone instanceof Entry entry) {
                 entries.remove(entry.id);
             }
@@ -60,10 +60,10 @@ final class AccumulationHooks {
         }
     }
 
-    private final class Hook implements Registration {
+    private final class Hook implements HookRegistration {
         private final long id;
         private final Runnable action;
-        private final Failures failures = new Failures();
+        private final DeferredFailures deferredFailures = new DeferredFailures();
 
         Hook(long id, Runnable action) {
             this.id = id;
@@ -74,13 +74,13 @@ final class AccumulationHooks {
             try {
                 action.run();
             } catch (Throwable e) { // whatever it is, it must not reach libtorch
-                failures.keep(e);
+                deferredFailures.add(e);
             }
         }
 
         @Override
         public void rethrow() {
-            failures.rethrow();
+            deferredFailures.rethrow();
         }
 
         /// libtorch keeps its half, which then calls nothing.

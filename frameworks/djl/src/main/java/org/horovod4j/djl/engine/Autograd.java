@@ -22,7 +22,7 @@ final class Autograd {
     private static final StructLayout ARRAY_REF = MemoryLayout.structLayout(ADDRESS, JAVA_LONG);
 
     /// An empty `std::optional<bool>`.
-    private static final int NOTHING = 0;
+    private static final int EMPTY_OPTIONAL = 0;
 
     private final MethodHandle requiresGrad;
     private final MethodHandle backward;
@@ -66,7 +66,8 @@ final class Autograd {
             run(
                     "at::_backward",
                     () -> {
-                        backward.invokeExact(at(tensor), noInputs, noGradient, NOTHING, false);
+                        backward.invokeExact(
+                                at(tensor), noInputs, noGradient, EMPTY_OPTIONAL, false);
                         return true;
                     });
         }

@@ -11,14 +11,14 @@ import java.util.Optional;
 final class CopyingAccess implements EngineAccess {
     private final String engineName;
     private final boolean accumulates;
-    private final Hooks hooks;
+    private final BackwardHooks backwardHooks;
 
     /// @param accumulates whether its backward passes add to gradients
     /// @param reason why there are neither memory nor hooks
     CopyingAccess(String engineName, boolean accumulates, String reason) {
         this.engineName = engineName;
         this.accumulates = accumulates;
-        this.hooks = new Hooks.Missing(reason);
+        this.backwardHooks = new BackwardHooks.Unavailable(reason);
     }
 
     @Override
@@ -28,7 +28,7 @@ final class CopyingAccess implements EngineAccess {
 
     @Override
     public boolean moveInto(NDArray array, MemorySegment memory) {
-        Lengths.check("moveInto", array, memory);
+        SizeCheck.requireSameSize("moveInto", array, memory);
         return false;
     }
 
@@ -52,7 +52,7 @@ final class CopyingAccess implements EngineAccess {
     }
 
     @Override
-    public Hooks hooks() {
-        return hooks;
+    public BackwardHooks hooks() {
+        return backwardHooks;
     }
 }

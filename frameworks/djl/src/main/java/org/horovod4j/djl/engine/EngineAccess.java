@@ -36,17 +36,18 @@ public interface EngineAccess {
     ///
     /// @param into as many bytes as the array has
     default void read(NDArray array, MemorySegment into) {
-        Lengths.check("read", array, into);
-        memory(array).ifPresentOrElse(into::copyFrom, () -> Copies.read(array, into));
+        SizeCheck.requireSameSize("read", array, into);
+        memory(array).ifPresentOrElse(into::copyFrom, () -> NDArrayBytes.read(array, into));
     }
 
     /// Copies into the elements of any dense array.
     ///
     /// @param from as many bytes as the array has
     default void write(NDArray array, MemorySegment from) {
-        Lengths.check("write", array, from);
+        SizeCheck.requireSameSize("write", array, from);
         memory(array)
-                .ifPresentOrElse(memory -> memory.copyFrom(from), () -> Copies.write(array, from));
+                .ifPresentOrElse(
+                        memory -> memory.copyFrom(from), () -> NDArrayBytes.write(array, from));
     }
 
     /// Lets the array live in `memory` from now on, with the elements that it has. Whoever calls
@@ -68,9 +69,9 @@ public interface EngineAccess {
     boolean accumulates();
 
     /// How to be told that a gradient is ready while backward goes on.
-    Hooks hooks();
+    BackwardHooks hooks();
 
-    /// Throws what [Hooks.Working#changeGradient] has led to since the last time, if something
+    /// Throws what [BackwardHooks.Working#changeGradient] has led to since the last time, if something
     /// failed.
     default void rethrow() {}
 }

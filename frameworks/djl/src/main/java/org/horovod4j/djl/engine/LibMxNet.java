@@ -16,7 +16,7 @@ import java.lang.invoke.MethodHandle;
 @SuppressWarnings("restricted") // that is what this file is for
 final class LibMxNet {
     private static final String LIBRARY = "libmxnet.so";
-    private static final long LONGEST_REASON = 1 << 16;
+    private static final long MAX_MESSAGE_BYTES = 1 << 16;
 
     private final SymbolLookup symbols;
     private final MethodHandle waitToRead;
@@ -81,7 +81,8 @@ final class LibMxNet {
                 MemorySegment reason = (MemorySegment) getLastError.invokeExact();
                 throw new IllegalStateException(
                         "%s of MXNet failed: %s"
-                                .formatted(name, reason.reinterpret(LONGEST_REASON).getString(0)));
+                                .formatted(
+                                        name, reason.reinterpret(MAX_MESSAGE_BYTES).getString(0)));
             }
         } catch (RuntimeException | Error e) {
             throw e;

@@ -50,7 +50,7 @@ final class LibTorch {
     /// more: it is called for every gradient of every step.
     ///
     /// @throws UnsupportedOperationException when the library does not have it
-    MethodHandle query(String name, FunctionDescriptor descriptor) {
+    MethodHandle criticalFunction(String name, FunctionDescriptor descriptor) {
         return Linker.nativeLinker()
                 .downcallHandle(symbol(name), descriptor, Linker.Option.critical(true));
     }

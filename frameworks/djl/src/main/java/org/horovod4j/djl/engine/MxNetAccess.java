@@ -15,8 +15,7 @@ import java.util.Optional;
 /// program's back, so whoever wants an array waits for it; that is also how backward overlaps with
 /// communication, and there are no hooks.
 final class MxNetAccess implements EngineAccess {
-    private static final OnFirstUse<EngineAccess> OF_THIS_PROCESS =
-            new OnFirstUse<>(MxNetAccess::open);
+    private static final Lazy<EngineAccess> OF_THIS_PROCESS = new Lazy<>(MxNetAccess::open);
 
     private final LibMxNet mxnet;
 
@@ -58,7 +57,7 @@ final class MxNetAccess implements EngineAccess {
 
     @Override
     public boolean moveInto(NDArray array, MemorySegment memory) {
-        Lengths.check("moveInto", array, memory);
+        SizeCheck.requireSameSize("moveInto", array, memory);
         return false;
     }
 
@@ -83,8 +82,8 @@ final class MxNetAccess implements EngineAccess {
     }
 
     @Override
-    public Hooks hooks() {
-        return new Hooks.Missing(
+    public BackwardHooks hooks() {
+        return new BackwardHooks.Unavailable(
                 "engine MXNet has no hooks; it computes backward while the program goes on");
     }
 }

@@ -20,21 +20,20 @@ import java.util.function.Supplier;
 final class PyTorchAccess implements EngineAccess {
     private static final String ENGINE = "PyTorch";
 
-    private static final OnFirstUse<EngineAccess> OF_THIS_PROCESS =
-            new OnFirstUse<>(PyTorchAccess::open);
+    private static final Lazy<EngineAccess> OF_THIS_PROCESS = new Lazy<>(PyTorchAccess::open);
 
     private final TorchTensors torch;
-    private final Failures failures;
-    private final Supplier<Hooks> hooks;
+    private final DeferredFailures deferredFailures;
+    private final Supplier<BackwardHooks> hooks;
 
-    private PyTorchAccess(Torch torch, HookChoice choice) {
-        this.torch = torch.tensors();
-        this.failures = torch.failures();
+    private PyTorchAccess(TorchRuntime torchRuntime, HookChoice choice) {
+        this.torch = torchRuntime.tensors();
+        this.deferredFailures = torchRuntime.deferredFailures();
         this.hooks =
-                new OnFirstUse<>(
+                new Lazy<>(
                         () ->
                                 TorchHooks.open(
-                                        torch,
+                                        torchRuntime,
                                         choice,
                                         Engine.getEngine(ENGINE).getVersion(),
                                         System.getProperty("os.name")
@@ -50,7 +49,7 @@ final class PyTorchAccess implements EngineAccess {
     private static EngineAccess open() {
         try {
             return new PyTorchAccess(
-                    Torch.find(), FrameworkSettings.ofThisProcess().gradientHooks());
+                    TorchRuntime.find(), FrameworkSettings.ofThisProcess().gradientHooks());
         } catch (UnsupportedOperationException e) {
             return new CopyingAccess(ENGINE, true, String.valueOf(e.getMessage()));
         }
@@ -83,7 +82,7 @@ final class PyTorchAccess implements EngineAccess {
 
     @Override
     public boolean moveInto(NDArray array, MemorySegment memory) {
-        Lengths.check("moveInto", array, memory);
+        SizeCheck.requireSameSize("moveInto", array, memory);
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
                     "moveInto: an array can live outside the heap only, but the memory given is on it");
@@ -114,8 +113,8 @@ final class PyTorchAccess implements EngineAccess {
     }
 
     private SparseTensor rows(NDArray array) {
-        try (TorchTensors.OwnTensor indices = torch.indices(handle(array));
-                TorchTensors.OwnTensor values = torch.values(handle(array))) {
+        try (TorchTensors.OwnedTensor indices = torch.indices(handle(array));
+                TorchTensors.OwnedTensor values = torch.values(handle(array))) {
             long[] sizes = torch.sizes(indices.address());
             if (sizes[0] != 1) {
                 throw new IllegalArgumentException(
@@ -132,9 +131,9 @@ final class PyTorchAccess implements EngineAccess {
         }
     }
 
-    private Tensor copy(TorchTensors.OwnTensor tensor, DataType dataType, Shape shape) {
+    private Tensor copy(TorchTensors.OwnedTensor tensor, DataType dataType, Shape shape) {
         Tensor copy = Tensor.zeros(dataType, shape);
-        try (TorchTensors.OwnTensor dense = torch.cloneRowMajor(tensor.address())) {
+        try (TorchTensors.OwnedTensor dense = torch.cloneRowMajor(tensor.address())) {
             copy.segment().copyFrom(dense.memory());
         }
         return copy;
@@ -146,12 +145,12 @@ final class PyTorchAccess implements EngineAccess {
     }
 
     @Override
-    public Hooks hooks() {
+    public BackwardHooks hooks() {
         return hooks.get();
     }
 
     @Override
     public void rethrow() {
-        failures.rethrow();
+        deferredFailures.rethrow();
     }
 }

@@ -59,12 +59,12 @@ final class TorchTensors {
         this.autograd = autograd;
         FunctionDescriptor binary = FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS);
         FunctionDescriptor unary = FunctionDescriptor.of(RETURNED_TENSOR, ADDRESS);
-        dataPointer = library.query("aoti_torch_get_data_ptr", binary);
-        dimensions = library.query("aoti_torch_get_dim", binary);
-        sizes = library.query("aoti_torch_get_sizes", binary);
-        strides = library.query("aoti_torch_get_strides", binary);
-        elementType = library.query("aoti_torch_get_dtype", binary);
-        storageSize = library.query("aoti_torch_get_storage_size", binary);
+        dataPointer = library.criticalFunction("aoti_torch_get_data_ptr", binary);
+        dimensions = library.criticalFunction("aoti_torch_get_dim", binary);
+        sizes = library.criticalFunction("aoti_torch_get_sizes", binary);
+        strides = library.criticalFunction("aoti_torch_get_strides", binary);
+        elementType = library.criticalFunction("aoti_torch_get_dtype", binary);
+        storageSize = library.criticalFunction("aoti_torch_get_storage_size", binary);
         tensorFromMemory =
                 library.function(
                         "aoti_torch_create_tensor_from_blob",
@@ -93,21 +93,21 @@ final class TorchTensors {
         indices = library.function("_ZN2at4_ops8_indices4callERKNS_6TensorE", unary);
         values = library.function("_ZN2at4_ops7_values4callERKNS_6TensorE", unary);
         try (Arena arena = Arena.ofConfined();
-                OwnTensor tensor = newUndefined(arena)) {
+                OwnedTensor tensor = newUndefined(arena)) {
             undefined = at(tensor.address()).reinterpret(POINTER).get(JAVA_LONG, 0);
         }
     }
 
     /// The bytes of a dense tensor in the memory of the host.
     MemorySegment memory(long tensor, long byteSize) {
-        return pointer("aoti_torch_get_data_ptr", dataPointer, tensor).reinterpret(byteSize);
+        return queryPointer("aoti_torch_get_data_ptr", dataPointer, tensor).reinterpret(byteSize);
     }
 
     /// Whether the elements of a dense tensor lie side by side in row-major order.
     boolean isRowMajor(long tensor) {
         long[] sizes = sizes(tensor);
         MemorySegment strides =
-                pointer("aoti_torch_get_strides", this.strides, tensor)
+                queryPointer("aoti_torch_get_strides", this.strides, tensor)
                         .reinterpret((long) sizes.length * Long.BYTES);
         long expected = 1;
         for (int i = sizes.length - 1; i >= 0; i--) {
@@ -124,8 +124,8 @@ final class TorchTensors {
 
     /// The dimensions of a tensor.
     long[] sizes(long tensor) {
-        long count = number("aoti_torch_get_dim", dimensions, tensor);
-        return pointer("aoti_torch_get_sizes", sizes, tensor)
+        long count = queryLong("aoti_torch_get_dim", dimensions, tensor);
+        return queryPointer("aoti_torch_get_sizes", sizes, tensor)
                 .reinterpret(count * Long.BYTES)
                 .toArray(JAVA_LONG);
     }
@@ -136,7 +136,7 @@ final class TorchTensors {
         int type = elementType(tensor);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment sizesAt = arena.allocateFrom(JAVA_LONG, sizes);
-            MemorySegment stridesAt = arena.allocateFrom(JAVA_LONG, rowMajor(sizes));
+            MemorySegment stridesAt = arena.allocateFrom(JAVA_LONG, rowMajorStrides(sizes));
             MemorySegment result = arena.allocate(JAVA_LONG);
             check(
                     "aoti_torch_create_tensor_from_blob",
@@ -152,7 +152,7 @@ final class TorchTensors {
                                             HOST,
                                             0,
                                             result));
-            try (OwnTensor there = new OwnTensor(result)) {
+            try (OwnedTensor there = new OwnedTensor(result)) {
                 // unrecorded, or a parameter would refuse: autograd must not hear of it
                 autograd.withGradMode(
                         false,
@@ -167,7 +167,7 @@ final class TorchTensors {
         }
     }
 
-    private static long[] rowMajor(long[] sizes) {
+    private static long[] rowMajorStrides(long[] sizes) {
         long[] strides = new long[sizes.length];
         long stride = 1;
         for (int i = sizes.length - 1; i >= 0; i--) {
@@ -178,14 +178,14 @@ final class TorchTensors {
     }
 
     private int elementType(long tensor) {
-        return (int) number("aoti_torch_get_dtype", elementType, tensor);
+        return (int) queryLong("aoti_torch_get_dtype", elementType, tensor);
     }
 
-    private MemorySegment pointer(String name, MethodHandle query, long tensor) {
-        return MemorySegment.ofAddress(number(name, query, tensor));
+    private MemorySegment queryPointer(String name, MethodHandle query, long tensor) {
+        return MemorySegment.ofAddress(queryLong(name, query, tensor));
     }
 
-    private long number(String name, MethodHandle query, long tensor) {
+    private long queryLong(String name, MethodHandle query, long tensor) {
         long[] result = new long[1];
         MemorySegment slot = MemorySegment.ofArray(result);
         check(name, () -> (int) query.invokeExact(at(tensor), slot));
@@ -195,8 +195,8 @@ final class TorchTensors {
     /// A copy in row-major order, in the memory of the host.
     ///
     /// @throws IllegalStateException when libtorch cannot make one, as for want of memory
-    OwnTensor cloneRowMajor(long tensor) {
-        OwnTensor clone = newRowMajor(tensor);
+    OwnedTensor cloneRowMajor(long tensor) {
+        OwnedTensor clone = newRowMajor(tensor);
         try {
             autograd.withGradMode(
                     false,
@@ -220,12 +220,12 @@ final class TorchTensors {
     /// elements are whatever was there.
     ///
     /// @throws IllegalStateException when libtorch cannot make one, as for want of memory
-    OwnTensor newRowMajor(long like) {
+    OwnedTensor newRowMajor(long like) {
         long[] sizes = sizes(like);
         int type = elementType(like);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment sizesAt = arena.allocateFrom(JAVA_LONG, sizes);
-            MemorySegment stridesAt = arena.allocateFrom(JAVA_LONG, rowMajor(sizes));
+            MemorySegment stridesAt = arena.allocateFrom(JAVA_LONG, rowMajorStrides(sizes));
             MemorySegment result = arena.allocate(JAVA_LONG);
             check(
                     "aoti_torch_empty_strided",
@@ -239,23 +239,25 @@ final class TorchTensors {
                                             HOST,
                                             0,
                                             result));
-            return new OwnTensor(result);
+            return new OwnedTensor(result);
         }
     }
 
     /// Which elements of a sparse tensor are given. Does not throw for one in coordinate format.
-    OwnTensor indices(long tensor) {
-        return own("at::_indices", slot -> (MemorySegment) indices.invokeExact(slot, at(tensor)));
+    OwnedTensor indices(long tensor) {
+        return callReturningTensor(
+                "at::_indices", slot -> (MemorySegment) indices.invokeExact(slot, at(tensor)));
     }
 
     /// The elements that are given. Does not throw for a sparse tensor in coordinate format.
-    OwnTensor values(long tensor) {
-        return own("at::_values", slot -> (MemorySegment) values.invokeExact(slot, at(tensor)));
+    OwnedTensor values(long tensor) {
+        return callReturningTensor(
+                "at::_values", slot -> (MemorySegment) values.invokeExact(slot, at(tensor)));
     }
 
-    private OwnTensor own(String name, Returning function) {
+    private OwnedTensor callReturningTensor(String name, TensorFunction function) {
         try (Arena arena = Arena.ofConfined()) {
-            OwnTensor tensor = newUndefined(arena);
+            OwnedTensor tensor = newUndefined(arena);
             tensor.swap(run(name, () -> function.call(arena)));
             return tensor;
         }
@@ -267,22 +269,22 @@ final class TorchTensors {
         slot.reinterpret(POINTER).set(JAVA_LONG, 0, undefined);
     }
 
-    private OwnTensor newUndefined(Arena arena) {
+    private OwnedTensor newUndefined(Arena arena) {
         MemorySegment result = arena.allocate(JAVA_LONG);
         check("aoti_torch_new_uninitialized_tensor", () -> (int) newTensor.invokeExact(result));
-        return new OwnTensor(result);
+        return new OwnedTensor(result);
     }
 
-    private interface Returning {
+    private interface TensorFunction {
         MemorySegment call(SegmentAllocator slot) throws Throwable;
     }
 
     /// A tensor that is ours to free.
-    final class OwnTensor implements AutoCloseable {
+    final class OwnedTensor implements AutoCloseable {
         private final long address;
 
         /// @param result where a function has put the address of a tensor for us
-        private OwnTensor(MemorySegment result) {
+        private OwnedTensor(MemorySegment result) {
             address = result.get(JAVA_LONG, 0);
         }
 
@@ -293,7 +295,7 @@ final class TorchTensors {
         /// All that was allocated for it.
         MemorySegment memory() {
             return TorchTensors.this.memory(
-                    address, number("aoti_torch_get_storage_size", storageSize, address));
+                    address, queryLong("aoti_torch_get_storage_size", storageSize, address));
         }
 
         /// Lets the tensor go to `slot`, which then owns it, in exchange for what was there.

@@ -1,7 +1,7 @@
 /// What DJL's own API does not give of an engine: the memory of an array, and a call when a
 /// gradient is ready.
 ///
-/// Start with [EngineAccess] (what is asked of an engine) and [Hooks] (the call), then a file per
+/// Start with [EngineAccess] (what is asked of an engine) and [BackwardHooks] (the call), then a file per
 /// engine: [PyTorchAccess], [MxNetAccess] and, for any other, [CopyingAccess]. The libraries are
 /// called through [LibTorch] and [LibMxNet]; [TorchTensors], [Autograd], [HookObjects] and
 /// [FunctionObjects] say what is called there, and how the objects of C++ lie in memory.

@@ -5,7 +5,7 @@ import ai.djl.training.Trainer;
 import ai.djl.training.evaluator.Evaluator;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.option.Spelling;
+import org.horovod4j.option.SpellingSuggestion;
 
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -22,12 +22,12 @@ import java.util.OptionalDouble;
 /// The model with the best figure so far, as `Model.save` writes it: for inference, by plain DJL.
 final class BestModel {
     private final String monitor;
-    private final Better better;
+    private final MonitorMode mode;
     private OptionalDouble best = OptionalDouble.empty();
 
-    BestModel(String monitor, Better better) {
+    BestModel(String monitor, MonitorMode monitorMode) {
         this.monitor = monitor;
-        this.better = better;
+        this.mode = monitorMode;
     }
 
     OptionalDouble best() {
@@ -48,27 +48,27 @@ final class BestModel {
             known.add("validate_" + evaluator.getName());
         }
         if (!known.contains(monitor)) {
-            throw unknown(known);
+            throw unknownMetric(known);
         }
     }
 
-    private ConfigurationException unknown(Collection<String> known) {
+    private ConfigurationException unknownMetric(Collection<String> known) {
         return new ConfigurationException(
                 "there is no figure '%s' to choose the best model by; there are %s.%s"
                         .formatted(
                                 monitor,
                                 known.stream().sorted().toList(),
-                                Spelling.nearest(monitor, known, 0)
+                                SpellingSuggestion.nearest(monitor, known, 0)
                                         .map(" Did you mean '%s'?"::formatted)
                                         .orElse("")));
     }
 
     /// Whether this figure is better than any before, which it then becomes. One that is no number
     /// is not.
-    boolean improves(Map<String, Float> figures) {
+    boolean updateIfBetter(Map<String, Float> figures) {
         Float figure = figures.get(monitor);
         if (figure == null) {
-            throw unknown(figures.keySet());
+            throw unknownMetric(figures.keySet());
         }
         if (figure.isNaN() || (best.isPresent() && !isBetter(figure, best.getAsDouble()))) {
             return false;
@@ -79,9 +79,9 @@ final class BestModel {
 
     private boolean isBetter(double figure, double than) {
         boolean larger =
-                switch (better) {
-                    case SMALLER -> false;
-                    case LARGER -> true;
+                switch (mode) {
+                    case MIN -> false;
+                    case MAX -> true;
                     case AUTO -> monitor.toLowerCase(Locale.ROOT).contains("acc");
                 };
         return larger ? figure > than : figure < than;
@@ -92,11 +92,11 @@ final class BestModel {
         Files.createDirectories(folder);
         String partial = ".partial";
         // of a process that died while saving: a file under another number would be moved too
-        for (Path left : written(folder, partial)) {
+        for (Path left : filesNamed(folder, partial)) {
             Files.delete(left);
         }
         model.save(folder, partial);
-        for (Path file : written(folder, partial)) {
+        for (Path file : filesNamed(folder, partial)) {
             Files.move(
                     file,
                     folder.resolve(model.getName() + "-0000.params"),
@@ -104,7 +104,7 @@ final class BestModel {
         }
     }
 
-    private static List<Path> written(Path folder, String name) throws IOException {
+    private static List<Path> filesNamed(Path folder, String name) throws IOException {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, name + "-*.params")) {
             List<Path> all = new ArrayList<>();
             files.forEach(all::add);

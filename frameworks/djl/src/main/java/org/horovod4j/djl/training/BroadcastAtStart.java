@@ -8,9 +8,9 @@ import ai.djl.training.optimizer.Optimizer;
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
+import org.horovod4j.djl.CommunicatorProvider;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
-import org.horovod4j.djl.Ranks;
 
 import java.util.function.Predicate;
 
@@ -23,7 +23,7 @@ import java.util.function.Predicate;
 /// gradients of that one step were computed with each rank's own initial parameters.
 /// `HvdDjl.broadcastParameters` after `trainer.initialize` has no such step.
 public final class BroadcastAtStart extends TrainingListenerAdapter {
-    private final Ranks ranks;
+    private final CommunicatorProvider communicators;
     private final Optimizer optimizer;
     private final int rootRank;
     private final Predicate<String> which;
@@ -31,18 +31,21 @@ public final class BroadcastAtStart extends TrainingListenerAdapter {
 
     /// From rank `rootRank` to all ranks.
     public BroadcastAtStart(Optimizer optimizer, int rootRank) {
-        this(Ranks.OF_HVD, optimizer, rootRank, name -> true);
+        this(CommunicatorProvider.FROM_HVD, optimizer, rootRank, name -> true);
     }
 
     /// @param which parameters, by name: all but those that each rank keeps for itself
     public BroadcastAtStart(
             Communicator communicator, Optimizer optimizer, int rootRank, Predicate<String> which) {
-        this(new Ranks(communicator), optimizer, rootRank, which);
+        this(new CommunicatorProvider(communicator), optimizer, rootRank, which);
     }
 
     private BroadcastAtStart(
-            Ranks ranks, Optimizer optimizer, int rootRank, Predicate<String> which) {
-        this.ranks = ranks;
+            CommunicatorProvider communicatorProvider,
+            Optimizer optimizer,
+            int rootRank,
+            Predicate<String> which) {
+        this.communicators = communicatorProvider;
         this.optimizer = optimizer;
         this.rootRank = rootRank;
         this.which = which;
@@ -55,7 +58,8 @@ public final class BroadcastAtStart extends TrainingListenerAdapter {
                 block.getParameters().stream().allMatch(named -> named.getValue().isInitialized());
         int[] everywhere = {initialised ? 1 : 0};
         Tensor _ =
-                ranks.now()
+                communicators
+                        .current()
                         .allreduce(
                                 "broadcast-at-start.initialised",
                                 Tensor.of(everywhere),
@@ -74,7 +78,7 @@ public final class BroadcastAtStart extends TrainingListenerAdapter {
     }
 
     private void broadcast(Block block) {
-        Communicator communicator = ranks.now();
+        Communicator communicator = communicators.current();
         Parameters.broadcast(communicator, block, rootRank, which);
         OptimizerState.of(optimizer, block, which).broadcast(communicator, rootRank);
         isDone = true;

@@ -2,8 +2,8 @@ package org.horovod4j.djl.training;
 
 import ai.djl.ndarray.NDArray;
 
-import org.horovod4j.djl.ArrayForm;
-import org.horovod4j.djl.LentArray;
+import org.horovod4j.djl.ArraySpec;
+import org.horovod4j.djl.TensorView;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -36,19 +36,19 @@ import java.util.zip.CRC32C;
 /// A string is an int, its length in bytes, and UTF-8. All numbers are little-endian, elements
 /// included.
 ///
-/// @param facts in the order of writing
+/// @param metadata in the order of writing
 /// @param arrays by name; their bytes are the file's, mapped, and live as long as its arena
-record CheckpointFile(Map<String, String> facts, Map<String, Stored> arrays) {
+record CheckpointFile(Map<String, String> metadata, Map<String, StoredArray> arrays) {
     private static final byte[] MAGIC = "HVD4JCKP".getBytes(StandardCharsets.US_ASCII);
     private static final int VERSION = 1;
     private static final long CHECKSUM_BYTES = Long.BYTES;
-    private static final int PIECE = 1 << 26;
+    private static final int CHUNK_BYTES = 1 << 26;
 
     /// An array in a file.
-    record Stored(ArrayForm form, MemorySegment bytes) {}
+    record StoredArray(ArraySpec spec, MemorySegment bytes) {}
 
-    List<ArrayForm> forms() {
-        return arrays.values().stream().map(Stored::form).toList();
+    List<ArraySpec> specs() {
+        return arrays.values().stream().map(StoredArray::spec).toList();
     }
 
     /// Writes a new file, and returns when it is on the disk.
@@ -84,7 +84,7 @@ record CheckpointFile(Map<String, String> facts, Map<String, Stored> arrays) {
                     channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
             check(all);
             Reader reader = new Reader(all, MAGIC.length + Integer.BYTES);
-            return new CheckpointFile(reader.facts(), reader.arrays());
+            return new CheckpointFile(reader.metadata(), reader.arrays());
         } catch (IndexOutOfBoundsException e) {
             throw new DamagedFileException("its parts do not fit together: " + e.getMessage());
         }
@@ -104,8 +104,8 @@ record CheckpointFile(Map<String, String> facts, Map<String, Stored> arrays) {
         }
         long end = all.byteSize() - CHECKSUM_BYTES;
         CRC32C checksum = new CRC32C();
-        for (long at = 0; at < end; at += PIECE) {
-            checksum.update(all.asSlice(at, Math.min(PIECE, end - at)).asByteBuffer());
+        for (long at = 0; at < end; at += CHUNK_BYTES) {
+            checksum.update(all.asSlice(at, Math.min(CHUNK_BYTES, end - at)).asByteBuffer());
         }
         if (checksum.getValue() != all.get(Reader.LONG, end)) {
             throw new DamagedFileException(
@@ -138,22 +138,23 @@ record CheckpointFile(Map<String, String> facts, Map<String, Stored> arrays) {
         }
 
         void array(String name, NDArray array) throws IOException {
-            ArrayForm form = ArrayForm.of(name, array);
+            ArraySpec form = ArraySpec.of(name, array);
             string(name);
             string(form.type());
             number(form.shape().size());
             for (long dimension : form.shape()) {
                 number(dimension);
             }
-            MemorySegment bytes = LentArray.of(array).tensor().segment();
+            MemorySegment bytes = TensorView.of(array).tensor().segment();
             number(bytes.byteSize());
             bytes(bytes);
         }
 
         private void bytes(MemorySegment bytes) throws IOException {
-            for (long at = 0; at < bytes.byteSize(); at += PIECE) {
+            for (long at = 0; at < bytes.byteSize(); at += CHUNK_BYTES) {
                 ByteBuffer piece =
-                        bytes.asSlice(at, Math.min(PIECE, bytes.byteSize() - at)).asByteBuffer();
+                        bytes.asSlice(at, Math.min(CHUNK_BYTES, bytes.byteSize() - at))
+                                .asByteBuffer();
                 checksum.update(piece.duplicate());
                 while (piece.hasRemaining()) {
                     int _ = channel.write(piece);
@@ -176,7 +177,7 @@ record CheckpointFile(Map<String, String> facts, Map<String, Stored> arrays) {
             this.at = start;
         }
 
-        Map<String, String> facts() {
+        Map<String, String> metadata() {
             Map<String, String> facts = new LinkedHashMap<>();
             int count = number();
             for (int i = 0; i < count; i++) {
@@ -185,8 +186,8 @@ record CheckpointFile(Map<String, String> facts, Map<String, Stored> arrays) {
             return facts;
         }
 
-        Map<String, Stored> arrays() {
-            Map<String, Stored> arrays = new LinkedHashMap<>();
+        Map<String, StoredArray> arrays() {
+            Map<String, StoredArray> arrays = new LinkedHashMap<>();
             int count = number();
             for (int i = 0; i < count; i++) {
                 String name = string();
@@ -198,8 +199,8 @@ record CheckpointFile(Map<String, String> facts, Map<String, Stored> arrays) {
                 }
                 arrays.put(
                         name,
-                        new Stored(
-                                new ArrayForm(name, type, List.copyOf(shape)),
+                        new StoredArray(
+                                new ArraySpec(name, type, List.copyOf(shape)),
                                 bytes(longNumber())));
             }
             return arrays;

@@ -27,8 +27,8 @@ record CheckpointFolder(Path folder, int kept) {
     private static final Pattern NAME = Pattern.compile("epoch-(\\d+)\\.checkpoint");
 
     /// What writes a file that does not exist yet.
-    interface Writing {
-        void to(Path file) throws IOException;
+    interface ContentWriter {
+        void write(Path file) throws IOException;
     }
 
     /// Makes the folder, and finds out whether checkpoints can be written: better now than after an
@@ -41,18 +41,18 @@ record CheckpointFolder(Path folder, int kept) {
 
     /// Writes the checkpoint of an epoch, in place of one that may be there, and removes those that
     /// are too old; never the one just written, even if another training has left later ones.
-    void write(int epoch, Writing writing) throws IOException {
+    void write(int epoch, ContentWriter contentWriter) throws IOException {
         Files.createDirectories(folder);
         Path partial = folder.resolve(".epoch-%04d.partial".formatted(epoch));
         Files.deleteIfExists(partial);
         try {
-            writing.to(partial);
+            contentWriter.write(partial);
             Files.move(partial, file(epoch), StandardCopyOption.ATOMIC_MOVE);
         } finally {
             Files.deleteIfExists(partial);
         }
         List<Path> all = newestFirst();
-        warnOfLaterThan(file(epoch), all.getFirst());
+        warnIfLaterExists(file(epoch), all.getFirst());
         for (Path old : all.stream().skip(kept).toList()) {
             if (!old.equals(file(epoch))) {
                 Files.deleteIfExists(old);
@@ -62,7 +62,7 @@ record CheckpointFolder(Path folder, int kept) {
 
     /// A training writes its epochs in order, and resumes from the newest: a later one is not its
     /// own, or is damaged.
-    private static void warnOfLaterThan(Path written, Path newest) {
+    private static void warnIfLaterExists(Path written, Path newest) {
         if (epoch(newest) > epoch(written)) {
             LOG.log(
                     System.Logger.Level.WARNING,
@@ -76,7 +76,7 @@ record CheckpointFolder(Path folder, int kept) {
 
     /// Why files could not be written or read, and what to do. Exceptions of files often have no more
     /// message than a path.
-    String inWords(IOException failure) {
+    String describe(IOException failure) {
         return switch (failure) {
             case DamagedFileException ours -> String.valueOf(ours.getMessage());
             case FileAlreadyExistsException at ->
@@ -110,11 +110,11 @@ record CheckpointFolder(Path folder, int kept) {
     /// are left where they are, with a line in the log.
     ///
     /// @throws DamagedFileException when there are checkpoints, and all are damaged
-    Optional<Found> newest(Arena arena) throws IOException {
+    Optional<LoadedCheckpoint> loadNewest(Arena arena) throws IOException {
         StringBuilder damaged = new StringBuilder();
         for (Path file : newestFirst()) {
             try {
-                return Optional.of(new Found(file, CheckpointFile.read(file, arena)));
+                return Optional.of(new LoadedCheckpoint(file, CheckpointFile.read(file, arena)));
             } catch (DamagedFileException e) {
                 LOG.log(
                         System.Logger.Level.WARNING,
@@ -154,5 +154,5 @@ record CheckpointFolder(Path folder, int kept) {
     }
 
     /// A whole checkpoint, and where it was.
-    record Found(Path path, CheckpointFile file) {}
+    record LoadedCheckpoint(Path path, CheckpointFile file) {}
 }

@@ -8,12 +8,12 @@ import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.HorovodException;
-import org.horovod4j.djl.ArrayForm;
-import org.horovod4j.djl.LentArray;
+import org.horovod4j.djl.ArraySpec;
+import org.horovod4j.djl.CommunicatorProvider;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
-import org.horovod4j.djl.Ranks;
 import org.horovod4j.djl.ShardedSampler;
+import org.horovod4j.djl.TensorView;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -51,7 +51,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
     private static final String OPTIMIZER = "optimizer/";
     private static final String COUNT = "count/";
 
-    private final Ranks ranks;
+    private final CommunicatorProvider communicators;
     private final CheckpointFolder folder;
     private final Optimizer optimizer;
     private final Optional<ShardedSampler> sampler;
@@ -62,7 +62,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
     private int epoch;
 
     private Checkpoints(Builder builder, Optimizer optimizer) {
-        this.ranks = builder.ranks;
+        this.communicators = builder.communicators;
         this.optimizer = optimizer;
         this.folder = new CheckpointFolder(builder.folder, builder.kept);
         this.sampler = Optional.ofNullable(builder.sampler);
@@ -80,7 +80,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
     @Override
     public void onTrainingBegin(Trainer trainer) {
         if (best.isPresent()) {
-            ListenerOrder.afterEvaluators(trainer, this);
+            ListenerOrder.requireAfterEvaluators(trainer, this);
             best.get().check(trainer);
         }
     }
@@ -98,14 +98,14 @@ public final class Checkpoints extends TrainingListenerAdapter {
     /// @throws CheckpointException on all ranks, when rank 0 could not
     public void save(Trainer trainer) {
         @Nullable Exception failure = null;
-        if (ranks.now().rank() == 0) {
+        if (communicators.current().rank() == 0) {
             try {
                 write(trainer);
             } catch (IOException | RuntimeException e) {
                 failure = e;
             }
         }
-        agree(
+        broadcastOutcome(
                 "save the checkpoint of epoch " + epoch,
                 new Outcome(describe(failure), null),
                 failure);
@@ -113,7 +113,8 @@ public final class Checkpoints extends TrainingListenerAdapter {
 
     private void write(Trainer trainer) throws IOException {
         Model model = trainer.getModel();
-        if (best.isPresent() && best.get().improves(trainer.getTrainingResult().getEvaluations())) {
+        if (best.isPresent()
+                && best.get().updateIfBetter(trainer.getTrainingResult().getEvaluations())) {
             BestModel.save(model, folder.folder().resolve("best"));
         }
         OptimizerState state = OptimizerState.of(optimizer, model.getBlock());
@@ -121,14 +122,14 @@ public final class Checkpoints extends TrainingListenerAdapter {
         Parameters.arrays(model.getBlock())
                 .forEach((name, array) -> arrays.put(PARAMETER + name, array));
         state.arrays().forEach((name, array) -> arrays.put(OPTIMIZER + name, array));
-        folder.write(epoch, file -> CheckpointFile.write(file, facts(state.counts()), arrays));
+        folder.write(epoch, file -> CheckpointFile.write(file, metadata(state.counts()), arrays));
     }
 
-    private Map<String, String> facts(OptimizerState.Counts counts) {
+    private Map<String, String> metadata(OptimizerState.Counts counts) {
         Map<String, String> facts = new LinkedHashMap<>();
         facts.put("epoch", String.valueOf(epoch));
         facts.put("updates", String.valueOf(counts.updates()));
-        facts.put("ranks", String.valueOf(ranks.now().size()));
+        facts.put("ranks", String.valueOf(communicators.current().size()));
         sampler.ifPresent(used -> facts.put("sampler", String.valueOf(used.epoch())));
         best.ifPresent(
                 model -> model.best().ifPresent(value -> facts.put("best", String.valueOf(value))));
@@ -148,22 +149,23 @@ public final class Checkpoints extends TrainingListenerAdapter {
         Model model = trainer.getModel();
         @Nullable Exception failure = null;
         @Nullable Position found = null;
-        if (ranks.now().rank() == 0) {
+        if (communicators.current().rank() == 0) {
             try (Arena arena = Arena.ofConfined()) {
                 found = restore(model, arena);
             } catch (IOException | RuntimeException e) {
                 failure = e;
             }
         }
-        Outcome outcome = agree("resume training", new Outcome(describe(failure), found), failure);
-        Communicator communicator = ranks.now();
+        Outcome outcome =
+                broadcastOutcome("resume training", new Outcome(describe(failure), found), failure);
+        Communicator communicator = communicators.current();
         Parameters.broadcast(communicator, model.getBlock(), 0, shared);
         OptimizerState.of(optimizer, model.getBlock(), shared).broadcast(communicator, 0);
         Position position = outcome.position;
         if (position != null) {
             epoch = position.epoch;
             sampler.ifPresent(used -> used.setEpoch(position.samplerEpoch));
-            epochs.ifPresent(used -> used.continueAt(position.epoch, position.updates));
+            epochs.ifPresent(used -> used.resumeAt(position.epoch, position.updates));
             best.ifPresent(
                     used ->
                             used.setBest(
@@ -176,7 +178,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
 
     private @Nullable Position restore(Model model, Arena arena) throws IOException {
         folder.prepare();
-        Optional<CheckpointFolder.Found> newest = folder.newest(arena);
+        Optional<CheckpointFolder.LoadedCheckpoint> newest = folder.loadNewest(arena);
         if (newest.isEmpty()) {
             return null;
         }
@@ -184,11 +186,12 @@ public final class Checkpoints extends TrainingListenerAdapter {
         CheckpointFile file = newest.get().file();
         Map<String, NDArray> parameters = Parameters.arrays(model.getBlock());
         OptimizerState state = OptimizerState.of(optimizer, model.getBlock());
-        List<ArrayForm> forms = part(file, OPTIMIZER);
+        List<ArraySpec> forms = specsWithPrefix(file, OPTIMIZER);
         List<String> complaints =
                 new ArrayList<>(
-                        ArrayForm.differences(part(file, PARAMETER), ArrayForm.all(parameters)));
-        complaints.addAll(state.complaints(forms));
+                        ArraySpec.differences(
+                                specsWithPrefix(file, PARAMETER), ArraySpec.ofAll(parameters)));
+        complaints.addAll(state.mismatches(forms));
         if (!complaints.isEmpty()) {
             throw new IllegalStateException(
                     """
@@ -197,16 +200,16 @@ public final class Checkpoints extends TrainingListenerAdapter {
                             .formatted(path, String.join("; ", complaints)));
         }
         fill(file, PARAMETER, parameters);
-        fill(file, OPTIMIZER, state.reform(counts(file), forms));
-        return Position.of(file.facts());
+        fill(file, OPTIMIZER, state.reallocate(counts(file), forms));
+        return Position.of(file.metadata());
     }
 
-    private static List<ArrayForm> part(CheckpointFile file, String prefix) {
-        return file.forms().stream()
+    private static List<ArraySpec> specsWithPrefix(CheckpointFile file, String prefix) {
+        return file.specs().stream()
                 .filter(form -> form.name().startsWith(prefix))
                 .map(
                         form ->
-                                new ArrayForm(
+                                new ArraySpec(
                                         form.name().substring(prefix.length()),
                                         form.type(),
                                         form.shape()))
@@ -216,18 +219,18 @@ public final class Checkpoints extends TrainingListenerAdapter {
     private static void fill(CheckpointFile file, String prefix, Map<String, NDArray> arrays) {
         arrays.forEach(
                 (name, array) -> {
-                    CheckpointFile.Stored stored = file.arrays().get(prefix + name);
-                    if (stored != null) {
-                        LentArray loan = LentArray.of(array);
-                        loan.tensor().segment().copyFrom(stored.bytes());
-                        loan.giveBack();
+                    CheckpointFile.StoredArray storedArray = file.arrays().get(prefix + name);
+                    if (storedArray != null) {
+                        TensorView loan = TensorView.of(array);
+                        loan.tensor().segment().copyFrom(storedArray.bytes());
+                        loan.writeBack();
                     }
                 });
     }
 
     private static OptimizerState.Counts counts(CheckpointFile file) {
         Map<String, Integer> byParameter = new LinkedHashMap<>();
-        file.facts()
+        file.metadata()
                 .forEach(
                         (name, value) -> {
                             if (name.startsWith(COUNT)) {
@@ -235,12 +238,12 @@ public final class Checkpoints extends TrainingListenerAdapter {
                                         name.substring(COUNT.length()), Integer.valueOf(value));
                             }
                         });
-        return new OptimizerState.Counts(Position.of(file.facts()).updates, byParameter);
+        return new OptimizerState.Counts(Position.of(file.metadata()).updates, byParameter);
     }
 
     /// Lets all ranks know how rank 0 fared.
-    private Outcome agree(String action, Outcome mine, @Nullable Exception cause) {
-        Outcome outcome = ranks.now().broadcastObject("checkpoint", mine, 0);
+    private Outcome broadcastOutcome(String action, Outcome mine, @Nullable Exception cause) {
+        Outcome outcome = communicators.current().broadcastObject("checkpoint", mine, 0);
         if (outcome.failure.isPresent()) {
             throw new CheckpointException(
                     "rank 0 could not %s: %s".formatted(action, outcome.failure.get()), cause);
@@ -253,7 +256,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
                 .map(
                         e ->
                                 switch (e) {
-                                    case IOException ofFile -> folder.inWords(ofFile);
+                                    case IOException ofFile -> folder.describe(ofFile);
                                     case HorovodException ours -> String.valueOf(ours.getMessage());
                                     case IllegalStateException ours ->
                                             String.valueOf(ours.getMessage());
@@ -278,7 +281,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
     /// What checkpoints may be told. The optimizer must be.
     public static final class Builder {
         private final Path folder;
-        private Ranks ranks = Ranks.OF_HVD;
+        private CommunicatorProvider communicators = CommunicatorProvider.FROM_HVD;
         private @Nullable Optimizer optimizer;
         private @Nullable ShardedSampler sampler;
         private @Nullable Epochs epochs;
@@ -332,7 +335,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
         /// Keeps the model with the best figure in folder `best`, as `Model.save` does, for
         /// inference. See [#best(String, Better)].
         public Builder best(String monitor) {
-            return best(monitor, Better.AUTO);
+            return best(monitor, MonitorMode.AUTO);
         }
 
         /// Keeps the model with the best figure in folder `best`, as `Model.save` does, for
@@ -341,14 +344,14 @@ public final class Checkpoints extends TrainingListenerAdapter {
         /// @param monitor a name in `trainer.getTrainingResult().getEvaluations()`:
         ///     `validate_loss`, `validate_Accuracy`, `train_loss`, …; one that the trainer's
         ///     evaluators do not give is refused when the trainer is made
-        public Builder best(String monitor, Better better) {
-            best = new BestModel(monitor, better);
+        public Builder best(String monitor, MonitorMode monitorMode) {
+            best = new BestModel(monitor, monitorMode);
             return this;
         }
 
         /// The ranks that train together; all those of `Hvd` by default.
         public Builder communicator(Communicator value) {
-            ranks = new Ranks(value);
+            communicators = new CommunicatorProvider(value);
             return this;
         }
 

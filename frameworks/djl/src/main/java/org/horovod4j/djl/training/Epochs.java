@@ -4,11 +4,11 @@ package org.horovod4j.djl.training;
 /// epochs.
 ///
 /// DJL's trackers are asked for a value by the number of an update, from 1. How many updates make
-/// an epoch depends on the number of ranks, which may change when a job resumes: [#continueAt] says
+/// an epoch depends on the number of ranks, which may change when a job resumes: [#resumeAt] says
 /// where the count stood then.
 public final class Epochs {
     private final int stepsPerEpoch;
-    private volatile Start start = new Start(0, 0);
+    private volatile Offset offset = new Offset(0, 0);
 
     /// @param stepsPerEpoch updates of an epoch; `ShardedSampler.stepsPerEpoch` knows it, to be
     ///     divided by `backwardPassesPerStep` where an optimizer has that, as it updates once in so
@@ -30,17 +30,17 @@ public final class Epochs {
     ///
     /// @param epoch epochs that are complete
     /// @param updates updates that the optimizer has made in them
-    public void continueAt(int epoch, int updates) {
-        start = new Start(epoch, updates);
+    public void resumeAt(int epoch, int updates) {
+        offset = new Offset(epoch, updates);
     }
 
     /// The place of an update.
     ///
     /// @param update from 1
-    public Place of(int update) {
-        Start from = start;
+    public UpdatePosition positionOf(int update) {
+        Offset from = offset;
         int steps = update - 1 - from.updates;
-        return new Place(
+        return new UpdatePosition(
                 from.epoch + Math.floorDiv(steps, stepsPerEpoch),
                 Math.floorMod(steps, stepsPerEpoch),
                 stepsPerEpoch);
@@ -50,13 +50,13 @@ public final class Epochs {
     ///
     /// @param epoch from 0
     /// @param batch of the epoch, from 0
-    /// @param steps of the epoch
-    public record Place(int epoch, int batch, int steps) {
+    /// @param stepsPerEpoch of the epoch
+    public record UpdatePosition(int epoch, int batch, int stepsPerEpoch) {
         /// The epoch, with the part of it that lies before this update.
         public double fraction() {
-            return epoch + (double) batch / steps;
+            return epoch + (double) batch / stepsPerEpoch;
         }
     }
 
-    private record Start(int epoch, int updates) {}
+    private record Offset(int epoch, int updates) {}
 }

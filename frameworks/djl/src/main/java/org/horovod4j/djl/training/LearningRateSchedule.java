@@ -26,12 +26,12 @@ public final class LearningRateSchedule implements Tracker {
 
     private final float rate;
     private final Epochs epochs;
-    private final List<Stretch> stretches;
+    private final List<Segment> segments;
 
-    private LearningRateSchedule(float rate, Epochs epochs, List<Stretch> stretches) {
+    private LearningRateSchedule(float rate, Epochs epochs, List<Segment> segments) {
         this.rate = rate;
         this.epochs = epochs;
-        this.stretches = stretches;
+        this.segments = segments;
     }
 
     public static LearningRateSchedule of(float rate, Epochs epochs) {
@@ -40,7 +40,7 @@ public final class LearningRateSchedule implements Tracker {
 
     /// Multiplies the rate by a constant in the epochs from `start` up to, not including, `end`.
     public LearningRateSchedule multiply(int start, int end, double multiplier) {
-        return with(new Stretch(start, end, true, epoch -> multiplier));
+        return with(new Segment(start, end, true, epoch -> multiplier));
     }
 
     /// Multiplies the rate by a constant in the epochs from `start` on.
@@ -51,57 +51,60 @@ public final class LearningRateSchedule implements Tracker {
     /// Multiplies the rate by `factor` once more in each epoch after `start`: `factor^(epoch -
     /// start)`.
     public LearningRateSchedule decay(int start, int end, double factor) {
-        return with(new Stretch(start, end, true, epoch -> Math.pow(factor, epoch - start)));
+        return with(new Segment(start, end, true, epoch -> Math.pow(factor, epoch - start)));
     }
 
     /// Multiplies the rate by what `multiplier` says of an epoch, once in each.
     public LearningRateSchedule staircase(int start, int end, DoubleUnaryOperator multiplier) {
-        return with(new Stretch(start, end, true, multiplier));
+        return with(new Segment(start, end, true, multiplier));
     }
 
     /// Multiplies the rate by what `multiplier` says of a moment, counted in epochs, at every
     /// update.
     public LearningRateSchedule smooth(int start, int end, DoubleUnaryOperator multiplier) {
-        return with(new Stretch(start, end, false, multiplier));
+        return with(new Segment(start, end, false, multiplier));
     }
 
-    private LearningRateSchedule with(Stretch next) {
-        if (!stretches.isEmpty() && stretches.getLast().end > next.start) {
+    private LearningRateSchedule with(Segment next) {
+        if (!segments.isEmpty() && segments.getLast().end > next.start) {
             throw new IllegalArgumentException(
                     "stretches come one after the other, but one goes to epoch %s and the next starts at %d"
-                            .formatted(stretches.getLast().endName(), next.start));
+                            .formatted(segments.getLast().endName(), next.start));
         }
-        List<Stretch> longer = new ArrayList<>(stretches);
+        List<Segment> longer = new ArrayList<>(segments);
         longer.add(next);
         return new LearningRateSchedule(rate, epochs, List.copyOf(longer));
     }
 
     @Override
     public float getNewValue(int numUpdate) {
-        Epochs.Place place = epochs.of(numUpdate);
+        Epochs.UpdatePosition updatePosition = epochs.positionOf(numUpdate);
         double multiplier = 1;
-        for (Stretch stretch : stretches) {
-            if (stretch.start <= place.epoch()) {
-                multiplier = stretch.multiplierAt(place);
+        for (Segment segment : segments) {
+            if (segment.start <= updatePosition.epoch()) {
+                multiplier = segment.multiplierAt(updatePosition);
             }
         }
         return (float) (rate * multiplier);
     }
 
-    private record Stretch(
+    private record Segment(
             int start, int end, boolean isStaircase, DoubleUnaryOperator multiplier) {
-        Stretch {
+        Segment {
             if (start < 0 || end <= start) {
                 throw new IllegalArgumentException(
                         "a stretch of epochs from %d up to %d has none".formatted(start, end));
             }
         }
 
-        double multiplierAt(Epochs.Place place) {
-            Epochs.Place within =
-                    place.epoch() < end
-                            ? place
-                            : new Epochs.Place(end - 1, place.steps() - 1, place.steps());
+        double multiplierAt(Epochs.UpdatePosition updatePosition) {
+            Epochs.UpdatePosition within =
+                    updatePosition.epoch() < end
+                            ? updatePosition
+                            : new Epochs.UpdatePosition(
+                                    end - 1,
+                                    updatePosition.stepsPerEpoch() - 1,
+                                    updatePosition.stepsPerEpoch());
             return multiplier.applyAsDouble(isStaircase ? within.epoch() : within.fraction());
         }
 

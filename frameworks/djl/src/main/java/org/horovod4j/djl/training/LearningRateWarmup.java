@@ -42,11 +42,13 @@ public record LearningRateWarmup(
 
     @Override
     public float getNewValue(int numUpdate) {
-        Epochs.Place place = epochs.of(numUpdate);
-        if (place.epoch() >= warmupEpochs) {
+        Epochs.UpdatePosition updatePosition = epochs.positionOf(numUpdate);
+        if (updatePosition.epoch() >= warmupEpochs) {
             return then.getNewValue(numUpdate);
         }
-        double done = place.epoch() + (place.batch() + 1.0) / place.steps();
+        double done =
+                updatePosition.epoch()
+                        + (updatePosition.batch() + 1.0) / updatePosition.stepsPerEpoch();
         return (float) (rate * (done * (ranks - 1) / warmupEpochs + 1) / ranks);
     }
 }

@@ -15,7 +15,7 @@ final class ListenerOrder {
     private ListenerOrder() {}
 
     /// For listeners that change the sums.
-    static void beforeEvaluators(Trainer trainer, TrainingListener listener) {
+    static void requireBeforeEvaluators(Trainer trainer, TrainingListener listener) {
         List<TrainingListener> all = listeners(trainer);
         if (requireEvaluators(listener, all) < all.indexOf(listener)) {
             throw misplaced(
@@ -27,7 +27,7 @@ final class ListenerOrder {
     }
 
     /// For listeners that read the figures.
-    static void afterEvaluators(Trainer trainer, TrainingListener listener) {
+    static void requireAfterEvaluators(Trainer trainer, TrainingListener listener) {
         List<TrainingListener> all = listeners(trainer);
         if (requireEvaluators(listener, all) > all.indexOf(listener)) {
             throw misplaced(

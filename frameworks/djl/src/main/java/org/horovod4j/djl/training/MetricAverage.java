@@ -6,7 +6,7 @@ import ai.djl.training.listener.TrainingListenerAdapter;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.djl.Ranks;
+import org.horovod4j.djl.CommunicatorProvider;
 
 import java.util.List;
 
@@ -27,32 +27,32 @@ public final class MetricAverage extends TrainingListenerAdapter {
                     EvaluatorTrainingListener.TRAIN_EPOCH,
                     EvaluatorTrainingListener.VALIDATE_EPOCH);
 
-    private final Ranks ranks;
+    private final CommunicatorProvider communicators;
 
     /// Over all ranks that there are when an epoch ends.
     public MetricAverage() {
-        this(Ranks.OF_HVD);
+        this(CommunicatorProvider.FROM_HVD);
     }
 
     public MetricAverage(Communicator communicator) {
-        this(new Ranks(communicator));
+        this(new CommunicatorProvider(communicator));
     }
 
-    private MetricAverage(Ranks ranks) {
-        this.ranks = ranks;
+    private MetricAverage(CommunicatorProvider communicatorProvider) {
+        this.communicators = communicatorProvider;
     }
 
     @Override
     public void onTrainingBegin(Trainer trainer) {
-        ListenerOrder.beforeEvaluators(trainer, this);
-        Totals _ = Totals.of(trainer.getEvaluators());
+        ListenerOrder.requireBeforeEvaluators(trainer, this);
+        EvaluatorTotals _ = EvaluatorTotals.of(trainer.getEvaluators());
     }
 
     @Override
     public void onEpoch(Trainer trainer) {
-        Totals totals = Totals.of(trainer.getEvaluators());
-        double[] values = totals.read(ACCUMULATORS);
-        ranks.now().allreduce("metrics", values, ReduceOp.SUM);
-        totals.write(ACCUMULATORS, values);
+        EvaluatorTotals evaluatorTotals = EvaluatorTotals.of(trainer.getEvaluators());
+        double[] values = evaluatorTotals.read(ACCUMULATORS);
+        communicators.current().allreduce("metrics", values, ReduceOp.SUM);
+        evaluatorTotals.write(ACCUMULATORS, values);
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// Start with [MetricAverage] and [BroadcastAtStart], then [LearningRateWarmup] and
 /// [LearningRateSchedule], which go by [Epochs]; [Checkpoints] with their file, [CheckpointFile];
-/// [Progress].
+/// [TrainingProgress].
 ///
 /// Listeners hear of an event in the order in which they were added, and that order matters:
 ///

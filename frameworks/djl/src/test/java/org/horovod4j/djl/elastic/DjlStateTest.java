@@ -26,7 +26,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 
 class DjlStateTest {
     @Test
-    void whatWasCommittedComesBack() {
+    void restoreReturnsCommittedState() {
         try (Model model = SmallNetwork.initialised()) {
             Optimizer adam = Optimizer.adam().build();
             DjlState state = new DjlState(model, adam);
@@ -51,7 +51,7 @@ class DjlStateTest {
     }
 
     @Test
-    void whatWasFrozenOrThawedSinceComesBackToo() {
+    void restoreIncludesParametersFrozenOrUnfrozenSince() {
         try (Model model = SmallNetwork.initialised()) {
             Optimizer adam = Optimizer.adam().build();
             DjlState state = new DjlState(model, adam);
@@ -70,7 +70,7 @@ class DjlStateTest {
     }
 
     @Test
-    void aNewWorkerGetsWhatTheOthersHaveLearnt() {
+    void newWorkerGetsStateOfOthers() {
         World.run(
                 3,
                 comm -> {
@@ -89,7 +89,7 @@ class DjlStateTest {
 
     /// A sync that fails half way may have replaced the optimizer's arrays already.
     @Test
-    void aCommitOutlivesTheArraysItWasMadeOf() {
+    void commitOutlivesItsArrays() {
         World.run(
                 2,
                 comm -> {
@@ -108,7 +108,7 @@ class DjlStateTest {
     }
 
     @Test
-    void whatEachRankKeepsForItselfIsCommittedButNotSent() {
+    void localParametersAreCommittedButNotSent() {
         World.run(
                 2,
                 comm -> {
@@ -129,7 +129,7 @@ class DjlStateTest {
 
     /// A step waits for the commit, and statistics of forward passes, which do not, were copied before.
     @Test
-    void whatTheNextStepChangesDoesNotReachACommitThatIsUnderWay() {
+    void nextStepDoesNotChangeRunningCommit() {
         World.run(
                 1,
                 comm -> {
@@ -165,7 +165,7 @@ class DjlStateTest {
 
     /// As it really runs, with a copy that takes as long as a step.
     @Test
-    void commitsInTheBackgroundComeBackWhole() {
+    void backgroundCommitIsRestoredCompletely() {
         World.run(
                 1,
                 comm -> {
@@ -186,7 +186,7 @@ class DjlStateTest {
     }
 
     @Test
-    void anOptimizerThatWouldNotWaitIsRefused() {
+    void backgroundCommitNeedsDistributedOptimizer() {
         try (Model model = SmallNetwork.initialised()) {
             DjlState state = new DjlState(model, Optimizer.adam().build());
             assertThatThrownBy(state::inBackground)
@@ -210,7 +210,7 @@ class DjlStateTest {
     }
 
     @Test
-    void aModelWithoutParametersIsRefused() {
+    void uninitialisedModelIsRejected() {
         try (Model model = SmallNetwork.model()) {
             Optimizer adam = Optimizer.adam().build();
             assertThatThrownBy(() -> new DjlState(model, adam))

@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
 
 /// A DJL training of real processes, some of which are killed.
 class ElasticDjlIT {
-    private static final Duration PATIENCE = Duration.ofSeconds(90);
+    private static final Duration TIMEOUT = Duration.ofSeconds(90);
     private static final Pattern TOLD =
             Pattern.compile(
                     "(begin|done) generation=(\\d+) rank=(\\d+) size=(\\d+) pid=(\\d+) step=(\\d+)"
@@ -27,7 +27,7 @@ class ElasticDjlIT {
 
     @TempDir private Path folder;
 
-    private record Told(
+    private record WorkerEvent(
             String event,
             int generation,
             int rank,
@@ -42,22 +42,22 @@ class ElasticDjlIT {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
-    void theOthersGoOnAndANewWorkerGetsWhatTheyHaveLearnt(int victim) throws Exception {
+    void survivorsContinueAndNewWorkerGetsTheirState(int victim) throws Exception {
         Process launcher = start();
         try {
-            List<Told> first = awaitAll(launcher, "begin", 0, 3);
+            List<WorkerEvent> first = awaitAll(launcher, "begin", 0, 3);
             kill(first.get(victim).pid());
-            List<Told> second = awaitAll(launcher, "begin", 1, 2);
-            List<Told> third = awaitAll(launcher, "begin", 2, 3);
+            List<WorkerEvent> second = awaitAll(launcher, "begin", 1, 2);
+            List<WorkerEvent> third = awaitAll(launcher, "begin", 2, 3);
             Files.createFile(folder.resolve("end"));
-            await().atMost(PATIENCE).until(() -> !launcher.isAlive());
+            await().atMost(TIMEOUT).until(() -> !launcher.isAlive());
             assertThat(launcher.exitValue()).as(output()).isZero();
-            List<Told> last = told("done", 2);
+            List<WorkerEvent> last = events("done", 2);
 
             assertThat(last).as(output()).hasSize(3);
-            for (List<Told> together : List.of(first, second, third, last)) {
+            for (List<WorkerEvent> together : List.of(first, second, third, last)) {
                 assertThat(together)
-                        .extracting(Told::content)
+                        .extracting(WorkerEvent::content)
                         .as(output())
                         .containsOnly(together.getFirst().content());
                 assertThat(together)
@@ -65,9 +65,9 @@ class ElasticDjlIT {
             }
             assertThat(third)
                     .as("a mean and a variance of each")
-                    .extracting(Told::arrays)
+                    .extracting(WorkerEvent::arrays)
                     .containsOnly(12);
-            for (List<Told> together : List.of(first, third)) {
+            for (List<WorkerEvent> together : List.of(first, third)) {
                 assertThat(together)
                         .as("the mean of 1/2, 4/2 and 9/2; 48 samples in batches of 3 × 8")
                         .allSatisfy(
@@ -81,13 +81,13 @@ class ElasticDjlIT {
                             it -> assertThat(it.loss() + " " + it.batches()).isEqualTo("1.250 3"));
             assertThat(folder.resolve("checkpoints")).isNotEmptyDirectory();
             assertThat(third)
-                    .extracting(Told::pid)
+                    .extracting(WorkerEvent::pid)
                     .as("survivors are not started again")
-                    .containsAll(second.stream().map(Told::pid).toList());
+                    .containsAll(second.stream().map(WorkerEvent::pid).toList());
             assertThat(last.getFirst().step()).isGreaterThan(third.getFirst().step());
         } finally {
             launcher.destroy();
-            await().atMost(PATIENCE).until(() -> !launcher.isAlive());
+            await().atMost(TIMEOUT).until(() -> !launcher.isAlive());
         }
     }
 
@@ -123,19 +123,19 @@ class ElasticDjlIT {
     }
 
     /// Waits until so many ranks have told this of a generation; by rank.
-    private List<Told> awaitAll(Process launcher, String event, int generation, int size) {
-        await().atMost(PATIENCE)
+    private List<WorkerEvent> awaitAll(Process launcher, String event, int generation, int size) {
+        await().atMost(TIMEOUT)
                 .failFast(() -> assertThat(launcher.isAlive()).as(output()).isTrue())
-                .until(() -> told(event, generation).size() == size);
-        return told(event, generation);
+                .until(() -> events(event, generation).size() == size);
+        return events(event, generation);
     }
 
-    private List<Told> told(String event, int generation) {
+    private List<WorkerEvent> events(String event, int generation) {
         return TOLD.matcher(output())
                 .results()
                 .map(
                         it ->
-                                new Told(
+                                new WorkerEvent(
                                         it.group(1),
                                         Integer.parseInt(it.group(2)),
                                         Integer.parseInt(it.group(3)),
@@ -148,7 +148,7 @@ class ElasticDjlIT {
                                         it.group(10),
                                         Integer.parseInt(it.group(11))))
                 .filter(it -> it.event().equals(event) && it.generation() == generation)
-                .sorted(Comparator.comparingInt(Told::rank))
+                .sorted(Comparator.comparingInt(WorkerEvent::rank))
                 .toList();
     }
 

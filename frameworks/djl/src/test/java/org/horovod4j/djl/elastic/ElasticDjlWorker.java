@@ -28,7 +28,7 @@ import org.horovod4j.djl.SmallNetwork;
 import org.horovod4j.djl.SyncBatchNorm;
 import org.horovod4j.djl.training.Checkpoints;
 import org.horovod4j.djl.training.MetricAverage;
-import org.horovod4j.djl.training.Progress;
+import org.horovod4j.djl.training.TrainingProgress;
 import org.horovod4j.elastic.Elastic;
 import org.horovod4j.elastic.ObjectState;
 
@@ -83,7 +83,7 @@ final class ElasticDjlWorker {
                             .addTrainingListeners(
                                     new MetricAverage(),
                                     new EvaluatorTrainingListener(),
-                                    Progress.endless().build(),
+                                    TrainingProgress.endless().build(),
                                     Checkpoints.in(end.resolveSibling("checkpoints"))
                                             .optimizer(optimizer)
                                             .build());
@@ -97,12 +97,12 @@ final class ElasticDjlWorker {
 
     private void run() {
         Elastic.run(state, _ -> train());
-        tell("done");
+        printEvent("done");
     }
 
     private void train() {
         epoch();
-        tell("begin");
+        printEvent("begin");
         boolean hasMore = true;
         while (hasMore) {
             step();
@@ -149,7 +149,7 @@ final class ElasticDjlWorker {
     }
 
     /// Updates and steps are the same number if each step counts once, here as in the optimizer.
-    private void tell(String event) {
+    private void printEvent(String event) {
         OptimizerState learnt = OptimizerState.of(optimizer, model.getBlock());
         IO.println(
                 "%s generation=%d rank=%d size=%d pid=%d step=%d updates=%d arrays=%d content=%08x %s"

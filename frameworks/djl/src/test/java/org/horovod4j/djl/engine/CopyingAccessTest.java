@@ -17,13 +17,13 @@ import java.lang.foreign.MemorySegment;
 class CopyingAccessTest {
     private NDManager manager = NDManager.newBaseManager("PyTorch");
 
-    enum Engines {
+    enum TestEngine {
         PYTORCH("PyTorch"),
         MXNET("MXNet");
 
         private final String engineName;
 
-        Engines(String engineName) {
+        TestEngine(String engineName) {
             this.engineName = engineName;
         }
 
@@ -39,7 +39,7 @@ class CopyingAccessTest {
 
     @ParameterizedTest
     @EnumSource
-    void elementsAreCopiedBothWays(Engines engine) {
+    void readsAndWritesElements(TestEngine engine) {
         EngineAccess access = engine.access();
         manager = NDManager.newBaseManager(engine.engineName);
         NDArray array = manager.arange(6f).reshape(2, 3);
@@ -52,12 +52,12 @@ class CopyingAccessTest {
         assertThat(array.toFloatArray()).containsExactly(9, 8, 7, 6, 5, 4);
         assertThat(access.memory(array)).isEmpty();
         assertThat(access.moveInto(array, MemorySegment.ofArray(new float[6]))).isFalse();
-        assertThat(access.hooks()).isEqualTo(new Hooks.Missing("for a test"));
+        assertThat(access.hooks()).isEqualTo(new BackwardHooks.Unavailable("for a test"));
     }
 
     @ParameterizedTest
     @EnumSource(names = "PYTORCH")
-    void aSparseArrayIsReadAsTheDenseOneItStandsFor(Engines engine) {
+    void sparseArrayIsReadAsDense(TestEngine engine) {
         EngineAccess access = engine.access();
         NDArray array = manager.create(new float[] {0, 3, 0}).toSparse(SparseFormat.COO);
         float[] read = new float[3];

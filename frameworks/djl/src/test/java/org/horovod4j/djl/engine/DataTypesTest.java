@@ -14,7 +14,7 @@ class DataTypesTest {
     @EnumSource(
             mode = Mode.EXCLUDE,
             names = {"UINT32", "UINT64", "COMPLEX64", "STRING", "UNKNOWN"})
-    void aTypeHasOneOfTheSameNameAndSize(DataType type) {
+    void mapsToTypeOfSameNameAndSize(DataType type) {
         org.horovod4j.DataType same = DataTypes.of(type);
 
         assertThat(same.toString()).isEqualTo(type == DataType.BOOLEAN ? "bool" : type.toString());
@@ -23,7 +23,7 @@ class DataTypesTest {
 
     @ParameterizedTest
     @EnumSource(names = {"UINT32", "UINT64", "COMPLEX64", "STRING", "UNKNOWN"})
-    void othersCannotTravel(DataType type) {
+    void unsupportedTypesAreRejected(DataType type) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> DataTypes.of(type))
                 .withMessageContaining("cannot be exchanged between ranks");

@@ -25,7 +25,7 @@ class MxNetAccessTest {
     }
 
     @Test
-    void whatIsWrittenToTheMemoryIsSeenByTheEngine() {
+    void engineSeesMemoryWrites() {
         NDArray array = manager.arange(6f).reshape(2, 3).add(1);
 
         MemorySegment memory = access.memory(array).orElseThrow();
@@ -37,7 +37,7 @@ class MxNetAccessTest {
     }
 
     @Test
-    void memoryIsReadWhenItsComputationIsDone() {
+    void memoryWaitsForComputation() {
         NDArray factor = manager.full(new Shape(200, 200), 0.01f);
         NDArray product = factor;
         for (int i = 0; i < 20; i++) {
@@ -53,7 +53,7 @@ class MxNetAccessTest {
     }
 
     @Test
-    void aGradientIsReachedWhereItIs() {
+    void gradientMemoryIsAccessedInPlace() {
         NDArray weight = manager.ones(new Shape(3));
         weight.setRequiresGradient(true);
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
@@ -66,13 +66,13 @@ class MxNetAccessTest {
     }
 
     @Test
-    void arraysStayWhereTheyAre() {
+    void arraysCannotBeMoved() {
         NDArray array = manager.ones(new Shape(3));
         try (Arena arena = Arena.ofConfined()) {
             assertThat(access.moveInto(array, arena.allocate(12))).isFalse();
         }
         assertThat(array.toFloatArray()).containsExactly(1, 1, 1);
-        assertThat(access.hooks()).isInstanceOf(Hooks.Missing.class);
+        assertThat(access.hooks()).isInstanceOf(BackwardHooks.Unavailable.class);
         assertThat(access.sparse(array)).isEmpty();
     }
 }

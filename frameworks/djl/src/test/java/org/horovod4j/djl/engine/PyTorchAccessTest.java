@@ -32,7 +32,7 @@ class PyTorchAccessTest {
     }
 
     @Test
-    void whatIsWrittenToTheMemoryIsSeenByTheEngine() {
+    void engineSeesMemoryWrites() {
         NDArray array = manager.arange(6f).reshape(2, 3);
 
         MemorySegment memory = access.memory(array).orElseThrow();
@@ -44,13 +44,13 @@ class PyTorchAccessTest {
     }
 
     @Test
-    void aScalarHasOneElementAndAnEmptyArrayNone() {
+    void scalarHasOneElementAndEmptyArrayNone() {
         assertThat(access.memory(manager.create(3f)).orElseThrow().byteSize()).isEqualTo(4);
         assertThat(access.memory(manager.zeros(new Shape(0, 3))).orElseThrow().byteSize()).isZero();
     }
 
     @Test
-    void aTransposedArrayIsReadAndWrittenInRowMajorOrderByCopies() {
+    void transposedArrayIsCopiedInRowMajorOrder() {
         NDArray base = manager.arange(6f).reshape(2, 3);
         NDArray transposed = base.transpose();
         float[] read = new float[6];
@@ -66,7 +66,7 @@ class PyTorchAccessTest {
     @ParameterizedTest
     @EnumSource(
             names = {"FLOAT16", "FLOAT32", "FLOAT64", "INT8", "UINT8", "INT32", "INT64", "BOOLEAN"})
-    void elementsOfEveryTypeTravel(DataType type) {
+    void readsAndWritesEveryType(DataType type) {
         NDArray ones = manager.ones(new Shape(5)).toType(type, true);
         NDArray zeros = manager.zeros(new Shape(5)).toType(type, true);
         byte[] bytes = new byte[5 * type.getNumOfBytes()];
@@ -79,7 +79,7 @@ class PyTorchAccessTest {
     }
 
     @Test
-    void anArrayThatMovesKeepsItsElements() {
+    void movedArrayKeepsElements() {
         NDArray array = manager.arange(6f).reshape(2, 3);
         try (Arena arena = Arena.ofShared()) {
             MemorySegment memory = arena.allocate(24, 64);
@@ -94,7 +94,7 @@ class PyTorchAccessTest {
     }
 
     @Test
-    void aGradientThatMovedStaysWhereItIsWhileBackwardAddsToIt() {
+    void movedGradientStaysInPlaceDuringBackward() {
         NDArray weight = manager.ones(new Shape(3));
         weight.setRequiresGradient(true);
         try (Arena arena = Arena.ofShared()) {
@@ -121,7 +121,7 @@ class PyTorchAccessTest {
     }
 
     @Test
-    void memoryOfAnotherLengthIsRefused() {
+    void memoryOfOtherSizeIsRejected() {
         NDArray array = manager.ones(new Shape(2, 3));
 
         assertThatIllegalArgumentException()
@@ -131,7 +131,7 @@ class PyTorchAccessTest {
     }
 
     @Test
-    void aSparseGradientIsReadByItsRows() {
+    void readsRowsOfSparseGradient() {
         NDArray weight = manager.ones(new Shape(5, 2));
         weight.setRequiresGradient(true);
         NDArray rows = manager.create(new long[] {3, 1, 3});
@@ -155,7 +155,7 @@ class PyTorchAccessTest {
     }
 
     @Test
-    void aSparseGradientOfSingleElementsIsRefused() {
+    void sparseGradientOfElementsIsRejected() {
         NDArray elements =
                 manager.createCoo(
                         FloatBuffer.wrap(new float[] {7, 8}),
@@ -171,7 +171,7 @@ class PyTorchAccessTest {
     }
 
     @Test
-    void aDenseArrayIsNotSparse() {
+    void denseArrayIsNotSparse() {
         assertThat(access.sparse(manager.ones(new Shape(2)))).isEmpty();
     }
 }

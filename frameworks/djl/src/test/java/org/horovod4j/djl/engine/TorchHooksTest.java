@@ -34,7 +34,8 @@ import java.util.function.UnaryOperator;
 
 class TorchHooksTest {
     private final NDManager manager = NDManager.newBaseManager("PyTorch");
-    private final Hooks.Working hooks = (Hooks.Working) EngineAccess.of(manager).hooks();
+    private final BackwardHooks.Available hooks =
+            (BackwardHooks.Available) EngineAccess.of(manager).hooks();
 
     @AfterEach
     void close() {
@@ -42,29 +43,29 @@ class TorchHooksTest {
     }
 
     @Test
-    void aTrialThatThrowsIsAReasonToDoWithoutThem() {
-        Hooks.Working broken =
-                new Hooks.Working() {
+    void failedSelfTestIsReported() {
+        BackwardHooks.Available broken =
+                new BackwardHooks.Available() {
                     @Override
-                    public Registration onGradient(NDArray parameter, Runnable hook) {
+                    public HookRegistration onGradient(NDArray parameter, Runnable hook) {
                         throw new UnsatisfiedLinkError("no symbol add_post_hook");
                     }
 
                     @Override
-                    public boolean seesGradient(NDArray array) {
+                    public boolean requiresGradient(NDArray array) {
                         return true;
                     }
 
                     @Override
-                    public void changeGradient(NDArray array, Consumer<MemorySegment> change) {}
+                    public void transformGradient(NDArray array, Consumer<MemorySegment> change) {}
                 };
-        assertThat(new HooksTrial(Torch.find().autograd(), broken).failure())
+        assertThat(new HooksSelfTest(TorchRuntime.find().autograd(), broken).failure())
                 .hasValueSatisfying(
                         reason -> assertThat(reason).contains("no symbol add_post_hook"));
     }
 
     @Test
-    void everyParameterIsToldOfOnceFromTheLastLayerToTheFirst() {
+    void hooksRunOncePerParameterFromLastLayerToFirst() {
         SequentialBlock block =
                 new SequentialBlock()
                         .add(Linear.builder().setUnits(4).build())
@@ -74,7 +75,7 @@ class TorchHooksTest {
                         .add(Linear.builder().setUnits(2).build());
         block.initialize(manager, DataType.FLOAT32, new Shape(5, 6));
         List<String> told = new ArrayList<>();
-        List<Registration> held = new ArrayList<>();
+        List<HookRegistration> held = new ArrayList<>();
         for (Pair<String, Parameter> parameter : block.getParameters()) {
             parameter.getValue().getArray().setRequiresGradient(true);
             held.add(
@@ -94,19 +95,19 @@ class TorchHooksTest {
 
             assertThat(told).containsExactly("05", "05", "03", "03", "01", "01");
         }
-        held.forEach(Registration::rethrow);
-        held.forEach(Registration::close);
+        held.forEach(HookRegistration::rethrow);
+        held.forEach(HookRegistration::close);
     }
 
     @Test
-    void theGradientIsCompleteWhenTheHookIsCalled() {
+    void gradientIsCompleteInHook() {
         NDArray weight = weight(2);
         List<Float> seen = new ArrayList<>();
-        try (Registration registration =
+        try (HookRegistration hookRegistration =
                 hooks.onGradient(weight, () -> seen.add(weight.getGradient().getFloat(0)))) {
             backward(weight, w -> times(w, 3).add(times(w, 4)));
             backward(weight, w -> times(w, 3));
-            registration.rethrow();
+            hookRegistration.rethrow();
         }
         backward(weight);
 
@@ -114,9 +115,9 @@ class TorchHooksTest {
     }
 
     @Test
-    void whatAHookThrowsIsThrownByItsRegistrationOnce() {
+    void registrationRethrowsHookExceptionOnce() {
         NDArray weight = weight(1);
-        try (Registration registration =
+        try (HookRegistration hookRegistration =
                 hooks.onGradient(
                         weight,
                         () -> {
@@ -126,18 +127,18 @@ class TorchHooksTest {
             backward(weight);
 
             assertThatIllegalStateException()
-                    .isThrownBy(registration::rethrow)
+                    .isThrownBy(hookRegistration::rethrow)
                     .withMessage("no")
                     .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
-            assertThatNoException().isThrownBy(registration::rethrow);
+            assertThatNoException().isThrownBy(hookRegistration::rethrow);
         }
     }
 
     @Test
-    void aHookThatNobodyHoldsGoes() {
+    void unreferencedHookIsRemoved() {
         NDArray weight = weight(1);
         AtomicInteger calls = new AtomicInteger();
-        WeakReference<Registration> registration =
+        WeakReference<HookRegistration> registration =
                 new WeakReference<>(hooks.onGradient(weight, calls::incrementAndGet));
 
         await().until(
@@ -151,11 +152,11 @@ class TorchHooksTest {
     }
 
     @Test
-    void anotherHookTakesThePlaceOfTheFirst() {
+    void newHookReplacesFirst() {
         NDArray weight = weight(1);
         List<String> calls = new ArrayList<>();
-        try (Registration first = hooks.onGradient(weight, () -> calls.add("first"));
-                Registration second = hooks.onGradient(weight, () -> calls.add("second"))) {
+        try (HookRegistration first = hooks.onGradient(weight, () -> calls.add("first"));
+                HookRegistration second = hooks.onGradient(weight, () -> calls.add("second"))) {
             backward(weight);
 
             first.rethrow();
@@ -166,11 +167,11 @@ class TorchHooksTest {
     }
 
     @Test
-    void backwardGoesOnWithTheGradientAsChanged() {
+    void backwardUsesTransformedGradient() {
         NDArray weight = weight(3);
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
             NDArray doubled = times(weight, 2);
-            hooks.changeGradient(
+            hooks.transformGradient(
                     doubled,
                     gradient -> {
                         assertThat(gradient.toArray(ValueLayout.JAVA_FLOAT))
@@ -186,11 +187,11 @@ class TorchHooksTest {
     }
 
     @Test
-    void aChangeThatFailsLeavesNoGradientThatLooksRight() {
+    void failedTransformMakesGradientNan() {
         NDArray weight = weight(2);
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
             NDArray doubled = times(weight, 2);
-            hooks.changeGradient(
+            hooks.transformGradient(
                     doubled,
                     gradient -> {
                         throw new IllegalStateException("peer lost");
@@ -207,11 +208,13 @@ class TorchHooksTest {
     /// Ranks make a change together, so it is made on this rank too, to something that is seen to
     /// be wrong.
     @Test
-    void aGradientThatCannotBeCopiedIsNotPassedOn() {
-        Torch torch = Torch.find();
-        GradientFunctions functions =
-                new GradientFunctions(
-                        torch.tensors(), new FunctionObjects(torch.library()), torch.failures());
+    void uncopyableGradientBecomesNan() {
+        TorchRuntime torchRuntime = TorchRuntime.find();
+        GradientTransforms functions =
+                new GradientTransforms(
+                        torchRuntime.tensors(),
+                        new FunctionObjects(torchRuntime.library()),
+                        torchRuntime.deferredFailures());
         NDArray weight = weight(3);
         List<Float> changed = new ArrayList<>();
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
@@ -231,7 +234,7 @@ class TorchHooksTest {
         assertThat(changed).containsExactly(Float.NaN, Float.NaN);
         assertThat(weight.getGradient().toFloatArray()).containsOnly(Float.NaN);
         assertThatIllegalStateException()
-                .isThrownBy(torch.failures()::rethrow)
+                .isThrownBy(torchRuntime.deferredFailures()::rethrow)
                 .withMessage(
                         """
                         backward brought a gradient of 12 bytes for an array of 8, so it could not be changed
@@ -239,13 +242,13 @@ class TorchHooksTest {
     }
 
     @Test
-    void aChangeGoesWithTheGraph() {
+    void transformIsReleasedWithGraph() {
         int before = functionCount();
         try (NDManager step = manager.newSubManager();
                 GradientCollector collector = manager.getEngine().newGradientCollector()) {
             NDArray doubled = times(weight(2), 2);
             doubled.attach(step);
-            hooks.changeGradient(doubled, gradient -> {});
+            hooks.transformGradient(doubled, gradient -> {});
             assertThat(functionCount()).isEqualTo(before + 1);
             collector.backward(doubled.sum());
         }
@@ -258,7 +261,7 @@ class TorchHooksTest {
     }
 
     @Test
-    void anArrayWithoutGradientIsRefused() {
+    void arrayWithoutGradientIsRejected() {
         NDArray array = manager.ones(new Shape(2, 3));
         array.setName("input");
 
@@ -268,44 +271,46 @@ class TorchHooksTest {
                         "the array input of shape (2, 3) requires no gradient, so there is none to hear"
                                 + " of");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> hooks.changeGradient(array, gradient -> {}));
+                .isThrownBy(() -> hooks.transformGradient(array, gradient -> {}));
     }
 
     @Test
-    void theSwitchTurnsThemOff() {
+    void optionOffDisablesHooks() {
         assertThat(open(HookChoice.OFF, "2.7.1", "Linux amd64"))
-                .isEqualTo(new Hooks.Missing("HOROVOD_GRADIENT_HOOKS switches them off"));
+                .isEqualTo(
+                        new BackwardHooks.Unavailable("HOROVOD_GRADIENT_HOOKS switches them off"));
     }
 
     @Test
-    void anUnknownVersionIsTriedOnlyWhenAskedTo() {
+    void unknownVersionIsTestedOnlyWhenForcedOn() {
         assertThat(open(HookChoice.AUTO, "9.9.9", "Linux amd64"))
                 .isEqualTo(
-                        new Hooks.Missing(
+                        new BackwardHooks.Unavailable(
                                 "they are not known to work with libtorch 9.9.9, but with 2.7.1;"
                                         + " HOROVOD_GRADIENT_HOOKS=on tries them"));
-        assertThat(open(HookChoice.ON, "9.9.9", "Linux amd64")).isInstanceOf(Hooks.Working.class);
+        assertThat(open(HookChoice.ON, "9.9.9", "Linux amd64"))
+                .isInstanceOf(BackwardHooks.Available.class);
     }
 
     @Test
-    void anotherPlatformHasNone() {
+    void otherPlatformHasNoHooks() {
         assertThat(open(HookChoice.ON, "2.7.1", "Windows 11 aarch64"))
                 .isEqualTo(
-                        new Hooks.Missing(
+                        new BackwardHooks.Unavailable(
                                 "they are made for Linux amd64, not for Windows 11 aarch64"));
     }
 
     @Test
-    void theirTestRunsWhileTheProgramCollectsGradients() {
+    void selfTestRunsInsideGradientCollector() {
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
             assertThat(collector).isNotNull();
             assertThat(open(HookChoice.AUTO, "2.7.1", "Linux amd64"))
-                    .isInstanceOf(Hooks.Working.class);
+                    .isInstanceOf(BackwardHooks.Available.class);
         }
     }
 
-    private static Hooks open(HookChoice choice, String version, String platform) {
-        return TorchHooks.open(Torch.find(), choice, version, platform);
+    private static BackwardHooks open(HookChoice choice, String version, String platform) {
+        return TorchHooks.open(TorchRuntime.find(), choice, version, platform);
     }
 
     private NDArray weight(int length) {

@@ -25,7 +25,7 @@ import java.util.Map;
 class BroadcastAtStartTest {
 
     @Test
-    void aNetworkThatIsInitialisedIsBroadcastWhenTheTrainerIsMade() {
+    void initialisedNetworkIsBroadcastOnTrainingBegin() {
         World.run(
                 2,
                 comm -> {
@@ -42,7 +42,7 @@ class BroadcastAtStartTest {
     }
 
     @Test
-    void otherwiseItIsBroadcastOnceBeforeTheFirstStep() {
+    void uninitialisedNetworkIsBroadcastOnceBeforeFirstStep() {
         World.run(
                 2,
                 comm -> {

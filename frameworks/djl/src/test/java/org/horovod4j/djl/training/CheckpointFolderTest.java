@@ -9,7 +9,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 
-import org.horovod4j.djl.ArrayForm;
+import org.horovod4j.djl.ArraySpec;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -53,7 +53,7 @@ class CheckpointFolderTest {
     }
 
     @Test
-    void whatWasWrittenIsRead() throws IOException {
+    void readReturnsWhatWasWritten() throws IOException {
         Map<String, NDArray> arrays = new LinkedHashMap<>();
         arrays.put("matrix", manager.create(new float[][] {{1, 2, 3}, {4, 5, 6}}));
         arrays.put("scalar", manager.create(7.5));
@@ -62,11 +62,11 @@ class CheckpointFolderTest {
         Map<String, String> facts = Map.of("epoch", "5", "größe", "ünicode");
         folder.write(5, file -> CheckpointFile.write(file, facts, arrays));
 
-        CheckpointFolder.Found found = folder.newest(arena).orElseThrow();
-        assertThat(found.path()).hasFileName("epoch-0005.checkpoint");
-        assertThat(found.file().facts()).isEqualTo(facts);
-        assertThat(found.file().forms()).isEqualTo(ArrayForm.all(arrays));
-        Map<String, CheckpointFile.Stored> stored = found.file().arrays();
+        CheckpointFolder.LoadedCheckpoint loadedCheckpoint = folder.loadNewest(arena).orElseThrow();
+        assertThat(loadedCheckpoint.path()).hasFileName("epoch-0005.checkpoint");
+        assertThat(loadedCheckpoint.file().metadata()).isEqualTo(facts);
+        assertThat(loadedCheckpoint.file().specs()).isEqualTo(ArraySpec.ofAll(arrays));
+        Map<String, CheckpointFile.StoredArray> stored = loadedCheckpoint.file().arrays();
         assertThat(stored)
                 .hasEntrySatisfying(
                         "matrix",
@@ -78,7 +78,7 @@ class CheckpointFolderTest {
     }
 
     @Test
-    void onlyTheNewestAreKept() throws IOException {
+    void keepsOnlyNewest() throws IOException {
         for (int epoch = 1; epoch <= 5; epoch++) {
             write(epoch);
         }
@@ -89,7 +89,7 @@ class CheckpointFolderTest {
     }
 
     @Test
-    void theOneJustWrittenIsKeptBesideLaterOnes() throws IOException {
+    void keepsWrittenCheckpointBesideLaterOnes() throws IOException {
         for (int epoch = 7; epoch <= 9; epoch++) {
             write(epoch);
         }
@@ -104,12 +104,12 @@ class CheckpointFolderTest {
     }
 
     @Test
-    void withoutCheckpointsThereIsNone() throws IOException {
-        assertThat(folder.newest(arena)).isEmpty();
+    void emptyFolderHasNoNewest() throws IOException {
+        assertThat(folder.loadNewest(arena)).isEmpty();
         Files.createDirectories(folder.folder());
         Files.writeString(folder.folder().resolve(".epoch-0001.partial"), "cut off");
         Files.writeString(folder.folder().resolve("notes.txt"), "mine");
-        assertThat(folder.newest(arena)).isEmpty();
+        assertThat(folder.loadNewest(arena)).isEmpty();
     }
 
     /// What may happen to a file.
@@ -120,7 +120,7 @@ class CheckpointFolderTest {
         FOREIGN,
         FROM_THE_FUTURE;
 
-        byte[] to(byte[] whole) {
+        byte[] apply(byte[] whole) {
             byte[] bytes = whole.clone();
             return switch (this) {
                 case CUT_OFF -> Arrays.copyOf(bytes, bytes.length - 3);
@@ -137,7 +137,7 @@ class CheckpointFolderTest {
             };
         }
 
-        String told() {
+        String expectedMessage() {
             return switch (this) {
                 case CUT_OFF, CHANGED -> "its checksum is wrong";
                 case EMPTY, FOREIGN -> "does not begin like a checkpoint";
@@ -148,22 +148,22 @@ class CheckpointFolderTest {
 
     @ParameterizedTest
     @EnumSource(Damage.class)
-    void aDamagedFileIsPassedOverForTheOneBefore(Damage damage) throws IOException {
+    void damagedFileFallsBackToPrevious(Damage damage) throws IOException {
         write(1);
         write(2);
         damage("epoch-0002.checkpoint", damage);
         assertThat(epochOfNewest()).isEqualTo("1");
         damage("epoch-0001.checkpoint", damage);
         assertThatIOException()
-                .isThrownBy(() -> folder.newest(arena))
+                .isThrownBy(() -> folder.loadNewest(arena))
                 .withMessageContaining("no checkpoint in")
                 .withMessageContaining("epoch-0001.checkpoint")
-                .withMessageContaining(damage.told())
+                .withMessageContaining(damage.expectedMessage())
                 .withMessageContaining("Remove them");
     }
 
     @Test
-    void aWriteThatFailsLeavesNothingAndTheOneBefore() throws IOException {
+    void failedWriteKeepsPreviousAndNoPartialFile() throws IOException {
         write(1);
         assertThatIOException()
                 .isThrownBy(
@@ -180,27 +180,26 @@ class CheckpointFolderTest {
     }
 
     @Test
-    void whatIsWrongWithAFolderIsSaidInWords() throws IOException {
+    void describesFolderErrors() throws IOException {
         Path file = Files.writeString(folder.folder().resolveSibling("file"), "no folder");
-        assertThat(troubleIn(file))
-                .startsWith(file + " is there already, and is no folder\nRemove");
-        assertThat(troubleIn(file.resolve("below")))
+        assertThat(errorFor(file)).startsWith(file + " is there already, and is no folder\nRemove");
+        assertThat(errorFor(file.resolve("below")))
                 .startsWith(file.resolve("below") + " cannot be used: ")
                 .contains("\nName another folder");
-        assertThat(folder.inWords(new NoSuchFileException("/proc/x")))
+        assertThat(folder.describe(new NoSuchFileException("/proc/x")))
                 .startsWith("/proc/x is not there, and cannot be made\nName another folder");
-        assertThat(folder.inWords(new AccessDeniedException("/root/x")))
+        assertThat(folder.describe(new AccessDeniedException("/root/x")))
                 .startsWith("the user that rank 0 runs as may not use /root/x\nChange its owner");
-        assertThat(folder.inWords(new IOException("No space left on device")))
+        assertThat(folder.describe(new IOException("No space left on device")))
                 .startsWith(folder.folder() + " cannot be used: No space left on device\nName")
                 .contains("has room");
-        assertThat(folder.inWords(new DamagedFileException("cut off"))).isEqualTo("cut off");
+        assertThat(folder.describe(new DamagedFileException("cut off"))).isEqualTo("cut off");
     }
 
     /// What a folder says of itself that cannot be made.
-    private static String troubleIn(Path path) {
+    private static String errorFor(Path path) {
         CheckpointFolder impossible = new CheckpointFolder(path, 1);
-        return impossible.inWords(catchThrowableOfType(IOException.class, impossible::prepare));
+        return impossible.describe(catchThrowableOfType(IOException.class, impossible::prepare));
     }
 
     private void write(int epoch) throws IOException {
@@ -211,12 +210,16 @@ class CheckpointFolderTest {
     }
 
     private String epochOfNewest() throws IOException {
-        return folder.newest(arena).orElseThrow().file().facts().getOrDefault("epoch", "none");
+        return folder.loadNewest(arena)
+                .orElseThrow()
+                .file()
+                .metadata()
+                .getOrDefault("epoch", "none");
     }
 
     private void damage(String name, Damage damage) throws IOException {
         Path file = folder.folder().resolve(name);
-        Files.write(file, damage.to(Files.readAllBytes(file)));
+        Files.write(file, damage.apply(Files.readAllBytes(file)));
     }
 
     private List<String> names() throws IOException {

@@ -41,7 +41,7 @@ class CheckpointsTest {
     @TempDir private Path folder;
 
     @Test
-    void resumesWithParametersStateAndNumbers() {
+    void resumeRestoresParametersOptimizerStateAndCounts() {
         World.run(
                 2,
                 comm -> {
@@ -63,13 +63,14 @@ class CheckpointsTest {
                         assertThat(state(other, fresh)).isEqualTo(saved);
                         assertThat(OptimizerState.of(fresh, other.getBlock()).updates())
                                 .isEqualTo(3);
-                        assertThat(epochs.of(4)).isEqualTo(new Epochs.Place(1, 0, 10));
+                        assertThat(epochs.positionOf(4))
+                                .isEqualTo(new Epochs.UpdatePosition(1, 0, 10));
                     }
                 });
     }
 
     @Test
-    void allRanksLearnThatRankZeroCannotWrite() throws IOException {
+    void writeFailureOnRankZeroFailsAllRanks() throws IOException {
         Path file = Files.writeString(folder.resolve("file"), "not a folder");
         World.run(
                 2,
@@ -98,7 +99,7 @@ class CheckpointsTest {
     }
 
     @Test
-    void aCheckpointOfAnotherNetworkIsRefusedOnAllRanks() {
+    void checkpointOfOtherNetworkFailsAllRanks() {
         World.run(
                 2,
                 comm -> {
@@ -122,7 +123,7 @@ class CheckpointsTest {
     }
 
     @Test
-    void aCheckpointOfAnotherOptimizerIsRefusedOnAllRanks() {
+    void checkpointOfOtherOptimizerFailsAllRanks() {
         World.run(
                 2,
                 comm -> {
@@ -142,28 +143,28 @@ class CheckpointsTest {
     }
 
     @Test
-    void theBestModelIsChosenByItsFigure() {
-        BestModel accuracy = new BestModel("validate_Accuracy", Better.AUTO);
-        assertThat(accuracy.improves(Map.of("validate_Accuracy", Float.NaN))).isFalse();
-        assertThat(accuracy.improves(Map.of("validate_Accuracy", 0.5f))).isTrue();
-        assertThat(accuracy.improves(Map.of("validate_Accuracy", 0.4f))).isFalse();
-        assertThat(accuracy.improves(Map.of("validate_Accuracy", 0.6f))).isTrue();
+    void bestModelIsChosenByMetric() {
+        BestModel accuracy = new BestModel("validate_Accuracy", MonitorMode.AUTO);
+        assertThat(accuracy.updateIfBetter(Map.of("validate_Accuracy", Float.NaN))).isFalse();
+        assertThat(accuracy.updateIfBetter(Map.of("validate_Accuracy", 0.5f))).isTrue();
+        assertThat(accuracy.updateIfBetter(Map.of("validate_Accuracy", 0.4f))).isFalse();
+        assertThat(accuracy.updateIfBetter(Map.of("validate_Accuracy", 0.6f))).isTrue();
         assertThat(accuracy.best()).isEqualTo(OptionalDouble.of(0.6f));
-        BestModel loss = new BestModel("validate_loss", Better.AUTO);
+        BestModel loss = new BestModel("validate_loss", MonitorMode.AUTO);
         loss.setBest(OptionalDouble.of(0.3));
-        assertThat(loss.improves(Map.of("validate_loss", 0.4f))).isFalse();
-        assertThat(loss.improves(Map.of("validate_loss", 0.2f))).isTrue();
+        assertThat(loss.updateIfBetter(Map.of("validate_loss", 0.4f))).isFalse();
+        assertThat(loss.updateIfBetter(Map.of("validate_loss", 0.2f))).isTrue();
         assertThatExceptionOfType(ConfigurationException.class)
-                .isThrownBy(() -> loss.improves(Map.of("train_loss", 1f)))
+                .isThrownBy(() -> loss.updateIfBetter(Map.of("train_loss", 1f)))
                 .withMessageContaining("no figure 'validate_loss'")
                 .withMessageContaining("[train_loss]");
-        BestModel reward = new BestModel("reward", Better.LARGER);
-        assertThat(reward.improves(Map.of("reward", 1f))).isTrue();
-        assertThat(reward.improves(Map.of("reward", 2f))).isTrue();
+        BestModel reward = new BestModel("reward", MonitorMode.MAX);
+        assertThat(reward.updateIfBetter(Map.of("reward", 1f))).isTrue();
+        assertThat(reward.updateIfBetter(Map.of("reward", 2f))).isTrue();
     }
 
     @Test
-    void theFigureMustBeThereBeforeTheCheckpoint() {
+    void mustFollowEvaluatorListener() {
         World.run(
                 1,
                 comm -> {
@@ -182,7 +183,7 @@ class CheckpointsTest {
     }
 
     @Test
-    void withoutEvaluatorsThereAreNoFigures() {
+    void bestModelNeedsEvaluatorListener() {
         World.run(
                 1,
                 comm -> {
@@ -208,7 +209,7 @@ class CheckpointsTest {
         "perplexity, 'there are [train_Accuracy, train_L2Loss, train_loss, validate_Accuracy,"
                 + " validate_L2Loss, validate_loss].'"
     })
-    void aFigureThatNobodyGivesIsRefusedBeforeTraining(String misspelt, String told) {
+    void unknownMetricIsRejectedBeforeTraining(String misspelt, String told) {
         assertThatExceptionOfType(ConfigurationException.class)
                 .isThrownBy(() -> makeTrainerThatKeepsBest(misspelt))
                 .withMessageContaining("there is no figure '" + misspelt + "'")
@@ -217,7 +218,7 @@ class CheckpointsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"train_loss", "validate_loss", "validate_Accuracy", "train_L2Loss"})
-    void aFigureOfAnEvaluatorIsNotRefused(String figure) {
+    void metricOfEvaluatorIsAccepted(String figure) {
         assertThatNoException().isThrownBy(() -> makeTrainerThatKeepsBest(figure));
     }
 
@@ -234,7 +235,7 @@ class CheckpointsTest {
     }
 
     @Test
-    void whatAProcessLeftThatDiedWhileSavingIsNotTheBestModel() throws IOException {
+    void partialFileOfCrashedProcessIsIgnored() throws IOException {
         Path torn = folder.resolve(".partial-0007.params");
         Files.writeString(torn, "cut off");
         try (Model model = SmallNetwork.initialised();
@@ -248,7 +249,7 @@ class CheckpointsTest {
     }
 
     @Test
-    void resumingLeavesEachRankItsLocalParameters() {
+    void resumeKeepsLocalParameters() {
         World.run(
                 2,
                 comm -> {

@@ -13,7 +13,7 @@ class LearningRateTest {
     private final Epochs epochs = new Epochs(STEPS);
 
     @Test
-    void warmupGrowsFromTheRateOfOneProcessToThatOfAll() {
+    void warmupGrowsFromSingleProcessRateToFullRate() {
         int ranks = 4;
         int warmupEpochs = 5;
         LearningRateWarmup warmup =
@@ -38,7 +38,7 @@ class LearningRateTest {
     }
 
     @Test
-    void aStaircaseChangesWithTheEpoch() {
+    void staircaseChangesOncePerEpoch() {
         LearningRateSchedule schedule =
                 LearningRateSchedule.of(0.8f, epochs).multiply(1, 3, 0.5).decay(3, 6, 0.1);
         assertThat(at(schedule, 0, 9)).isEqualTo(0.8f);
@@ -51,7 +51,7 @@ class LearningRateTest {
     }
 
     @Test
-    void aSmoothStretchChangesWithEveryBatch() {
+    void smoothSegmentChangesWithEveryBatch() {
         LearningRateSchedule schedule =
                 LearningRateSchedule.of(1, epochs).smooth(0, 2, moment -> 1 - moment / 4);
         for (int update = 1; update <= 2 * STEPS; update++) {
@@ -63,11 +63,11 @@ class LearningRateTest {
     }
 
     @Test
-    void aJobThatResumesWithOtherStepsGoesOnInItsEpoch() {
+    void resumeWithOtherStepsPerEpochContinuesAtEpoch() {
         LearningRateSchedule schedule =
                 LearningRateSchedule.of(1, epochs).smooth(0, 9, moment -> moment);
         // Two epochs of 7 steps on more ranks, and now 10 steps on fewer.
-        epochs.continueAt(2, 14);
+        epochs.resumeAt(2, 14);
         assertThat(schedule.getNewValue(15)).isEqualTo(2);
         assertThat(schedule.getNewValue(20)).isEqualTo(2.5f);
         assertThat(schedule.getNewValue(25)).isEqualTo(3);
@@ -75,7 +75,7 @@ class LearningRateTest {
     }
 
     @Test
-    void stretchesThatMakeNoSenseAreRefused() {
+    void invalidSegmentsAreRejected() {
         LearningRateSchedule schedule = LearningRateSchedule.of(1, epochs).multiply(0, 5, 1);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> schedule.multiplyFrom(4, 2))

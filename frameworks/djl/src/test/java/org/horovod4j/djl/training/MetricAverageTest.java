@@ -29,7 +29,7 @@ import java.util.Map;
 class MetricAverageTest {
 
     @Test
-    void figuresAreThoseOfAllSamplesOfAllRanks() {
+    void metricsCoverAllSamplesOfAllRanks() {
         World.run(
                 3,
                 comm -> {
@@ -47,9 +47,9 @@ class MetricAverageTest {
                             Trainer trainer = model.newTrainer(config)) {
                         // Rank r has r + 1 samples, the first of them right; rank 1 does not
                         // validate.
-                        see(trainer, EvaluatorTrainingListener.TRAIN_EPOCH, comm.rank() + 1);
+                        addSamples(trainer, EvaluatorTrainingListener.TRAIN_EPOCH, comm.rank() + 1);
                         if (comm.rank() != 1) {
-                            see(trainer, EvaluatorTrainingListener.VALIDATE_EPOCH, 2);
+                            addSamples(trainer, EvaluatorTrainingListener.VALIDATE_EPOCH, 2);
                         }
                         trainer.notifyListeners(listener -> listener.onEpoch(trainer));
 
@@ -70,7 +70,7 @@ class MetricAverageTest {
                 });
     }
 
-    private static void see(Trainer trainer, String accumulator, int samples) {
+    private static void addSamples(Trainer trainer, String accumulator, int samples) {
         try (NDManager manager = trainer.getManager().newSubManager()) {
             NDArray labels = manager.zeros(new Shape(samples, 2));
             float[] classes = new float[samples];
@@ -90,7 +90,7 @@ class MetricAverageTest {
     }
 
     @Test
-    void itMustComeBeforeTheListenerThatReadsTheFigures() {
+    void mustPrecedeEvaluatorListener() {
         World.run(
                 1,
                 comm -> {
@@ -109,13 +109,13 @@ class MetricAverageTest {
     }
 
     @Test
-    void anEvaluatorWithOtherSumsIsRefused() {
+    void unsupportedEvaluatorIsRejected() {
         World.run(
                 1,
                 comm -> {
                     DefaultTrainingConfig config =
                             new DefaultTrainingConfig(Loss.l2Loss())
-                                    .addEvaluator(new Forgetful())
+                                    .addEvaluator(new UnsupportedEvaluator())
                                     .addTrainingListeners(new MetricAverage(comm))
                                     .addTrainingListeners(TrainingListener.Defaults.basic());
                     try (Model model = SmallNetwork.model()) {
@@ -126,8 +126,8 @@ class MetricAverageTest {
                 });
     }
 
-    private static final class Forgetful extends Evaluator {
-        Forgetful() {
+    private static final class UnsupportedEvaluator extends Evaluator {
+        UnsupportedEvaluator() {
             super("forgetful");
         }
 

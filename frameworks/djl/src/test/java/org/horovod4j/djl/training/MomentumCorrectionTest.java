@@ -21,7 +21,7 @@ class MomentumCorrectionTest {
     /// With the rate outside, `u = m·u + gradient` and `weight -= rate·u`, no correction is needed:
     /// that is what corrected steps must equal.
     @Test
-    void stepsAreAsIfTheRateWereOutsideTheMomentum() {
+    void correctedStepsScaleMomentumWithLearningRate() {
         float[] rates = {0.1f, 0.2f, 0.4f, 0.4f, 0.04f};
         Tracker rate = update -> rates[update - 1];
         try (Model model = SmallNetwork.initialised()) {
@@ -50,7 +50,7 @@ class MomentumCorrectionTest {
     }
 
     @Test
-    void optimizersWithoutMomentumAreRefused() {
+    void optimizerWithoutMomentumIsRejected() {
         try (Model model = SmallNetwork.initialised()) {
             assertThatThrownBy(
                             () ->

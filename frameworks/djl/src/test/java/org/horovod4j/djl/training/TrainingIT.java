@@ -3,7 +3,7 @@ package org.horovod4j.djl.training;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import org.horovod4j.djl.training.Job.Result;
+import org.horovod4j.djl.training.TrainingJob.Result;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -22,22 +22,22 @@ class TrainingIT {
     @TempDir private Path folder;
 
     @Test
-    void trainsResumesOnOtherNumbersOfRanksAndServesPlainDjl() throws Exception {
+    void trainsResumesWithOtherRankCountAndModelLoadsInPlainDjl() throws Exception {
         List<Result> four = train(4, folder, 2);
-        ranksAgree(four);
-        figuresAreThoseOfAllRanks(four);
-        progressIsTold(four);
+        assertRanksAgree(four);
+        assertMetricsCoverAllRanks(four);
+        assertProgressIsPrinted(four);
         assertThat(files(folder))
                 .containsExactly("best", "epoch-0001.checkpoint", "epoch-0002.checkpoint", "final");
 
         for (int ranks : new int[] {1, 2}) {
             Path copy = copy(folder, ranks);
             List<Result> resumed = train(ranks, copy, 3);
-            ranksAgree(resumed);
+            assertRanksAgree(resumed);
             for (Result result : resumed) {
                 assertThat(result.resumedAt()).isEqualTo(2);
                 assertThat(result.start()).isEqualTo(four.getFirst().end());
-                int steps = Job.TRAIN_SAMPLES / ranks / Job.BATCH_SIZE + 1;
+                int steps = TrainingJob.TRAIN_SAMPLES / ranks / TrainingJob.BATCH_SIZE + 1;
                 assertThat(result.updates()).isEqualTo(four.getFirst().updates() + steps);
                 assertThat(result.figures().get("train_loss"))
                         .isLessThan(four.getFirst().figures().get("train_loss"));
@@ -51,33 +51,33 @@ class TrainingIT {
     }
 
     private static List<Result> train(int ranks, Path folder, int epochs) {
-        Job job = new Job(folder.toString(), epochs);
-        return Job.ranks(ranks).run(job::run);
+        TrainingJob trainingJob = new TrainingJob(folder.toString(), epochs);
+        return TrainingJob.ranks(ranks).run(trainingJob::run);
     }
 
-    private static void ranksAgree(List<Result> results) {
+    private static void assertRanksAgree(List<Result> results) {
         Result first = results.getFirst();
         for (Result result : results) {
             assertThat(result.start()).isEqualTo(first.start());
-            assertThat(learnt(result)).isEqualTo(learnt(first)).isNotEmpty();
+            assertThat(finalState(result)).isEqualTo(finalState(first)).isNotEmpty();
             assertThat(result.end()).isNotEqualTo(result.start());
             assertThat(result.figures()).isEqualTo(first.figures());
         }
     }
 
     /// Running statistics are each rank's own, of its own samples.
-    private static List<String> learnt(Result result) {
+    private static List<String> finalState(Result result) {
         return result.end().stream().filter(array -> !array.contains("running")).toList();
     }
 
-    private static void figuresAreThoseOfAllRanks(List<Result> results) {
+    private static void assertMetricsCoverAllRanks(List<Result> results) {
         float correct = results.stream().mapToInt(Result::correct).sum();
         assertThat(results.getFirst().figures().get("validate_Accuracy"))
-                .isCloseTo(correct / Job.TEST_SAMPLES, within(1e-6f))
+                .isCloseTo(correct / TrainingJob.TEST_SAMPLES, within(1e-6f))
                 .isGreaterThan(0.4f);
     }
 
-    private static void progressIsTold(List<Result> results) {
+    private static void assertProgressIsPrinted(List<Result> results) {
         assertThat(results.get(0).output())
                 .containsPattern("epoch 1/2 done in .* \\| learning rate 0\\.200\n")
                 .containsPattern("epoch 2/2 done in .* \\| learning rate 0\\.200\n")

@@ -1,0 +1,34 @@
+package org.horovod4j.benchmarks;
+
+import org.horovod4j.benchmarks.report.ReportWriter;
+import org.horovod4j.benchmarks.report.Result;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/// Turns the lines of all programs and rounds into tables: prints them, and writes them as
+/// Markdown. Arguments: RESULTS MARKDOWN.
+public final class AllreduceReport {
+    private AllreduceReport() {}
+
+    public static void main(String[] arguments) throws IOException {
+        ReportWriter.write(AllreduceReport::render, arguments);
+    }
+
+    static String render(List<Result> results, String machine) {
+        return """
+        # Allreduce of float32, sum, in place
+
+        %s. Times are medians over rounds [10th..90th percentile] of the medians within a round. \
+        A ratio above 1 means that Horovod4J was faster; tls ÷ the same without is the price \
+        of encryption.
+
+        %s"""
+                .formatted(
+                        machine,
+                        ComparisonTable.of(results).stream()
+                                .map(ComparisonTable::toMarkdown)
+                                .collect(Collectors.joining("\n")));
+    }
+}

@@ -1,0 +1,122 @@
+package org.horovod4j.benchmarks;
+
+import org.horovod4j.benchmarks.report.Result;
+import org.horovod4j.benchmarks.report.RoundTimes;
+import org.horovod4j.benchmarks.report.Table;
+import org.horovod4j.benchmarks.report.Units;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/// All programs of one [BenchmarkSetup], size by size: what each took, how many times longer a peer took
+/// than we did, and how many times longer we took with encryption than without.
+final class ComparisonTable {
+    private static final String OUR_PREFIX = "horovod4j";
+    private static final String TLS_SUFFIX = "-tls";
+
+    private final BenchmarkSetup setup;
+    private final List<Result> results;
+    private final List<String> ourPrograms;
+    private final List<String> otherPrograms;
+
+    ComparisonTable(BenchmarkSetup benchmarkSetup, List<Result> results) {
+        this.setup = benchmarkSetup;
+        this.results = List.copyOf(results);
+        List<String> programs = results.stream().map(Result::program).distinct().toList();
+        this.ourPrograms =
+                programs.stream().filter(program -> program.startsWith(OUR_PREFIX)).toList();
+        this.otherPrograms =
+                programs.stream().filter(program -> !program.startsWith(OUR_PREFIX)).toList();
+    }
+
+    /// One comparison for each setting that occurs, in the order in which they were measured.
+    static List<ComparisonTable> of(List<Result> results) {
+        return results.stream()
+                .map(result -> new BenchmarkSetup(result.np(), result.transport()))
+                .distinct()
+                .map(
+                        benchmarkSetup ->
+                                new ComparisonTable(benchmarkSetup, of(benchmarkSetup, results)))
+                .toList();
+    }
+
+    private static List<Result> of(BenchmarkSetup benchmarkSetup, List<Result> results) {
+        return results.stream()
+                .filter(
+                        r ->
+                                r.np() == benchmarkSetup.np()
+                                        && r.transport().equals(benchmarkSetup.transport()))
+                .toList();
+    }
+
+    String toMarkdown() {
+        List<String> heading = new ArrayList<>(List.of("size"));
+        heading.addAll(otherPrograms);
+        heading.addAll(ourPrograms);
+        pairs().forEach(
+                        pair ->
+                                heading.add(
+                                        pair.numerator() + " ÷ " + shortName(pair.denominator())));
+        tlsPairs()
+                .forEach(
+                        pair ->
+                                heading.add(
+                                        shortName(pair.numerator())
+                                                + " ÷ "
+                                                + shortName(pair.denominator())));
+        Table table = new Table(heading);
+        for (long byteSize : sizes()) {
+            table.add(row(byteSize));
+        }
+        return "## %s\n\n%s".formatted(setup, table.toMarkdown());
+    }
+
+    private List<String> row(long byteSize) {
+        List<String> cells = new ArrayList<>(List.of(Units.bytes(byteSize)));
+        Stream.concat(otherPrograms.stream(), ourPrograms.stream())
+                .map(program -> rounds(program, byteSize).timeCell())
+                .forEach(cells::add);
+        Stream.concat(pairs(), tlsPairs())
+                .map(
+                        pair ->
+                                rounds(pair.numerator(), byteSize)
+                                        .ratioCell(rounds(pair.denominator(), byteSize)))
+                .forEach(cells::add);
+        return cells;
+    }
+
+    private Stream<Pair> pairs() {
+        return otherPrograms.stream()
+                .flatMap(peer -> ourPrograms.stream().map(own -> new Pair(peer, own)));
+    }
+
+    /// Ours with encryption, each beside the same without.
+    private Stream<Pair> tlsPairs() {
+        return ourPrograms.stream()
+                .filter(own -> ourPrograms.contains(own + TLS_SUFFIX))
+                .map(own -> new Pair(own + TLS_SUFFIX, own));
+    }
+
+    private RoundTimes rounds(String program, long byteSize) {
+        return RoundTimes.of(
+                results.stream()
+                        .filter(r -> r.program().equals(program) && r.byteSize() == byteSize));
+    }
+
+    private SortedSet<Long> sizes() {
+        return results.stream()
+                .map(Result::byteSize)
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /// `heap` of `horovod4j-heap`: the column is narrow.
+    private static String shortName(String own) {
+        return own.substring(own.indexOf('-') + 1);
+    }
+
+    private record Pair(String numerator, String denominator) {}
+}

@@ -1,0 +1,70 @@
+package org.horovod4j.benchmarks.runtime;
+
+import org.horovod4j.benchmarks.report.Percentiles;
+import org.horovod4j.benchmarks.report.Table;
+import org.horovod4j.benchmarks.report.Units;
+import org.horovod4j.runtime.timeline.Recorder;
+import org.horovod4j.runtime.timeline.Timeline;
+import org.horovod4j.runtime.timeline.TraceOwner;
+
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// What a timeline costs that is not written.
+///
+/// No build of the runtime is without it, so there is nothing to compare with. But all that it does
+/// then is to ask [Recorder#isOn], and that can be timed alone: the more operations a step has, the
+/// more often it asks.
+final class DisabledTimelineCost {
+    /// In a locked plan: when an operation is submitted, and for the batch that it travels in, which
+    /// may be its own.
+    private static final int CHECKS_PER_OPERATION = 2;
+
+    private static final int CHECKS_PER_ROUND = 20_000_000;
+    private static final int ROUNDS = 15;
+    private static final int WARM_UP_ROUNDS = 5;
+
+    private DisabledTimelineCost() {}
+
+    /// Nanoseconds of one question, asked of the recorder that a rank has by default.
+    static Percentiles measure() {
+        Timeline timeline = new Timeline(new TraceOwner(0, "localhost", 0), Timeline.UNLIMITED);
+        Recorder recorder = Recorder.of(List.of(timeline, Recorder.jfr(0)));
+        return Percentiles.of(
+                IntStream.range(0, ROUNDS)
+                        .mapToDouble(_ -> nanosPerCheck(recorder))
+                        .skip(WARM_UP_ROUNDS)
+                        .toArray());
+    }
+
+    private static double nanosPerCheck(Recorder recorder) {
+        int on = 0;
+        long start = System.nanoTime();
+        for (int i = 0; i < CHECKS_PER_ROUND; i++) {
+            if (recorder.isOn()) {
+                on++;
+            }
+        }
+        double nanos = System.nanoTime() - start;
+        if (on > 0) {
+            throw new IllegalStateException("a recorder that nobody has started is on");
+        }
+        return nanos / CHECKS_PER_ROUND;
+    }
+
+    /// For each workload, what all questions of a step take together.
+    static Table table(Percentiles nanosPerQuestion) {
+        Table table = new Table(List.of("work", "questions in a step", "time in a step"));
+        for (Workload workload : Workload.values()) {
+            int questions = workload.parameters().size() * CHECKS_PER_OPERATION;
+            double microsPerNano = questions * 1e-3;
+            Percentiles micros =
+                    new Percentiles(
+                            nanosPerQuestion.median() * microsPerNano,
+                            nanosPerQuestion.p10() * microsPerNano,
+                            nanosPerQuestion.p90() * microsPerNano);
+            table.add(List.of(workload.title(), Integer.toString(questions), Units.time(micros)));
+        }
+        return table;
+    }
+}

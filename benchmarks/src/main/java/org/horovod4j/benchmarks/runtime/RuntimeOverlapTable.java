@@ -1,0 +1,68 @@
+package org.horovod4j.benchmarks.runtime;
+
+import org.horovod4j.benchmarks.report.ResultsByCase;
+import org.horovod4j.benchmarks.report.RoundTimes;
+import org.horovod4j.benchmarks.report.Table;
+
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/// How much of the communication a backward pass hides.
+final class RuntimeOverlapTable {
+    private static final Set<StepMode> MODES =
+            EnumSet.of(StepMode.COMPUTE, StepMode.COMMUNICATE, StepMode.OVERLAP);
+
+    private RuntimeOverlapTable() {}
+
+    /// Whether a trial has its place here rather than among the steps.
+    static boolean includes(RuntimeCase runtimeCase) {
+        return !runtimeCase.isOpenMpi() && MODES.contains(runtimeCase.variant().mode());
+    }
+
+    /// Empty where overlap was not measured.
+    static Optional<Table> of(ResultsByCase<RuntimeCase> resultsByCase) {
+        List<RuntimeCase> overlaps =
+                resultsByCase
+                        .cases()
+                        .filter(RuntimeOverlapTable::includes)
+                        .filter(runtimeCase -> runtimeCase.variant().mode() == StepMode.OVERLAP)
+                        .toList();
+        if (overlaps.isEmpty()) {
+            return Optional.empty();
+        }
+        Table table =
+                new Table(
+                        List.of(
+                                "np",
+                                "program",
+                                "compute alone",
+                                "communicate alone",
+                                "both",
+                                "both ÷ compute",
+                                "hidden"));
+        overlaps.forEach(runtimeCase -> table.add(row(resultsByCase, runtimeCase)));
+        return Optional.of(table);
+    }
+
+    private static List<String> row(
+            ResultsByCase<RuntimeCase> resultsByCase, RuntimeCase runtimeCase) {
+        StepVariant stepVariant = runtimeCase.variant();
+        RoundTimes compute =
+                resultsByCase.rounds(runtimeCase.with(stepVariant.with(StepMode.COMPUTE)));
+        RoundTimes communicate =
+                resultsByCase.rounds(runtimeCase.with(stepVariant.with(StepMode.COMMUNICATE)));
+        RoundTimes both = resultsByCase.rounds(runtimeCase);
+        RoundTimes saved =
+                compute.combine(communicate, Double::sum).combine(both, (sum, b) -> sum - b);
+        return List.of(
+                Integer.toString(runtimeCase.np()),
+                runtimeCase.program(),
+                compute.timeCell(),
+                communicate.timeCell(),
+                both.timeCell(),
+                both.ratioCell(compute),
+                saved.ratioCell(communicate));
+    }
+}

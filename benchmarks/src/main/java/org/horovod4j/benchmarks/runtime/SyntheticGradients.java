@@ -1,0 +1,116 @@
+package org.horovod4j.benchmarks.runtime;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Handle;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Tensor;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+
+/// The gradients of one rank, last layer first as a backward pass makes them, and the ways to sum
+/// them over all ranks.
+final class SyntheticGradients {
+    /// Both are prime, so that no two neighbours hold the same values: a sum that landed in the
+    /// wrong tensor or place is found. Sums of such small integers are exact.
+    private static final long TENSOR_STRIDE = 31;
+
+    private static final int VALUES = 251;
+
+    private final Communicator comm;
+    private final List<String> names;
+    private final List<Tensor> tensors;
+
+    /// Kept from step to step, since a training loop would not make a new list either.
+    private final List<Handle<Tensor>> handles = new ArrayList<>();
+
+    private SyntheticGradients(Communicator comm, List<String> names, List<Tensor> tensors) {
+        this.comm = comm;
+        this.names = names;
+        this.tensors = tensors;
+    }
+
+    static SyntheticGradients allocate(
+            Communicator comm, GradientMemory gradientMemory, List<ModelParameter> parameters) {
+        List<Tensor> tensors =
+                gradientMemory.allocate(
+                        comm, parameters.stream().map(ModelParameter::shape).toList());
+        return new SyntheticGradients(
+                comm,
+                parameters.stream().map(ModelParameter::name).toList().reversed(),
+                tensors.reversed());
+    }
+
+    /// Each as one operation of the calling thread.
+    void allreduceSync() {
+        for (int i = 0; i < tensors.size(); i++) {
+            comm.allreduce(names.get(i), tensors.get(i), ReduceOp.SUM);
+        }
+    }
+
+    /// Submits each after its share of the backward pass, then awaits all.
+    void allreduceAsync(Runnable backward) {
+        for (int i = 0; i < tensors.size(); i++) {
+            backward.run();
+            handles.add(comm.allreduceAsync(names.get(i), tensors.get(i), ReduceOp.SUM));
+        }
+        for (Handle<Tensor> handle : handles) {
+            handle.join();
+        }
+        handles.clear();
+    }
+
+    void groupedAllreduce() {
+        comm.groupedAllreduceAsync("gradients", tensors, ReduceOp.SUM, Scale.NONE).join();
+    }
+
+    /// The backward pass alone.
+    void computeOnly(Runnable backward) {
+        for (int i = 0; i < tensors.size(); i++) {
+            backward.run();
+        }
+    }
+
+    /// Runs one step on known values and checks every sum: a wrong sum is no fast one. Leaves zeros
+    /// behind, which stay zeros however often they are summed; other values would run to infinity.
+    void verify(Runnable step) {
+        for (int t = 0; t < tensors.size(); t++) {
+            MemorySegment values = tensors.get(t).segment();
+            for (long i = 0; i < tensors.get(t).elementCount(); i++) {
+                values.setAtIndex(ValueLayout.JAVA_FLOAT, i, (comm.rank() + 1) * value(t, i));
+            }
+        }
+        step.run();
+        float sumOfRanks = comm.size() * (comm.size() + 1) / 2f;
+        for (int t = 0; t < tensors.size(); t++) {
+            check(t, sumOfRanks);
+            tensors.get(t).segment().fill((byte) 0);
+        }
+    }
+
+    private void check(int tensor, float sumOfRanks) {
+        MemorySegment values = tensors.get(tensor).segment();
+        for (long i = 0; i < tensors.get(tensor).elementCount(); i++) {
+            float found = values.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+            float expected = sumOfRanks * value(tensor, i);
+            if (found != expected) {
+                throw new IllegalStateException(
+                        "sum of '%s' over %d ranks, on rank %d: element %d is %s, not %s"
+                                .formatted(
+                                        names.get(tensor),
+                                        comm.size(),
+                                        comm.rank(),
+                                        i,
+                                        found,
+                                        expected));
+            }
+        }
+    }
+
+    private static float value(int tensor, long element) {
+        return 1 + (tensor * TENSOR_STRIDE + element) % VALUES;
+    }
+}

@@ -1,0 +1,86 @@
+package org.horovod4j.benchmarks.runtime;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.benchmarks.report.Percentiles;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/// A variant that takes turns with others of its job, and its gradients.
+final class VariantRunner {
+    private final Communicator comm;
+    private final StepVariant stepVariant;
+    private final StepTimer timer;
+    private final SyntheticGradients syntheticGradients;
+    private final Runnable step;
+    private int stepsPerTurn;
+
+    VariantRunner(
+            Communicator comm,
+            StepVariant stepVariant,
+            Workload workload,
+            SyntheticLayerCompute syntheticLayerCompute,
+            StepTimer timer) {
+        this.comm = comm;
+        this.stepVariant = stepVariant;
+        this.timer = timer;
+        this.syntheticGradients =
+                SyntheticGradients.allocate(
+                        comm,
+                        stepVariant.memory(),
+                        stepVariant.mode() == StepMode.FLAT
+                                ? workload.flat()
+                                : workload.parameters());
+        this.step = step(stepVariant.mode(), syntheticGradients, syntheticLayerCompute);
+    }
+
+    private static Runnable step(
+            StepMode stepMode,
+            SyntheticGradients syntheticGradients,
+            SyntheticLayerCompute syntheticLayerCompute) {
+        return switch (stepMode) {
+            case FLAT -> syntheticGradients::allreduceSync;
+            case ASYNC, COMMUNICATE -> () -> syntheticGradients.allreduceAsync(() -> {});
+            case GROUPED -> syntheticGradients::groupedAllreduce;
+            case COMPUTE -> () -> syntheticGradients.computeOnly(syntheticLayerCompute);
+            case OVERLAP -> () -> syntheticGradients.allreduceAsync(syntheticLayerCompute);
+        };
+    }
+
+    StepVariant variant() {
+        return stepVariant;
+    }
+
+    void warmUp() {
+        verify();
+        stepsPerTurn = timer.warmUp(step);
+    }
+
+    /// Before the turns, and again after them: only then has the runtime reached the state that was
+    /// timed.
+    void verify() {
+        if (stepVariant.mode() != StepMode.COMPUTE) {
+            syntheticGradients.verify(step);
+        }
+    }
+
+    /// The spread of this rank's steps in one turn, in microseconds.
+    Percentiles runTurn() throws IOException {
+        return stepVariant.runtimeSetting() == RuntimeSetting.TIMELINE
+                ? timeWithTimeline()
+                : timer.time(step, stepsPerTurn);
+    }
+
+    /// The trace is removed at once: that of all turns would be large, and the folder may be memory.
+    private Percentiles timeWithTimeline() throws IOException {
+        Path trace = Files.createTempFile("timeline", ".json");
+        comm.startTimeline(trace, false);
+        try {
+            return timer.time(step, stepsPerTurn);
+        } finally {
+            comm.stopTimeline();
+            Files.delete(trace);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+package org.horovod4j.benchmarks.training;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Tensor;
+import org.horovod4j.benchmarks.runtime.GradientMemory;
+import org.horovod4j.benchmarks.runtime.ModelParameter;
+import org.horovod4j.optim.Gradient;
+import org.horovod4j.optim.GradientReducer;
+import org.horovod4j.optim.GradientSettings;
+import org.horovod4j.optim.Gradients;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.IntConsumer;
+
+/// The training of one rank as the runtime sees it: ResNet-50's gradients come, last layer first, each
+/// after its share of the work; are averaged as by the optimizer of any framework; and change the
+/// weights.
+///
+/// Its gradients are known numbers, written anew in each step, so in the end every weight can be
+/// checked: a wrong average is no fast one.
+final class SyntheticTraining {
+    /// What it can do: it says when gradients travel, so nothing is left to choose.
+    static final Set<TrainingMode> MODES = EnumSet.complementOf(EnumSet.of(TrainingMode.DEFAULT));
+
+    /// A power of two, and few enough steps: weights stay exact where averages are.
+    private static final float LEARNING_RATE = 1f / 1024;
+
+    /// Prime, so that neighbours among the tensors have different gradients.
+    private static final int VALUES = 7;
+
+    private static final double TOLERANCE = 1e-4;
+
+    private final Communicator comm;
+    private final LayerCosts layerCosts;
+    private final SyntheticCompute compute = new SyntheticCompute();
+    private final List<Tensor> gradients;
+    private final List<Tensor> weights;
+    private final GradientReducer reducer;
+    private long localSteps;
+    private long distributedSteps;
+
+    SyntheticTraining(Communicator comm, GradientMemory gradientMemory, LayerCosts layerCosts) {
+        this.comm = comm;
+        this.layerCosts = layerCosts;
+        this.gradients = allocate(gradientMemory);
+        this.weights = allocate(GradientMemory.NATIVE);
+        this.reducer =
+                new GradientReducer(
+                        comm.processSet(), new ReducerGradients(), GradientSettings.DEFAULT);
+    }
+
+    /// In the order of the model, as a framework would, and kept in that of the backward pass.
+    private List<Tensor> allocate(GradientMemory gradientMemory) {
+        return gradientMemory
+                .allocate(
+                        comm,
+                        layerCosts.parameters().reversed().stream()
+                                .map(ModelParameter::shape)
+                                .toList())
+                .reversed();
+    }
+
+    /// Lends the gradients to the reducer, which leaves the averages where they were.
+    private final class ReducerGradients implements Gradients {
+        @Override
+        public List<String> names() {
+            return layerCosts.parameters().stream().map(ModelParameter::name).toList();
+        }
+
+        @Override
+        public boolean isTrainable(int parameter) {
+            return true;
+        }
+
+        @Override
+        public Gradient acquire(int parameter) {
+            return new Gradient.Dense(gradients.get(parameter));
+        }
+
+        @Override
+        public void setReduced(int parameter, Gradient reduced) {}
+    }
+
+    /// Makes one step.
+    ///
+    /// @return the nanoseconds from the end of the backward pass until all gradients were averaged
+    long step(TrainingMode trainingMode) {
+        return switch (trainingMode) {
+            case ALONE -> {
+                computeGradients(layer -> {});
+                update();
+                localSteps++;
+                yield 0;
+            }
+            case PACED -> {
+                computeGradients(layer -> {});
+                long waited = timed(comm::barrier);
+                update();
+                localSteps++;
+                yield waited;
+            }
+            case COMMUNICATE -> synchronize();
+            case OVERLAP -> distributedStep(reducer::ready);
+            case END ->
+                    distributedStep(
+                            layer -> {}); // the reducer then launches all when asked to wait
+            case DEFAULT ->
+                    throw new IllegalArgumentException(
+                            "a kernel has no optimizer that could choose: ways are " + MODES);
+        };
+    }
+
+    private long distributedStep(IntConsumer ready) {
+        computeGradients(ready);
+        long waited = synchronize();
+        update();
+        distributedSteps++;
+        return waited;
+    }
+
+    /// @param ready hears of each gradient as soon as it is there
+    private void computeGradients(IntConsumer ready) {
+        compute.run(layerCosts.forwardIterations());
+        for (int layer = 0; layer < gradients.size(); layer++) {
+            compute.run(layerCosts.backwardIterations().get(layer));
+            write(gradients.get(layer), gradient(layer, comm.rank() + 1f));
+            ready.accept(layer);
+        }
+    }
+
+    private static void write(Tensor gradient, float value) {
+        MemorySegment values = gradient.segment();
+        long count = gradient.elementCount();
+        for (long i = 0; i < count; i++) {
+            values.setAtIndex(ValueLayout.JAVA_FLOAT, i, value);
+        }
+    }
+
+    private long synchronize() {
+        return timed(reducer::synchronize);
+    }
+
+    private static long timed(Runnable wait) {
+        long start = System.nanoTime();
+        wait.run();
+        return System.nanoTime() - start;
+    }
+
+    private void update() {
+        for (int layer = 0; layer < gradients.size(); layer++) {
+            MemorySegment gradient = gradients.get(layer).segment();
+            MemorySegment weight = weights.get(layer).segment();
+            long count = gradients.get(layer).elementCount();
+            for (long i = 0; i < count; i++) {
+                float old = weight.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+                float change = LEARNING_RATE * gradient.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+                weight.setAtIndex(ValueLayout.JAVA_FLOAT, i, old - change);
+            }
+        }
+    }
+
+    private static float gradient(int layer, float ofRank) {
+        return ofRank + layer % VALUES;
+    }
+
+    /// Checks every weight after all steps.
+    void verify() {
+        float average = (comm.size() + 1) / 2f;
+        for (int layer = 0; layer < weights.size(); layer++) {
+            double expected =
+                    -LEARNING_RATE
+                            * (localSteps * gradient(layer, comm.rank() + 1f)
+                                    + distributedSteps * gradient(layer, average));
+            check(layer, expected);
+        }
+    }
+
+    private void check(int layer, double expected) {
+        MemorySegment weight = weights.get(layer).segment();
+        for (long i = 0; i < weights.get(layer).elementCount(); i++) {
+            float found = weight.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+            if (Math.abs(found - expected) > TOLERANCE * Math.abs(expected)) {
+                throw new IllegalStateException(
+                        "training on rank %d of %d: after %d steps alone and %d together, element %d of '%s' is %s, not %s"
+                                .formatted(
+                                        comm.rank(),
+                                        comm.size(),
+                                        localSteps,
+                                        distributedSteps,
+                                        i,
+                                        layerCosts.parameters().get(layer).name(),
+                                        found,
+                                        expected));
+            }
+        }
+    }
+
+    /// What the layer trains; layers count from the last.
+    Tensor weight(int layer) {
+        return weights.get(layer);
+    }
+
+    long gradientBytes() {
+        return gradients.stream()
+                .mapToLong(gradient -> gradient.elementCount() * Float.BYTES)
+                .sum();
+    }
+}

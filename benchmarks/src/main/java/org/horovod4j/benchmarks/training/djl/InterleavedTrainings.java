@@ -1,0 +1,120 @@
+package org.horovod4j.benchmarks.training.djl;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.benchmarks.training.JitWarmUp;
+import org.horovod4j.benchmarks.training.StepTimes;
+import org.horovod4j.benchmarks.training.TrainingMode;
+import org.horovod4j.djl.Overlap;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+
+/// One [DjlTraining] for each way, side by side in the processes of one job, which take turns.
+final class InterleavedTrainings implements AutoCloseable {
+    /// How often steps are repeated at most to give compilers their rest.
+    private static final int MAX_WARM_UPS = 40;
+
+    private final Communicator comm;
+    private final NeuralNetwork neuralNetwork;
+    private final int batch;
+    private final Map<TrainingMode, DjlTraining> trainings = new EnumMap<>(TrainingMode.class);
+
+    InterleavedTrainings(Communicator comm, NeuralNetwork neuralNetwork, int batch, int side) {
+        this.comm = comm;
+        this.neuralNetwork = neuralNetwork;
+        this.batch = batch;
+        for (TrainingMode trainingMode : TrainingMode.values()) {
+            trainings.put(
+                    trainingMode, new DjlTraining(comm, trainingMode, neuralNetwork, batch, side));
+        }
+    }
+
+    private DjlTraining training(TrainingMode trainingMode) {
+        return Objects.requireNonNull(trainings.get(trainingMode));
+    }
+
+    /// Makes steps in every way: small ones until the JVM has compiled what they need, and then `steps`.
+    ///
+    /// @return the share of the time in which compilers were still at work in the end
+    double warmUp(int steps) throws IOException {
+        double compiling = JitWarmUp.of(comm).run(this::runWarmUpSteps, MAX_WARM_UPS);
+        for (int step = 0; step < steps; step++) {
+            trainings.values().forEach(DjlTraining::step);
+        }
+        return compiling;
+    }
+
+    private void runWarmUpSteps() {
+        for (int step = 0; step < neuralNetwork.warmUpSteps(); step++) {
+            trainings.values().forEach(DjlTraining::warmUpStep);
+        }
+    }
+
+    /// Gives every way its turn, after one process alone has had its own. Which rank that is changes
+    /// from round to round, as may the cores' speeds.
+    void runRound(int round, int warmUp, int steps, Path output) throws IOException {
+        DjlTraining alone = training(TrainingMode.ALONE);
+        append(
+                StepTimes.measureOneRank(comm, round % comm.size(), alone::step, warmUp, steps),
+                TrainingMode.ALONE,
+                output);
+        if (comm.size() == 1) {
+            append(
+                    StepTimes.measureAllRanks(
+                            comm, training(TrainingMode.OVERLAP)::step, warmUp, steps),
+                    TrainingMode.OVERLAP,
+                    output);
+            return;
+        }
+        for (TrainingMode trainingMode : TrainingMode.values()) {
+            append(
+                    StepTimes.measureAllRanks(comm, training(trainingMode)::step, warmUp, steps),
+                    trainingMode,
+                    output);
+        }
+    }
+
+    private void append(StepTimes times, TrainingMode trainingMode, Path output)
+            throws IOException {
+        long bytes = training(trainingMode).gradientBytes();
+        times.appendTo(output, comm, trainingMode, neuralNetwork.toString(), batch, bytes);
+    }
+
+    /// Checks that the steps were made in the way that they were meant to be, and that ranks which
+    /// trained together have the same weights, to the last bit.
+    void check() {
+        if (comm.size() == 1) {
+            return;
+        }
+        trainings.forEach(
+                (trainingMode, djlTraining) -> {
+                    if (trainingMode.communicates()) {
+                        djlTraining.checkOverlap();
+                        List<Long> checksums =
+                                comm.allgatherObject(
+                                        "weights " + trainingMode, djlTraining.checksum());
+                        if (checksums.stream().distinct().count() != 1) {
+                            throw new IllegalStateException(
+                                    ("the ranks trained together (%s) and have different weights; their"
+                                                    + " checksums are %s")
+                                            .formatted(trainingMode, checksums));
+                        }
+                    }
+                });
+    }
+
+    /// What the optimizer hid, or chose, in this way.
+    Optional<Overlap> overlap(TrainingMode trainingMode) {
+        return comm.size() == 1 ? Optional.empty() : training(trainingMode).overlap();
+    }
+
+    @Override
+    public void close() {
+        trainings.values().forEach(DjlTraining::close);
+    }
+}

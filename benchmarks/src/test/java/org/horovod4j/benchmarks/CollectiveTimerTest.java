@@ -1,0 +1,39 @@
+package org.horovod4j.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.benchmarks.report.Percentiles;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.LongAdder;
+
+class CollectiveTimerTest {
+    @Test
+    void allRanksMakeTheSameCallsAndReadTheSameTimes() {
+        World.run(
+                2,
+                comm -> {
+                    LongAdder calls = new LongAdder();
+                    // Ranks that disagreed would wait for each other in the barrier for ever.
+                    Runnable collective =
+                            () -> {
+                                comm.barrier();
+                                calls.increment();
+                            };
+
+                    Percentiles percentiles =
+                            new CollectiveTimer(comm, Duration.ofMillis(50)).time(collective);
+
+                    assertThat(percentiles.p10())
+                            .isPositive()
+                            .isLessThanOrEqualTo(percentiles.median());
+                    assertThat(percentiles.median()).isLessThanOrEqualTo(percentiles.p90());
+                    assertThat(comm.allgatherObject("calls", calls.sum()))
+                            .containsOnly(calls.sum());
+                    assertThat(comm.allgatherObject("median", percentiles.median()))
+                            .containsOnly(percentiles.median());
+                });
+    }
+}

@@ -1,0 +1,21 @@
+package org.horovod4j.benchmarks.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SyntheticComputeTest {
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 5})
+    void runsTheGivenNumberOfIterations(int rounds) {
+        SyntheticCompute work = new SyntheticCompute();
+
+        work.run(rounds);
+
+        // Each operation halves the distance to two, and the chains began 2.5 away in all.
+        double left = 2.5 * Math.pow(0.5, rounds * SyntheticCompute.OPERATIONS_PER_ITERATION);
+        assertThat(work.checksum()).isCloseTo(8 - left, within(1e-14));
+    }
+}

@@ -1,0 +1,88 @@
+package org.horovod4j.codec;
+
+import org.jspecify.annotations.Nullable;
+
+/// Where a value sits inside the object, for errors: `list[3].weights`. It becomes text only when
+/// something is wrong.
+sealed interface ValuePath {
+    /// The object itself, called `name`.
+    record Root(String name) implements ValuePath {
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    /// An element of a list or set.
+    record Element(ValuePath parent, int index) implements ValuePath {
+        @Override
+        public String toString() {
+            return parent + "[" + index + "]";
+        }
+    }
+
+    /// A component of a record.
+    record Component(ValuePath parent, String name) implements ValuePath {
+        @Override
+        public String toString() {
+            return parent + "." + name;
+        }
+    }
+
+    /// The key of the entry at `index` of a map.
+    record Key(ValuePath parent, int index) implements ValuePath {
+        @Override
+        public String toString() {
+            return parent + ".key[" + index + "]";
+        }
+    }
+
+    /// The value of the entry at `index` of a map.
+    record Value(ValuePath parent, int index, @Nullable Object key) implements ValuePath {
+        private static final int MAX_KEY_LENGTH = 40;
+
+        /// Shows a key that reads well, and otherwise the entry's place in the map.
+        @Override
+        public String toString() {
+            return switch (key) {
+                case String text when text.length() <= MAX_KEY_LENGTH ->
+                        parent + "[\"" + text + "\"]";
+                case Number number -> parent + "[" + number + "]";
+                case Enum<?> constant -> parent + "[" + constant.name() + "]";
+                case null, default -> parent + ".value[" + index + "]";
+            };
+        }
+    }
+
+    /// What an optional holds.
+    record Content(ValuePath parent) implements ValuePath {
+        @Override
+        public String toString() {
+            return parent + ".get()";
+        }
+    }
+
+    /// How many containers are around the value.
+    default int depth() {
+        return switch (this) {
+            case Root _ -> 0;
+            case Element(ValuePath of, _) -> 1 + of.depth();
+            case Component(ValuePath of, _) -> 1 + of.depth();
+            case Key(ValuePath of, _) -> 1 + of.depth();
+            case Value(ValuePath of, _, _) -> 1 + of.depth();
+            case Content(ValuePath of) -> 1 + of.depth();
+        };
+    }
+
+    /// Refuses a container that would nest too deep for the stack of whoever walks it.
+    default void checkDepth() {
+        if (depth() >= ObjectCodec.MAX_DEPTH) {
+            throw new CodecException(
+                    """
+                    the object nests deeper than %d levels, at %s
+                    Does it contain itself? Otherwise flatten it, for example into a list whose \
+                    elements refer to each other by index."""
+                            .formatted(ObjectCodec.MAX_DEPTH, this));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package org.horovod4j.collectives;
+
+import org.horovod4j.DataType;
+import org.horovod4j.Tensor;
+import org.horovod4j.spi.FusedTensors;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/// Where each rank's rows go in the tensors that an allgather makes.
+///
+/// What a rank brings is a *blob*, its rows of one tensor after the other. Blobs side by side, in
+/// the order of ranks, are the output itself when there is one tensor only.
+final class AllgatherLayout {
+    private final List<Tensor> outputs = new ArrayList<>();
+    private final FusedTensors[] rankBlocks;
+    private final long[] starts;
+    private final long[] sizes;
+
+    /// @param tensors what this rank brings
+    /// @param rows how many everybody brings, by rank and then by tensor
+    AllgatherLayout(List<Tensor> tensors, int rank, long[] rows) {
+        int count = tensors.size();
+        int ranks = rows.length / count;
+        long[][] byteSizes = new long[ranks][count];
+        for (int i = 0; i < count; i++) {
+            Tensor tensor = tensors.get(i);
+            long rowBytes = tensor.shape().rowElements() * tensor.dataType().byteSize();
+            long sum = 0;
+            for (int each = 0; each < ranks; each++) {
+                byteSizes[each][i] = rows[each * count + i] * rowBytes;
+                sum += rows[each * count + i];
+            }
+            outputs.add(Tensor.zeros(tensor.dataType(), tensor.shape().withRows(sum)));
+        }
+        this.rankBlocks = new FusedTensors[ranks];
+        this.starts = new long[ranks];
+        this.sizes = new long[ranks];
+        Arrays.setAll(rankBlocks, each -> new FusedTensors(DataType.UINT8, byteSizes[each]));
+        for (int each = 0; each < ranks; each++) {
+            sizes[each] = rankBlocks[each].byteSize();
+            starts[each] = each == 0 ? 0 : starts[each - 1] + sizes[each - 1];
+        }
+        for (int i = 0; i < count; i++) {
+            long at = 0;
+            for (int each = 0; each < ranks; each++) {
+                long byteSize = byteSizes[each][i];
+                MemorySegment output = outputs.get(i).segment().asSlice(at, byteSize);
+                rankBlocks[each].set(i, each == rank ? tensors.get(i).segment() : output, output);
+                at += byteSize;
+            }
+        }
+    }
+
+    List<Tensor> outputs() {
+        return List.copyOf(outputs);
+    }
+
+    /// The blob of a rank, seen as bytes: this rank's is packed from its tensors, everybody's is
+    /// unpacked into the outputs.
+    FusedTensors rankBlock(int rank) {
+        return rankBlocks[rank];
+    }
+
+    /// Where each rank's blob begins when they lie side by side.
+    long[] starts() {
+        return starts;
+    }
+
+    /// How many bytes each rank's blob has.
+    long[] sizes() {
+        return sizes;
+    }
+
+    /// How many bytes all blobs have.
+    long byteSize() {
+        return Arrays.stream(sizes).sum();
+    }
+}

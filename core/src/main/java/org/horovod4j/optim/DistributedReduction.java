@@ -1,0 +1,101 @@
+package org.horovod4j.optim;
+
+import org.horovod4j.AllOf;
+import org.horovod4j.Communicator;
+import org.horovod4j.Compressor;
+import org.horovod4j.Handle;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Sequel;
+import org.horovod4j.SparseResult;
+import org.horovod4j.SparseTensor;
+import org.horovod4j.Tensor;
+import org.horovod4j.compression.Compression;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/// Gradients that several ranks reduce together.
+///
+/// The collectives scale on the way and at no cost; a compressor has no room for factors, so around
+/// it the tensor is scaled in a pass of its own.
+record DistributedReduction(
+        Communicator communicator,
+        ReduceOp op,
+        Compressor compressor,
+        Scale scale,
+        GradientArithmetic gradientArithmetic)
+        implements GradientReduction {
+    @Override
+    public Handle<List<Gradient>> reduce(String name, List<String> members, List<Tensor> tensors) {
+        if (compressor != Compression.NONE) {
+            return compress(members, tensors);
+        }
+        if (tensors.size() == 1) {
+            Tensor tensor = tensors.getFirst();
+            return Sequel.of(
+                    communicator.allreduceAsync(name, tensor, tensor, op, scale),
+                    reduced -> List.of(new Gradient.Dense(reduced)));
+        }
+        return Sequel.of(
+                communicator.groupedAllreduceAsync(name, tensors, op, scale),
+                DistributedReduction::dense);
+    }
+
+    /// A compressor may remember what it has left out of a tensor, by its name: so that is the
+    /// parameter's, and not its place among those that are launched today.
+    private Handle<List<Gradient>> compress(List<String> members, List<Tensor> tensors) {
+        List<Handle<Tensor>> handles = new ArrayList<>();
+        for (int i = 0; i < tensors.size(); i++) {
+            Tensor tensor = tensors.get(i);
+            gradientArithmetic.scale(tensor, scale.prescale());
+            handles.add(compressor.allreduceAsync(communicator, members.get(i), tensor, op));
+        }
+        return Sequel.of(
+                new AllOf<>(handles),
+                reduced -> {
+                    reduced.forEach(tensor -> gradientArithmetic.scale(tensor, scale.postscale()));
+                    return dense(reduced);
+                });
+    }
+
+    private static List<Gradient> dense(List<Tensor> tensors) {
+        return tensors.stream().<Gradient>map(Gradient.Dense::new).toList();
+    }
+
+    @Override
+    public Handle<Gradient> reduce(String name, SparseTensor rows) {
+        if (op == ReduceOp.ADASUM) {
+            throw new IllegalStateException(
+                    """
+                    the gradient of '%s' is sparse, and Adasum is for dense tensors
+                    Set sparseAsDense, or reduce by AVERAGE."""
+                            .formatted(name));
+        }
+        gradientArithmetic.scale(rows.values(), scale.prescale());
+        return Sequel.of(communicator.sparseAllreduceAsync(name, rows, op), this::scaled);
+    }
+
+    private Gradient scaled(SparseResult result) {
+        return switch (result) {
+            case SparseResult.Rows(SparseTensor rows) -> {
+                gradientArithmetic.scale(rows.values(), scale.postscale());
+                yield new Gradient.Sparse(rows);
+            }
+            case SparseResult.Dense(Tensor whole) -> {
+                gradientArithmetic.scale(whole, scale.postscale());
+                yield new Gradient.Dense(whole);
+            }
+        };
+    }
+
+    @Override
+    public int size() {
+        return communicator.size();
+    }
+
+    @Override
+    public boolean isIdentity() {
+        return false;
+    }
+}

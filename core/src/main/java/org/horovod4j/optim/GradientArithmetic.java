@@ -1,0 +1,59 @@
+package org.horovod4j.optim;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.SparseTensor;
+import org.horovod4j.Tensor;
+import org.horovod4j.collectives.kernel.Kernel;
+import org.horovod4j.collectives.kernel.Kernels;
+
+import java.lang.foreign.MemorySegment;
+
+/// The little arithmetic that is done outside collectives.
+final class GradientArithmetic {
+    private final Kernels kernels = Kernels.best();
+
+    void scale(Tensor tensor, double factor) {
+        if (factor == 1) {
+            return;
+        }
+        Tensor values = offHeap(tensor);
+        kernels.scale(values.dataType(), values.segment(), 0, values.elementCount(), factor);
+        if (values != tensor) {
+            tensor.segment().copyFrom(values.segment());
+        }
+    }
+
+    /// What becomes of a gradient that stays on this rank: dense, since a backward pass may leave a row
+    /// twice, and rows in any order.
+    Gradient.Dense scaledDense(Gradient gradient, double factor) {
+        Tensor tensor =
+                switch (gradient) {
+                    case Gradient.Dense(Tensor whole) -> whole;
+                    case Gradient.Sparse(SparseTensor rows) -> toDense(rows);
+                };
+        scale(tensor, factor);
+        return new Gradient.Dense(tensor);
+    }
+
+    /// A new tensor with all rows in their places; those given twice are added.
+    Tensor toDense(SparseTensor rows) {
+        DataType dataType = rows.values().dataType();
+        Tensor whole = Tensor.zeros(dataType, rows.denseShape());
+        Kernel sum = kernels.kernel(dataType, ReduceOp.SUM);
+        long rowElements = rows.denseShape().rowElements();
+        long rowBytes = rowElements * dataType.byteSize();
+        MemorySegment target = whole.segment();
+        MemorySegment row = offHeap(rows.values()).segment();
+        for (long i = 0; i < rows.rowCount(); i++) {
+            long at = rows.index(i) * rowBytes;
+            sum.combine(target, at, target, at, row, i * rowBytes, rowElements);
+        }
+        return whole;
+    }
+
+    /// Kernels work outside the heap alone; frameworks seldom lend arrays.
+    private static Tensor offHeap(Tensor tensor) {
+        return tensor.segment().isNative() ? tensor : tensor.copy();
+    }
+}

@@ -1,9 +1,0 @@
-package org.horovod4j.optim;
-
-/// How a gradient is held, by what a rank can tell of it.
-public enum GradientKind {
-    /// Nobody can tell: no backward pass has come to the parameter.
-    UNKNOWN,
-    SPARSE,
-    DENSE
-}

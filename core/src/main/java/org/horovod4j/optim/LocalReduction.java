@@ -1,0 +1,35 @@
+package org.horovod4j.optim;
+
+import org.horovod4j.Handle;
+import org.horovod4j.Sequel;
+import org.horovod4j.SparseTensor;
+import org.horovod4j.Tensor;
+
+import java.util.List;
+
+/// A rank with nobody to share gradients with: in a world of one, or outside the process set.
+///
+/// @param factor what gradients are multiplied by all the same
+record LocalReduction(GradientArithmetic gradientArithmetic, double factor)
+        implements GradientReduction {
+    @Override
+    public Handle<List<Gradient>> reduce(String name, List<String> members, List<Tensor> tensors) {
+        tensors.forEach(tensor -> gradientArithmetic.scale(tensor, factor));
+        return Sequel.done(tensors.stream().<Gradient>map(Gradient.Dense::new).toList());
+    }
+
+    @Override
+    public Handle<Gradient> reduce(String name, SparseTensor rows) {
+        return Sequel.done(gradientArithmetic.scaledDense(new Gradient.Sparse(rows), factor));
+    }
+
+    @Override
+    public int size() {
+        return 1;
+    }
+
+    @Override
+    public boolean isIdentity() {
+        return factor == 1;
+    }
+}

@@ -1,0 +1,142 @@
+package org.horovod4j.optim;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.SparseTensor;
+import org.horovod4j.Tensor;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+
+/// Kinds that the ranks agree on once, when a gradient first exists on one of them.
+///
+/// Each rank tells what it has of each gradient. It is dense everywhere if it is dense anywhere, for that
+/// rank may have launched it already; else sparse everywhere if it is sparse anywhere. So until then a
+/// dense gradient can be launched as soon as it is ready, and what is sparse or missing waits for
+/// the end of the window. Later a rank that has another kind converts it.
+///
+/// Costs an allgather of one byte for each parameter at the end of the first window, and of later
+/// ones as long as a gradient exists nowhere.
+final class NegotiatedLayouts implements GradientLayouts {
+    private static final GradientLayout[] LAYOUTS = GradientLayout.values();
+
+    private final SparseGradients gradients;
+    private final Communicator communicator;
+    private final String name;
+    private final GradientArithmetic gradientArithmetic;
+
+    /// What holds in this window.
+    private final GradientLayout[] windowLayouts;
+
+    /// What holds for good.
+    private final GradientLayout[] agreedLayouts;
+
+    /// @param name under which the ranks agree
+    NegotiatedLayouts(
+            SparseGradients gradients,
+            Communicator communicator,
+            String name,
+            GradientArithmetic gradientArithmetic) {
+        this.gradients = gradients;
+        this.communicator = communicator;
+        this.name = name;
+        this.gradientArithmetic = gradientArithmetic;
+        this.windowLayouts = new GradientLayout[gradients.names().size()];
+        this.agreedLayouts = new GradientLayout[windowLayouts.length];
+        Arrays.fill(windowLayouts, GradientLayout.UNKNOWN);
+        Arrays.fill(agreedLayouts, GradientLayout.UNKNOWN);
+    }
+
+    /// Several wait until all their kinds are agreed on, since those that are dense travel in one
+    /// operation, of which each rank must have the same idea.
+    @Override
+    public boolean canLaunch(List<Integer> parameters) {
+        if (parameters.size() == 1) {
+            int only = parameters.getFirst();
+            if (isAbsent(only) && gradients.layout(only) == GradientLayout.DENSE) {
+                windowLayouts[only] = GradientLayout.DENSE; // as all ranks will agree
+            }
+            return !isAbsent(only);
+        }
+        return parameters.stream().allMatch(this::isAgreed);
+    }
+
+    private boolean isAgreed(int parameter) {
+        return agreedLayouts[parameter] != GradientLayout.UNKNOWN;
+    }
+
+    @Override
+    public void negotiate(IntPredicate takesPart) {
+        if (IntStream.range(0, windowLayouts.length).filter(takesPart).allMatch(this::isAgreed)) {
+            return;
+        }
+        byte[] mine = new byte[windowLayouts.length];
+        for (int i = 0; i < mine.length; i++) {
+            mine[i] = takesPart.test(i) ? (byte) gradients.layout(i).ordinal() : 0;
+        }
+        Tensor all = communicator.allgather(name, Tensor.of(mine, 1, mine.length));
+        merge(all.toByteArray());
+        // A rank that has joined brings no row, and does not hear of what the others agree on.
+        if (all.shape().dimension(0) == communicator.size()) {
+            System.arraycopy(windowLayouts, 0, agreedLayouts, 0, windowLayouts.length);
+        }
+    }
+
+    /// @param told a row of each rank
+    private void merge(byte[] told) {
+        for (int i = 0; i < told.length; i++) {
+            int parameter = i % windowLayouts.length;
+            GradientLayout kind = LAYOUTS[told[i]];
+            if (!isAgreed(parameter) && kind.compareTo(windowLayouts[parameter]) > 0) {
+                windowLayouts[parameter] = kind;
+            }
+        }
+    }
+
+    @Override
+    public boolean isAbsent(int parameter) {
+        return windowLayouts[parameter] == GradientLayout.UNKNOWN;
+    }
+
+    @Override
+    public Gradient acquire(int parameter) {
+        return switch (windowLayouts[parameter]) {
+            case SPARSE -> new Gradient.Sparse(rows(parameter));
+            case DENSE -> new Gradient.Dense(whole(parameter));
+            case UNKNOWN ->
+                    throw new IllegalStateException(
+                            "the gradient of '%s' exists on no rank"
+                                    .formatted(gradients.names().get(parameter)));
+        };
+    }
+
+    private SparseTensor rows(int parameter) {
+        if (gradients.layout(parameter) == GradientLayout.UNKNOWN) {
+            return gradients.acquireEmpty(parameter);
+        }
+        return switch (gradients.acquire(parameter)) {
+            case Gradient.Sparse(SparseTensor rows) -> rows;
+            case Gradient.Dense(Tensor whole) -> allRows(whole);
+        };
+    }
+
+    private static SparseTensor allRows(Tensor whole) {
+        long rows = whole.shape().dimension(0);
+        return new SparseTensor(
+                Tensor.of(LongStream.range(0, rows).toArray()), whole, whole.shape());
+    }
+
+    private Tensor whole(int parameter) {
+        return switch (gradients.acquire(parameter)) {
+            case Gradient.Dense(Tensor whole) -> whole;
+            case Gradient.Sparse(SparseTensor rows) -> gradientArithmetic.toDense(rows);
+        };
+    }
+
+    @Override
+    public void beginWindow() {
+        System.arraycopy(agreedLayouts, 0, windowLayouts, 0, windowLayouts.length);
+    }
+}

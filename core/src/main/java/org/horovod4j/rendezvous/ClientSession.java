@@ -1,0 +1,112 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.frame.MalformedMessageException;
+import org.horovod4j.log.Log;
+import org.horovod4j.rendezvous.Connection.CloseReason;
+import org.horovod4j.spi.RankDeparture;
+import org.horovod4j.spi.RankInfo;
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Map;
+
+/// The server's side of one client: from its first message to its last.
+final class ClientSession implements Connection.Receiver {
+    private static final Logger LOG = Log.of(ClientSession.class);
+
+    /// Above what a rank can say in earnest: a gather takes longer than this allows.
+    private static final int MAX_MESSAGES_PER_SECOND = 20_000;
+
+    private static final int NO_RANK = -1;
+    private static final long SECOND_NANOS = Duration.ofSeconds(1).toNanos();
+
+    private final Connection connection;
+    private final RendezvousGenerations generations;
+    private final Runnable onClose;
+    private @Nullable RendezvousGeneration generation;
+    private int rank = -1;
+    private long windowNanos = System.nanoTime();
+    private int messages;
+
+    ClientSession(
+            Connection connection, RendezvousGenerations rendezvousGenerations, Runnable onClose) {
+        this.connection = connection;
+        this.generations = rendezvousGenerations;
+        this.onClose = onClose;
+    }
+
+    @Override
+    public void received(RendezvousMessage rendezvousMessage) throws MalformedMessageException {
+        throttle();
+        if (!(rendezvousMessage instanceof RendezvousMessage.FromClient said)) {
+            throw new MalformedMessageException("a server's message from a client");
+        }
+        switch (said) {
+            case RendezvousMessage.Heartbeat() -> {}
+            case RendezvousMessage.Join join -> join(join);
+            case RendezvousMessage.Gather gather -> generation().gather(rank, gather);
+            case RendezvousMessage.SurveyRequest(int number) -> generation().survey(rank, number);
+            case RendezvousMessage.DescribeReply answer -> generation().described(rank, answer);
+            case RendezvousMessage.Leave leave -> generation().leave(rank, leave);
+        }
+    }
+
+    @Override
+    public void closed(CloseReason closeReason) {
+        if (generation != null) {
+            generation.disconnected(rank, closeReason);
+        }
+        onClose.run();
+    }
+
+    private void join(RendezvousMessage.Join join) throws MalformedMessageException {
+        if (generation != null) {
+            throw new MalformedMessageException("joined twice");
+        }
+        RendezvousGeneration wanted = generations.get(join.generation());
+        if (wanted == null) {
+            connection.send(generationOver(generations.unavailableReason(join.generation())));
+        } else if (wanted.join(join, connection)) {
+            generation = wanted;
+            rank = join.rankInfo().rank();
+            logJoined(join.rankInfo(), join.size());
+        }
+    }
+
+    /// Not a refusal: the process may well have a place in the generation that came after.
+    private static RendezvousMessage.Lost generationOver(String reason) {
+        return new RendezvousMessage.Lost(
+                new RankDeparture(NO_RANK, "", reason, false, Map.of()), NO_RANK);
+    }
+
+    /// For who wonders, while a job starts, whom it waits for.
+    private static void logJoined(RankInfo rankInfo, int size) {
+        LOG.log(
+                Level.DEBUG,
+                () ->
+                        "rank %d of %d has come: process %d on %s"
+                                .formatted(rankInfo.rank(), size, rankInfo.pid(), rankInfo.host()));
+    }
+
+    private RendezvousGeneration generation() throws MalformedMessageException {
+        if (generation == null) {
+            throw new MalformedMessageException("spoke before it had joined");
+        }
+        return generation;
+    }
+
+    /// Ends a client that floods us, before its surveys flood the others.
+    private void throttle() throws MalformedMessageException {
+        long now = System.nanoTime();
+        if (now - windowNanos > SECOND_NANOS) {
+            windowNanos = now;
+            messages = 0;
+        }
+        if (++messages > MAX_MESSAGES_PER_SECOND) {
+            throw new MalformedMessageException(
+                    "more than " + MAX_MESSAGES_PER_SECOND + " messages in a second");
+        }
+    }
+}

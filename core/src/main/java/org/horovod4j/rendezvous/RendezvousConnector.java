@@ -1,0 +1,123 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.log.Log;
+import org.horovod4j.security.Handshake;
+import org.horovod4j.security.Handshake.Purpose;
+import org.horovod4j.security.HandshakeException;
+import org.horovod4j.security.MultiAddressConnector;
+import org.horovod4j.security.Secret;
+import org.horovod4j.security.SecureConnection;
+import org.horovod4j.security.SocketSettings;
+import org.horovod4j.security.UnreachableException;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/// How a rank reaches the rendezvous server, which may start later than the rank.
+final class RendezvousConnector {
+    private static final Logger LOGGER = Log.of(RendezvousConnector.class);
+
+    /// Whole even when less is left until the start timeout: a shorter one would tell nothing.
+    private static final Duration ATTEMPT_TIMEOUT = Duration.ofSeconds(2);
+
+    /// What each further address adds: they are begun one after the other, a quarter second apart.
+    private static final Duration TIMEOUT_PER_ADDRESS = Duration.ofMillis(250);
+
+    private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    private final MultiAddressConnector connector;
+    private final List<InetSocketAddress> servers;
+    private final Duration startTimeout;
+
+    RendezvousConnector(Secret secret, List<InetSocketAddress> servers, Duration startTimeout) {
+        Handshake handshake = new Handshake(secret, Purpose.RENDEZVOUS);
+        this.connector = new MultiAddressConnector(SocketSettings.DEFAULT, handshake::initiate);
+        this.servers = List.copyOf(servers);
+        this.startTimeout = startTimeout;
+    }
+
+    /// A connection that has passed the handshake, tried for again and again until the start
+    /// timeout.
+    ///
+    /// @throws ConfigurationException when there is none in time, or what is there is not ours
+    SecureConnection connect(int rank) {
+        long deadline = System.nanoTime() + startTimeout.toNanos();
+        long pause = MIN_PAUSE_NANOS;
+        while (true) {
+            try {
+                return attempt();
+            } catch (UnreachableException e) {
+                if (isFinal(e) || System.nanoTime() - deadline >= 0) {
+                    throw unreachable(rank, e);
+                }
+            }
+            RetryDelay.parkNanos(pause);
+            pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
+        }
+    }
+
+    /// Tries all addresses once, and hangs up on the server that answers.
+    ///
+    /// @throws UnreachableException when none does
+    void probe() throws UnreachableException {
+        try {
+            attempt().close();
+        } catch (UnreachableException e) {
+            throw e;
+        } catch (IOException e) {
+            LOGGER.log(Level.DEBUG, "Hanging up on " + this + " failed", e);
+        }
+    }
+
+    private SecureConnection attempt() throws UnreachableException {
+        Duration limit = ATTEMPT_TIMEOUT.plus(TIMEOUT_PER_ADDRESS.multipliedBy(servers.size()));
+        return connector.connect(servers, limit, () -> {});
+    }
+
+    /// The host to name when the server is gone.
+    String host() {
+        return servers.isEmpty() ? "unknown host" : servers.getFirst().getHostString();
+    }
+
+    @Override
+    public String toString() {
+        return servers.stream()
+                .map(server -> server.getHostString() + ":" + server.getPort())
+                .collect(Collectors.joining(" or "));
+    }
+
+    /// Whether to try again would only delay the bad news. One of several addresses may lead to
+    /// some other service, say to a container network that every host has, while the server is not
+    /// up yet.
+    private static boolean isFinal(UnreachableException e) {
+        return !e.attempts().isEmpty()
+                && e.attempts().stream().allMatch(RendezvousConnector::isFinal);
+    }
+
+    private static boolean isFinal(UnreachableException.Attempt attempt) {
+        return attempt.failure() instanceof HandshakeException refused
+                && refused.reason().isFinal();
+    }
+
+    private ConfigurationException unreachable(int rank, UnreachableException e) {
+        String remedy =
+                e.attempts().stream().anyMatch(RendezvousConnector::isFinal)
+                        ? "Give every rank the address, the secret and the encryption of its own job."
+                        : "Check that the launcher runs, and that its port is open to this host.";
+        return new ConfigurationException(
+                """
+                joining the job as rank %d: no rendezvous server was reached in %s s
+                %s
+                %s"""
+                        .formatted(rank, Connection.seconds(startTimeout), e.getMessage(), remedy),
+                e);
+    }
+}

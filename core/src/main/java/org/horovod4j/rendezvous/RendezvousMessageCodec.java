@@ -1,0 +1,180 @@
+package org.horovod4j.rendezvous;
+
+import org.horovod4j.frame.FieldReader;
+import org.horovod4j.frame.FieldWriter;
+import org.horovod4j.frame.MalformedMessageException;
+import org.horovod4j.spi.RankDeparture;
+import org.horovod4j.spi.RankInfo;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/// Messages as bytes: one line for each kind, both ways.
+final class RendezvousMessageCodec {
+    private static final byte HEARTBEAT = 0;
+    private static final byte JOIN = 1;
+    private static final byte GATHER = 2;
+    private static final byte SURVEY = 3;
+    private static final byte LEAVE = 4;
+    private static final byte REFUSED = 5;
+    private static final byte JOINED = 6;
+    private static final byte GATHERED = 7;
+    private static final byte DESCRIBE = 8;
+    private static final byte LOST = 9;
+    private static final byte DESCRIBED = 10;
+    private static final byte ANSWER = 11;
+    private static final byte SURVEYED = 12;
+
+    /// More process sets than any program has, and few enough for a frame.
+    static final int MAX_PROCESS_SETS = 1 << 16;
+
+    private RendezvousMessageCodec() {}
+
+    static byte[] encode(RendezvousMessage rendezvousMessage) {
+        return write(rendezvousMessage).toByteArray();
+    }
+
+    /// @throws MalformedMessageException when `bytes` are not exactly one message
+    static RendezvousMessage decode(byte[] bytes) throws MalformedMessageException {
+        return FieldReader.read(bytes, RendezvousMessageCodec::read);
+    }
+
+    private static FieldWriter write(RendezvousMessage rendezvousMessage) {
+        return switch (rendezvousMessage) {
+            case RendezvousMessage.Heartbeat() -> FieldWriter.of(HEARTBEAT);
+            case RendezvousMessage.Join(int generation, int size, RankInfo rankInfo) ->
+                    member(FieldWriter.of(JOIN).int32(generation).int32(size), rankInfo);
+            case RendezvousMessage.Gather(String topic, byte[] share) ->
+                    FieldWriter.of(GATHER).text(topic).bytes(share);
+            case RendezvousMessage.SurveyRequest(int number) ->
+                    FieldWriter.of(SURVEY).int32(number);
+            case RendezvousMessage.DescribeReply(int asker, int number, byte[] text) ->
+                    FieldWriter.of(DESCRIBED).int32(asker).int32(number).bytes(text);
+            case RendezvousMessage.Leave(
+                            Map<Integer, Long> completed,
+                            boolean orderly,
+                            String reason) ->
+                    completed(FieldWriter.of(LEAVE), completed).flag(orderly).text(reason);
+            case RendezvousMessage.Refused(String reason) -> FieldWriter.of(REFUSED).text(reason);
+            case RendezvousMessage.Joined(List<RankInfo> members) ->
+                    FieldWriter.of(JOINED).list(members, RendezvousMessageCodec::member);
+            case RendezvousMessage.Gathered(String topic, List<byte[]> shares) ->
+                    FieldWriter.of(GATHERED).text(topic).list(shares, FieldWriter::bytes);
+            case RendezvousMessage.DescribeRequest(int asker, int number) ->
+                    FieldWriter.of(DESCRIBE).int32(asker).int32(number);
+            case RendezvousMessage.SurveyAnswer(int number, int rank, byte[] text) ->
+                    FieldWriter.of(ANSWER).int32(number).int32(rank).bytes(text);
+            case RendezvousMessage.SurveyComplete(int number) ->
+                    FieldWriter.of(SURVEYED).int32(number);
+            case RendezvousMessage.Lost(RankDeparture rankDeparture, long pid) ->
+                    loss(FieldWriter.of(LOST), rankDeparture).int64(pid);
+        };
+    }
+
+    private static RendezvousMessage read(FieldReader in) throws MalformedMessageException {
+        byte kind = in.octet();
+        return switch (kind) {
+            case HEARTBEAT -> new RendezvousMessage.Heartbeat();
+            case JOIN -> new RendezvousMessage.Join(in.int32(), in.int32(), member(in));
+            case GATHER -> new RendezvousMessage.Gather(in.text(), in.bytes());
+            case SURVEY -> new RendezvousMessage.SurveyRequest(in.int32());
+            case DESCRIBED ->
+                    new RendezvousMessage.DescribeReply(in.int32(), in.int32(), in.bytes());
+            case LEAVE -> new RendezvousMessage.Leave(completed(in), in.flag(), in.text());
+            case REFUSED -> new RendezvousMessage.Refused(in.text());
+            case JOINED -> new RendezvousMessage.Joined(in.list(1, RendezvousMessageCodec::member));
+            case GATHERED ->
+                    new RendezvousMessage.Gathered(in.text(), in.list(1, FieldReader::bytes));
+            case DESCRIBE -> new RendezvousMessage.DescribeRequest(in.int32(), in.int32());
+            case ANSWER -> new RendezvousMessage.SurveyAnswer(in.int32(), in.int32(), in.bytes());
+            case SURVEYED -> new RendezvousMessage.SurveyComplete(in.int32());
+            case LOST -> new RendezvousMessage.Lost(loss(in), in.int64());
+            default -> throw new MalformedMessageException("no message is of kind " + kind);
+        };
+    }
+
+    private static FieldWriter member(FieldWriter out, RankInfo rankInfo) {
+        return out.int32(rankInfo.rank())
+                .text(rankInfo.host())
+                .text(rankInfo.domain())
+                .int64(rankInfo.pid())
+                .text(rankInfo.memory())
+                .list(rankInfo.addresses(), RendezvousMessageCodec::address);
+    }
+
+    private static RankInfo member(FieldReader in) throws MalformedMessageException {
+        return new RankInfo(
+                in.int32(),
+                in.text(),
+                in.text(),
+                in.int64(),
+                in.text(),
+                in.list(1, RendezvousMessageCodec::address));
+    }
+
+    private static FieldWriter loss(FieldWriter out, RankDeparture rankDeparture) {
+        return completed(
+                out.int32(rankDeparture.rank())
+                        .text(rankDeparture.host())
+                        .text(rankDeparture.reason())
+                        .flag(rankDeparture.orderly()),
+                rankDeparture.completed());
+    }
+
+    private static RankDeparture loss(FieldReader in) throws MalformedMessageException {
+        return new RankDeparture(in.int32(), in.text(), in.text(), in.flag(), completed(in));
+    }
+
+    private static FieldWriter completed(FieldWriter out, Map<Integer, Long> completed) {
+        return out.list(
+                completed.entrySet(),
+                (each, entry) -> each.int32(entry.getKey()).int64(entry.getValue()));
+    }
+
+    private static Map<Integer, Long> completed(FieldReader in) throws MalformedMessageException {
+        List<CompletedCount> all =
+                in.list(
+                        CompletedCount.BYTES,
+                        each -> new CompletedCount(each.int32(), each.int64()));
+        if (all.size() > MAX_PROCESS_SETS) {
+            throw new MalformedMessageException("operations of " + all.size() + " process sets");
+        }
+        Map<Integer, Long> completed = new HashMap<>();
+        for (CompletedCount each : all) {
+            if (completed.put(each.processSet, each.operations) != null) {
+                throw new MalformedMessageException(
+                        "process set " + each.processSet + " comes twice");
+            }
+        }
+        return completed;
+    }
+
+    private record CompletedCount(int processSet, long operations) {
+        static final int BYTES = Integer.BYTES + Long.BYTES;
+    }
+
+    /// An address as its 4 or 16 bytes, or as no bytes and a name for the reader to look up.
+    private static FieldWriter address(FieldWriter out, InetSocketAddress address) {
+        InetAddress resolved = address.getAddress();
+        return (resolved == null
+                        ? out.bytes(new byte[0]).text(address.getHostString())
+                        : out.bytes(resolved.getAddress()))
+                .int32(address.getPort());
+    }
+
+    private static InetSocketAddress address(FieldReader in) throws MalformedMessageException {
+        byte[] bytes = in.bytes();
+        if (bytes.length == 0) {
+            return InetSocketAddress.createUnresolved(in.text(), in.int32());
+        }
+        try {
+            return new InetSocketAddress(InetAddress.getByAddress(bytes), in.int32());
+        } catch (UnknownHostException e) {
+            throw new MalformedMessageException("an address of " + bytes.length + " bytes");
+        }
+    }
+}

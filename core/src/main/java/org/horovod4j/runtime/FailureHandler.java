@@ -1,0 +1,65 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.HorovodException;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.transport.LinkBrokenException;
+
+import java.util.List;
+import java.util.Map;
+
+/// What becomes of a failure on this rank: the others hear of it, and its own program hears the
+/// first cause.
+final class FailureHandler {
+    private final WorldState state;
+    private final ControlPlane control;
+
+    FailureHandler(WorldState state, ControlPlane control) {
+        this.state = state;
+        this.control = control;
+    }
+
+    /// The best story there is for `failure`, which ends the process set of `ranks` on this rank.
+    HorovodException explain(Throwable failure, List<Integer> ranks) {
+        return switch (failure) {
+            case LinkBrokenException broken -> broken(broken, ranks);
+            case ConfigurationException unreachable -> unreachable(unreachable, ranks);
+            case PeerLostException lost -> lost;
+            case ShutDownException over -> over;
+            default -> failed(failure);
+        };
+    }
+
+    private HorovodException broken(LinkBrokenException broken, List<Integer> ranks) {
+        HorovodException story = state.explain(broken, ranks);
+        if (story.getCause() == broken) { // nobody else has told of a loss: this is the first news
+            leave(
+                    "its connection to rank %d broke: %s"
+                            .formatted(broken.peer(), broken.getMessage()));
+        }
+        return story;
+    }
+
+    /// A rank that cannot be called may just have ended.
+    private HorovodException unreachable(ConfigurationException failure, List<Integer> ranks) {
+        HorovodException story = state.explain(failure, ranks);
+        if (story == failure) {
+            leave("a collective failed there: " + failure.getMessage());
+        }
+        return story;
+    }
+
+    /// This rank cannot complete the operation, so the others must not wait for it.
+    private HorovodException failed(Throwable cause) {
+        leave("a collective failed there: " + cause);
+        return new HorovodException("a collective failed on this rank: " + cause, cause);
+    }
+
+    /// Tells the others that this rank can no longer take part.
+    void leave(String reason) {
+        control.leave(Map.of(), false, reason);
+    }
+}

@@ -1,0 +1,103 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.option.TransportChoice;
+import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.spi.RankInfo;
+import org.horovod4j.transport.SharedMemory;
+import org.horovod4j.transport.local.LocalMemoryDomain;
+import org.horovod4j.transport.shm.MappedSharedMemory;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/// How processes of one host share memory, or keep it to themselves.
+public final class HostSharedMemoryFactory implements SharedMemoryFactory {
+    private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
+    private static final Path PID_NAMESPACE = Path.of("/proc/self/ns/pid");
+
+    private final String domain;
+    private final @Nullable Path folder;
+
+    private HostSharedMemoryFactory(String domain, @Nullable Path folder) {
+        this.domain = domain;
+        this.folder = folder;
+    }
+
+    /// Shares with all ranks of the same domain, in files of `folder`.
+    public static HostSharedMemoryFactory within(String domain, Path folder) {
+        return new HostSharedMemoryFactory(domain, folder);
+    }
+
+    /// Shares with nobody.
+    public static HostSharedMemoryFactory disabled() {
+        return new HostSharedMemoryFactory("", null);
+    }
+
+    static HostSharedMemoryFactory of(WorkerSettings settings) {
+        return settings.transport() == TransportChoice.TCP
+                ? disabled()
+                : within(machineKey(settings.host()), settings.shmFolder());
+    }
+
+    /// The key of this rank's domain; empty when it shares memory with nobody.
+    public String domain() {
+        return domain;
+    }
+
+    @Override
+    public Region open(int channel) {
+        return new HostRegion(folder == null ? null : MappedSharedMemory.open(folder));
+    }
+
+    /// Two processes with this in common see the same `/proc` and may open each other's files: they
+    /// run on one kernel, in one process namespace, as one user.
+    private static String machineKey(String host) {
+        String user = System.getProperty("user.name", "");
+        try {
+            return "%s %s %s"
+                    .formatted(
+                            Files.readString(BOOT_ID).strip(),
+                            Files.readSymbolicLink(PID_NAMESPACE),
+                            user);
+        } catch (IOException e) { // not Linux: trust the name of the host
+            return host + " " + user;
+        }
+    }
+
+    /// @param memory null when this rank shares with nobody
+    private record HostRegion(@Nullable MappedSharedMemory memory) implements Region {
+        @Override
+        public String address() {
+            return memory == null ? "" : memory.address();
+        }
+
+        @Override
+        public SharedMemory map(List<RankInfo> members, int rank) {
+            if (memory == null) {
+                return new LocalMemoryDomain(List.of(rank)).memory(rank);
+            }
+            String own = members.get(rank).domain();
+            memory.mapRegions(
+                    members.stream().filter(rankInfo -> rankInfo.domain().equals(own)).toList(),
+                    rank);
+            return memory;
+        }
+
+        @Override
+        public void unlink() {
+            if (memory != null) {
+                memory.unlink();
+            }
+        }
+
+        @Override
+        public void close() {
+            if (memory != null) {
+                memory.close();
+            }
+        }
+    }
+}

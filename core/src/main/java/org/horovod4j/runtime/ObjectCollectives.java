@@ -1,0 +1,112 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.HorovodException;
+import org.horovod4j.Tensor;
+import org.horovod4j.codec.CodecException;
+import org.horovod4j.codec.ObjectCodec;
+import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/// Collectives on objects: first how many bytes each takes, then the bytes.
+///
+/// A rank whose object cannot be encoded says so in place of the number, so that the others fail
+/// with it instead of waiting for bytes that never come.
+final class ObjectCollectives {
+    private static final long NOT_ENCODABLE = -1;
+
+    private final Communicator communicator;
+    private final RankSet set;
+
+    ObjectCollectives(Communicator communicator, RankSet set) {
+        this.communicator = communicator;
+        this.set = set;
+    }
+
+    <T extends @Nullable Object> T broadcast(String name, T object, int rootRank) {
+        EncodedObject mine =
+                set.worldRank() == rootRank
+                        ? EncodedObject.of(object)
+                        : new EncodedObject(new byte[0], null);
+        long[] length = {mine.length()};
+        communicator.broadcast(name + ".size", Tensor.of(length), rootRank);
+        mine.check();
+        checkOther(name, rootRank, length[0]);
+        byte[] bytes =
+                set.worldRank() == rootRank ? mine.bytes : new byte[Math.toIntExact(length[0])];
+        communicator.broadcast(name + ".bytes", Tensor.of(bytes), rootRank);
+        return decoded(Tensor.of(bytes));
+    }
+
+    <T extends @Nullable Object> List<T> allgather(String name, T object) {
+        EncodedObject mine = EncodedObject.of(object);
+        long[] lengths =
+                communicator
+                        .allgather(name + ".size", Tensor.of(new long[] {mine.length()}))
+                        .toLongArray();
+        mine.check();
+        for (int rank = 0; rank < lengths.length; rank++) {
+            checkOther(name, set.ranks().get(rank), lengths[rank]);
+        }
+        Tensor all = communicator.allgather(name + ".bytes", Tensor.of(mine.bytes));
+        List<T> objects = new ArrayList<>();
+        long start = 0;
+        for (long length : lengths) {
+            objects.add(
+                    decoded(
+                            Tensor.of(
+                                    all.segment().asSlice(start, length), all.dataType(), length)));
+            start += length;
+        }
+        return objects;
+    }
+
+    private static void checkOther(String name, int rank, long length) {
+        if (length == NOT_ENCODABLE) {
+            throw new HorovodException(
+                    "'%s': the object of rank %d cannot be encoded; that rank's own error says why"
+                            .formatted(name, rank));
+        }
+    }
+
+    /// What the ranks send under one name has one type, as the caller says; whether it may be null
+    /// is for the caller to say too.
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals", "NullAway"})
+    private static <T extends @Nullable Object> T decoded(Tensor bytes) {
+        return (T) new ObjectCodec().decode(bytes.segment());
+    }
+
+    /// An object's bytes, or why there are none.
+    private static final class EncodedObject {
+        private final byte[] bytes;
+        private final @Nullable CodecException failure;
+
+        EncodedObject(byte[] bytes, @Nullable CodecException failure) {
+            this.bytes = bytes;
+            this.failure = failure;
+        }
+
+        static EncodedObject of(@Nullable Object object) {
+            try {
+                return new EncodedObject(new ObjectCodec().encode(object), null);
+            } catch (CodecException e) {
+                return new EncodedObject(new byte[0], e);
+            } catch (RuntimeException e) { // thrown by a list or map of the user's own
+                return new EncodedObject(
+                        new byte[0], new CodecException("the object cannot be read: " + e, e));
+            }
+        }
+
+        long length() {
+            return failure == null ? bytes.length : NOT_ENCODABLE;
+        }
+
+        void check() {
+            if (failure != null) {
+                throw failure;
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.Membership;
+import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.network.LocalAddresses;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.rendezvous.LocalRendezvous;
+import org.horovod4j.runtime.autotune.Autotuner;
+import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.security.SocketSettings;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.RankInfo;
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.transport.LinkTransport;
+import org.horovod4j.transport.SharedMemory;
+import org.horovod4j.transport.local.LocalMemoryDomain;
+import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalTransport;
+import org.horovod4j.transport.tcp.TcpTransport;
+import org.horovod4j.transport.tcp.TcpTuning;
+import org.jspecify.annotations.Nullable;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+
+/// One process on its way into one world: it meets the others and becomes a rank.
+///
+/// @param settings of the process, at its rank
+/// @param previousAutotuner the autotuner of the world before, if it was this process's
+record RankBootstrap(
+        WorkerSettings settings,
+        Membership membership,
+        Kernels kernels,
+        @Nullable Autotuner previousAutotuner) {
+    /// A world of one.
+    Rank startAlone() {
+        WorldState state = new WorldState();
+        ControlPlane control = new LocalRendezvous(1).controlPlane(0);
+        RankInfo self = new RankInfo(0, settings.host(), "alone", pid(), "", List.of());
+        List<RankInfo> members = control.join(self, state);
+        return rank(
+                parts(
+                        members,
+                        control,
+                        state,
+                        new LocalMemoryDomain(List.of(0)).memory(0),
+                        HostSharedMemoryFactory.disabled(),
+                        new LocalTransport(new LocalPipes(), 0)));
+    }
+
+    /// A world of those who come to one place.
+    Rank startWithOthers(Supplier<RendezvousEndpoint> place) {
+        // Before anybody waits for this rank: it may have been told of interfaces that are
+        // not here.
+        LocalAddresses addresses = LocalAddresses.ofInterfaces(settings.interfaces());
+        RendezvousEndpoint point = place.get();
+        TcpTransport channels =
+                TcpTransport.listen(
+                        point.secret(),
+                        settings.rank(),
+                        addresses,
+                        settings.startTimeout(),
+                        tuning());
+        try {
+            HostSharedMemoryFactory sharing = HostSharedMemoryFactory.of(settings);
+            SharedMemoryFactory.Region region = sharing.open(0);
+            try {
+                return join(point, channels, sharing, region);
+            } catch (RuntimeException | Error e) {
+                region.close();
+                throw e;
+            }
+        } catch (RuntimeException | Error e) {
+            channels.close();
+            throw e;
+        }
+    }
+
+    private Rank join(
+            RendezvousEndpoint point,
+            TcpTransport channels,
+            HostSharedMemoryFactory sharing,
+            SharedMemoryFactory.Region region) {
+        WorldState state = new WorldState();
+        int world = membership.generation();
+        ControlPlane control = point.client(settings, world);
+        RankInfo self =
+                new RankInfo(
+                        settings.rank(),
+                        settings.host(),
+                        sharing.domain(),
+                        pid(),
+                        region.address(),
+                        channels.addresses());
+        try {
+            List<RankInfo> members = control.join(self, state);
+            point.allJoined(); // before anybody can end and a next run look for its own
+            channels.setMembers(members, world);
+            SharedMemory memory = explainingLoss(state, () -> region.map(members, settings.rank()));
+            // A rank that is through may end at once, and its memory must be mapped by then.
+            checkSameAlgorithm(control.allgather("memory mapped", commonSettings()));
+            region.unlink();
+            return explainingLoss(
+                    state, () -> rank(parts(members, control, state, memory, sharing, channels)));
+        } catch (RuntimeException | Error e) {
+            control.leave(Map.of(), false, "could not start: " + e.getMessage());
+            control.close();
+            throw e;
+        }
+    }
+
+    /// Maps memory or measures links of ranks that have joined. One of them may end just now, which
+    /// shows as memory that cannot be mapped or as a broken link.
+    private <T> T explainingLoss(WorldState state, Supplier<T> meeting) {
+        try {
+            return meeting.get();
+        } catch (ConfigurationException | LinkBrokenException e) {
+            throw state.explain(e, allRanks());
+        }
+    }
+
+    private List<Integer> allRanks() {
+        return IntStream.range(0, settings.size()).boxed().toList();
+    }
+
+    private Rank rank(RankComponents rankComponents) {
+        return Rank.of(rankComponents, membership, previousAutotuner);
+    }
+
+    private RankComponents parts(
+            List<RankInfo> members,
+            ControlPlane control,
+            WorldState state,
+            SharedMemory memory,
+            SharedMemoryFactory sharedMemoryFactory,
+            LinkTransport linkTransport) {
+        return new RankComponents(
+                settings.rank(),
+                members,
+                control,
+                state,
+                memory,
+                sharedMemoryFactory,
+                linkTransport,
+                Clock.SYSTEM,
+                kernels,
+                settings.allreduce(),
+                settings.local(),
+                settings.cross(),
+                settings.runtime());
+    }
+
+    /// What ranks would not understand each other without.
+    private byte[] commonSettings() {
+        return Options.ALLREDUCE_ALGORITHM
+                .format(settings.allreduce())
+                .getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static void checkSameAlgorithm(List<byte[]> algorithms) {
+        List<String> given =
+                algorithms.stream()
+                        .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
+                        .toList();
+        if (given.stream().distinct().count() > 1) {
+            throw new ConfigurationException(
+                    """
+                    %s differs between ranks: from rank 0 on it is %s
+                    Give every rank the same."""
+                            .formatted(Options.ALLREDUCE_ALGORITHM, String.join(", ", given)));
+        }
+    }
+
+    private TcpTuning tuning() {
+        int streams = settings.runtime().tuning().streams();
+        return streams == 0
+                ? TcpTuning.DEFAULT
+                : new TcpTuning(streams, streams, SocketSettings.DEFAULT);
+    }
+
+    private static long pid() {
+        return ProcessHandle.current().pid();
+    }
+}

@@ -1,0 +1,102 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.log.Log;
+import org.horovod4j.option.TimelineSettings;
+import org.horovod4j.runtime.timeline.Recorder;
+import org.horovod4j.runtime.timeline.Timeline;
+import org.horovod4j.runtime.timeline.TraceMerger;
+import org.horovod4j.runtime.timeline.TraceOwner;
+import org.horovod4j.transport.Topology;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// The traces of a rank: a timeline file when one is asked for, and events for Java Flight
+/// Recorder.
+///
+/// Rank 0 alone writes, unless every rank is asked to: then each has a file, and whichever rank
+/// ends last, however the others ended, merges them, as far as it can see them.
+final class RankTracing implements AutoCloseable {
+    private static final Logger LOG = Log.of(RankTracing.class);
+
+    private final int rank;
+    private final int size;
+    private final TimelineSettings settings;
+    private final Timeline timeline;
+    private final Recorder recorder;
+    private @Nullable Path merged;
+
+    RankTracing(RankComponents rankComponents, Topology topology) {
+        this.rank = rankComponents.rank();
+        this.size = topology.size();
+        this.settings = rankComponents.settings().timeline();
+        long limit = settings.maxBytes() == 0 ? Timeline.UNLIMITED : settings.maxBytes();
+        String host = rankComponents.members().get(rank).host();
+        RankZeroClock clock = new RankZeroClock(rankComponents, topology);
+        this.timeline = new Timeline(() -> new TraceOwner(rank, host, clock.offsetNanos()), limit);
+        this.recorder = Recorder.of(List.of(timeline, Recorder.jfr(rank)));
+    }
+
+    Recorder recorder() {
+        return recorder;
+    }
+
+    /// Starts the trace that the options ask for.
+    void begin() {
+        Path file = settings.file();
+        if (file != null) {
+            start(file, settings.markCycles());
+        }
+    }
+
+    synchronized void start(Path file, boolean markCycles) {
+        if (settings.allRanks()) {
+            timeline.start(Timeline.fileOfRank(file, rank), markCycles);
+            Path before = merged;
+            merged = file;
+            if (before != null && !before.equals(file)) {
+                merge(before);
+            }
+        } else if (rank == 0) {
+            timeline.start(file, markCycles);
+        }
+    }
+
+    synchronized void stop() {
+        timeline.stop();
+        Path target = merged;
+        merged = null;
+        if (target != null) {
+            merge(target);
+        }
+    }
+
+    private void merge(Path target) {
+        List<Path> files =
+                IntStream.range(0, size)
+                        .mapToObj(each -> Timeline.fileOfRank(target, each))
+                        .toList();
+        if (!files.stream().allMatch(Files::exists)) {
+            return; // on other hosts, or not there yet
+        }
+        if (files.stream().anyMatch(Timeline::isBeingWritten)) {
+            return; // by a rank that comes here later
+        }
+        try {
+            TraceMerger.merge(files, target);
+        } catch (IOException e) {
+            LOG.log(Level.WARNING, "cannot merge the timelines of all ranks into " + target, e);
+        }
+    }
+
+    @Override
+    public void close() {
+        stop();
+    }
+}

@@ -1,0 +1,43 @@
+package org.horovod4j.runtime.autotune;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/// What some training steps tell of one tuning.
+final class TunerSample {
+    private static final double NANOS_PER_MICRO = 1e3;
+
+    private final int steps;
+    private final List<Double> rates = new ArrayList<>();
+    private double bytesMoved;
+    private double nanosTaken;
+    private int toSkip;
+
+    /// @param toSkip first steps that do not count
+    TunerSample(int steps, int toSkip) {
+        this.steps = steps;
+        this.toSkip = toSkip;
+    }
+
+    /// Adds a step, unless it moved nothing.
+    ///
+    /// @return whether the sample is complete
+    boolean add(long bytes, long nanos) {
+        if (bytes > 0 && nanos > 0 && --toSkip < 0) {
+            rates.add(bytes * NANOS_PER_MICRO / nanos);
+            bytesMoved += bytes;
+            nanosTaken += nanos;
+        }
+        return rates.size() == steps;
+    }
+
+    /// The median of bytes per microsecond, so that a step which was disturbed does not count.
+    double score() {
+        return Median.of(rates);
+    }
+
+    /// What a byte took on average, disturbed steps included.
+    double nanosPerByte() {
+        return nanosTaken / bytesMoved;
+    }
+}

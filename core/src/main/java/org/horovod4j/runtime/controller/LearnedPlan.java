@@ -1,0 +1,100 @@
+package org.horovod4j.runtime.controller;
+
+import org.horovod4j.runtime.fusion.Fusion;
+import org.horovod4j.runtime.fusion.Plan;
+import org.horovod4j.runtime.message.Request;
+
+import java.util.List;
+
+/// A plan as the coordinator remembers it between the times that it is locked.
+final class LearnedPlan {
+    /// A lock that lasted for fewer steps than this was not worth it.
+    private static final int WORTHWHILE_STEPS = 4;
+
+    private static final int MAX_FAULTS = 16;
+
+    /// How far short locks alone can take it: to lock and to leave costs no more than a few
+    /// operations.
+    private static final int MAX_SHORT_LOCK_FAULTS = 2;
+
+    private final List<Fusion.Item> items;
+    private final List<List<Request>> batches;
+    private final Plan plan;
+    private boolean sent;
+    private int faults;
+    private long backoffOperations;
+
+    /// @param items the operations of the step, in order
+    LearnedPlan(long number, List<Fusion.Item> items, Fusion fusion) {
+        this.items = items;
+        this.batches =
+                fusion.batches(items).stream()
+                        .map(batch -> batch.stream().map(i -> items.get(i).request()).toList())
+                        .toList();
+        this.plan = new Plan(number, batches);
+    }
+
+    long number() {
+        return plan.number();
+    }
+
+    List<Fusion.Item> items() {
+        return items;
+    }
+
+    /// Its batches the first time, nothing later: the ranks keep them.
+    List<List<Request>> batchesToSend() {
+        List<List<Request>> said = sent ? List.of() : batches;
+        sent = true;
+        return said;
+    }
+
+    /// Which batch begins with `request`, or -1.
+    int batchStartingWith(Request request) {
+        return plan.batchStartingWith(request);
+    }
+
+    boolean contains(Request request) {
+        return plan.contains(request);
+    }
+
+    /// Whether it is made of these operations, wherever they begin.
+    boolean isSame(List<Fusion.Item> others) {
+        int size = items.size();
+        int start = size == others.size() ? indexOf(others.getFirst().request()) : -1;
+        for (int i = 0; start >= 0 && i < size; i++) {
+            Request mine = items.get((start + i) % size).request();
+            if (!mine.equals(others.get(i).request())) {
+                return false;
+            }
+        }
+        return start >= 0;
+    }
+
+    private int indexOf(Request request) {
+        for (int i = 0; i < items.size(); i++) {
+            if (items.get(i).request().equals(request)) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /// Lets the plan rest when it was a poor one: twice as long each time, if a rank had to wait.
+    ///
+    /// @param fault whether a rank waited for what the plan kept back
+    /// @param operations how many of its operations ran
+    void unlocked(boolean fault, long operations) {
+        boolean poor = fault || operations < (long) WORTHWHILE_STEPS * batches.size();
+        int most = fault ? MAX_FAULTS : Math.max(faults, MAX_SHORT_LOCK_FAULTS);
+        faults = poor ? Math.min(faults + 1, most) : 0;
+        backoffOperations = poor ? (long) items.size() << faults : 0;
+    }
+
+    /// Rests for one more operation.
+    ///
+    /// @return whether it has rested enough to be followed again
+    boolean advanceBackoff() {
+        return backoffOperations == 0 || --backoffOperations == 0;
+    }
+}

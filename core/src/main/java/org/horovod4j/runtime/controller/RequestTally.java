@@ -1,0 +1,134 @@
+package org.horovod4j.runtime.controller;
+
+import org.horovod4j.runtime.fusion.Fusion;
+import org.horovod4j.runtime.message.CollectiveKind;
+import org.horovod4j.runtime.message.Request;
+import org.jspecify.annotations.Nullable;
+
+import java.util.Objects;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+
+/// Who has asked for an operation so far, and for what exactly.
+final class RequestTally {
+    private static final long PRIME = 0x9e3779b97f4a7c15L;
+
+    private final String name;
+    private final int ranks;
+
+    /// By rank; dropped once the operation is decided on.
+    private @Nullable Request @Nullable [] requests;
+
+    private @Nullable Request first;
+    private int firstRank = Integer.MAX_VALUE;
+    private int count;
+    private boolean agreed = true;
+    private boolean shared = true;
+    private boolean ready;
+    private long segmentHash;
+
+    RequestTally(String name, int ranks) {
+        this.name = name;
+        this.ranks = ranks;
+        this.requests = new Request[ranks];
+    }
+
+    String name() {
+        return name;
+    }
+
+    /// Notes that a rank asks for `request`.
+    ///
+    /// @param segment of that rank's program; see [org.horovod4j.runtime.message.RankMessage.Submit]
+    void add(int rank, Request request, long segment) {
+        requestsByRank()[rank] = request;
+        agreed &= first == null || first.matches(request);
+        shared &= request.shared();
+        if (rank < firstRank) {
+            firstRank = rank;
+            first = request;
+        }
+        count++;
+        segmentHash += mixed((segment * ranks + rank) * PRIME);
+    }
+
+    /// Spreads a number over all bits, so that sums of different numbers differ.
+    private static long mixed(long number) {
+        long mixed = (number ^ (number >>> 30)) * 0xbf58476d1ce4e5b9L;
+        mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
+        return mixed ^ (mixed >>> 31);
+    }
+
+    boolean has(int rank) {
+        return requestsByRank()[rank] != null;
+    }
+
+    int count() {
+        return count;
+    }
+
+    /// Whether all that have asked mean the same.
+    boolean isAgreed() {
+        return agreed;
+    }
+
+    /// Notes that nobody else is waited for.
+    ///
+    /// @return whether that is news
+    boolean markReady() {
+        boolean news = !ready;
+        ready = true;
+        return news;
+    }
+
+    /// Forgets who has asked for what, once that is decided on: histories keep many of these.
+    void clearRequests() {
+        requests = null;
+    }
+
+    /// The request of the lowest rank that has asked.
+    Request first() {
+        return Objects.requireNonNull(first, "somebody has asked");
+    }
+
+    /// All requests, by rank.
+    SortedMap<Integer, Request> requests() {
+        SortedMap<Integer, Request> asked = new TreeMap<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            Request request = requestsByRank()[rank];
+            if (request != null) {
+                asked.put(rank, request);
+            }
+        }
+        return asked;
+    }
+
+    boolean allMatch(Predicate<Request> condition) {
+        for (Request request : requestsByRank()) {
+            if (request != null && !condition.test(request)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /// The operation as something to be batched.
+    Fusion.Item item(long segment) {
+        Request request = first().withShared(shared && count == ranks);
+        long bytes =
+                request.byteSize()
+                        * (request.collectiveKind() == CollectiveKind.ALLGATHER ? ranks : 1);
+        return new Fusion.Item(request, bytes, segment, count);
+    }
+
+    /// Equal for operations that were in the same segment on every rank, and only for these as far
+    /// as chance allows.
+    long segmentHash() {
+        return segmentHash;
+    }
+
+    private @Nullable Request[] requestsByRank() {
+        return Objects.requireNonNull(requests, "not decided on yet");
+    }
+}

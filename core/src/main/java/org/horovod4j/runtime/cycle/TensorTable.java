@@ -1,0 +1,138 @@
+package org.horovod4j.runtime.cycle;
+
+import org.horovod4j.runtime.fusion.Plan;
+import org.horovod4j.runtime.queue.TensorEntry;
+import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/// The names that a program uses: what is in flight under each, and its places in the plan.
+///
+/// A name keeps its slot for the next step, unless there are too many: a step that repeats then
+/// changes no map. Not safe for use by several threads: the lock of the [TensorQueue] guards it.
+final class TensorTable {
+    private static final int MAX_SLOTS = 1 << 14;
+
+    private final Map<String, Slot> byName = new HashMap<>();
+    private int inFlight;
+
+    private static final class Slot implements TensorEntry.QueueSlot {
+        private @Nullable TensorEntry<?> tensorEntry;
+        private Plan.@Nullable Places places;
+    }
+
+    /// How many entries are in flight.
+    int inFlight() {
+        return inFlight;
+    }
+
+    /// Takes entries in, all or none.
+    ///
+    /// @throws IllegalArgumentException when a name is in flight already
+    void add(List<? extends TensorEntry<?>> entries) {
+        for (int i = 0; i < entries.size(); i++) {
+            if (!tryAdd(entries.get(i))) {
+                entries.subList(0, i).forEach(this::remove);
+                throw inFlightAlready(entries.get(i).request().name());
+            }
+        }
+    }
+
+    /// The same for a single entry, without a list to make.
+    void add(TensorEntry<?> tensorEntry) {
+        if (!tryAdd(tensorEntry)) {
+            throw inFlightAlready(tensorEntry.request().name());
+        }
+    }
+
+    private boolean tryAdd(TensorEntry<?> tensorEntry) {
+        Slot slot = slot(tensorEntry.request().name());
+        if (slot.tensorEntry != null) {
+            return false;
+        }
+        slot.tensorEntry = tensorEntry;
+        tensorEntry.setSlot(slot);
+        inFlight++;
+        return true;
+    }
+
+    private Slot slot(String name) {
+        Slot slot = byName.get(name);
+        if (slot == null) {
+            slot = new Slot();
+            byName.put(name, slot);
+        }
+        return slot;
+    }
+
+    private static IllegalArgumentException inFlightAlready(String name) {
+        return new IllegalArgumentException(
+                """
+                '%s' is in flight already: wait for its handle before you submit it again, or use \
+                another name"""
+                        .formatted(name));
+    }
+
+    /// Frees the name of an entry, if it is in flight.
+    void remove(TensorEntry<?> tensorEntry) {
+        Slot slot = slotOf(tensorEntry);
+        if (slot.tensorEntry != null) {
+            slot.tensorEntry = null;
+            inFlight--;
+            if (byName.size() > MAX_SLOTS && slot.places == null) {
+                byName.remove(tensorEntry.request().name());
+            }
+        }
+    }
+
+    private static Slot slotOf(TensorEntry<?> tensorEntry) {
+        return (Slot) Objects.requireNonNull(tensorEntry.slot(), "it was admitted");
+    }
+
+    /// The entry in flight under a name.
+    @Nullable TensorEntry<?> find(String name) {
+        Slot slot = byName.get(name);
+        return slot == null ? null : slot.tensorEntry;
+    }
+
+    /// All that is in flight, in the order of submission.
+    List<TensorEntry<?>> inSubmissionOrder() {
+        List<TensorEntry<?>> entries = new ArrayList<>(inFlight);
+        for (Slot slot : byName.values()) {
+            if (slot.tensorEntry != null) {
+                entries.add(slot.tensorEntry);
+            }
+        }
+        entries.sort((one, other) -> Long.compare(one.serial(), other.serial()));
+        return entries;
+    }
+
+    /// Gives the names of a plan their places.
+    void assignPlan(Plan plan) {
+        plan.places().forEach((name, places) -> slot(name).places = places);
+    }
+
+    /// Takes all places away.
+    void clearPlan() {
+        byName.values().forEach(slot -> slot.places = null);
+    }
+
+    /// Puts an admitted entry into the next free place of its name.
+    ///
+    /// @return whether there was one
+    boolean place(TensorEntry<?> tensorEntry) {
+        Plan.Places places = slotOf(tensorEntry).places;
+        return places != null && places.put(tensorEntry);
+    }
+
+    /// Forgets everything.
+    void clear() {
+        byName.values().forEach(slot -> slot.tensorEntry = null);
+        byName.clear();
+        inFlight = 0;
+    }
+}

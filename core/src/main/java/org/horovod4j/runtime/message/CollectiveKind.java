@@ -1,0 +1,30 @@
+package org.horovod4j.runtime.message;
+
+import java.util.Locale;
+
+/// The collectives.
+public enum CollectiveKind {
+    ALLREDUCE,
+    ALLGATHER,
+    BROADCAST,
+    ALLTOALL,
+    REDUCESCATTER,
+    BARRIER;
+
+    private final String text = name().toLowerCase(Locale.ROOT);
+
+    /// Whether the ranks may bring different numbers of rows.
+    public boolean isRagged() {
+        return this == ALLGATHER || this == ALLTOALL;
+    }
+
+    /// Whether several tensors can travel as one.
+    public boolean isFusible() {
+        return this == ALLREDUCE || this == REDUCESCATTER || this == ALLGATHER;
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+}

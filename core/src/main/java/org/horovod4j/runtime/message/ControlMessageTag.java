@@ -1,0 +1,18 @@
+package org.horovod4j.runtime.message;
+
+/// The first byte of a control message.
+enum ControlMessageTag {
+    SUBMIT,
+    JOIN,
+    DEVIATE,
+    STOPPED,
+    READY,
+    RUN,
+    FAIL,
+    JOINED,
+    EVICT,
+    LOCK,
+    UNLOCK,
+    UNLOCKED,
+    TUNE
+}

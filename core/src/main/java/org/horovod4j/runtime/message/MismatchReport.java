@@ -1,0 +1,119 @@
+package org.horovod4j.runtime.message;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/// Tells what the ranks disagree about: the first difference, who wants what, and what to do.
+public final class MismatchReport {
+    private final SortedMap<Integer, Request> requests;
+
+    /// @param requests what each rank asked for, by rank of the world
+    public MismatchReport(SortedMap<Integer, Request> requests) {
+        this.requests = new TreeMap<>(requests);
+    }
+
+    public String describe() {
+        Request first = requests.firstEntry().getValue();
+        if (differ(Request::collectiveKind)) {
+            return report(
+                    "'%s': the ranks disagree on the operation".formatted(first.name()),
+                    request -> request.collectiveKind().toString(),
+                    "Use one operation per name, or different names.");
+        }
+        String prefix = first + ": the ranks disagree on its ";
+        if (differ(Request::dataType)) {
+            return report(
+                    prefix + "data type",
+                    request -> request.dataType().toString(),
+                    "Convert it to one type on every rank.");
+        }
+        if (differ(this::agreedShape)) {
+            return report(
+                    prefix
+                            + (first.collectiveKind().isRagged()
+                                    ? "dimensions after the first"
+                                    : "shape"),
+                    request -> request.shape().toString(),
+                    first.collectiveKind().isRagged()
+                            ? "Only the first dimension may differ between ranks."
+                            : "Give it one shape on every rank, or use allgather if the first"
+                                    + " dimension may differ.");
+        }
+        if (differ(Request::scale)) {
+            return report(
+                    prefix + "prescale or postscale",
+                    request ->
+                            "prescale %s, postscale %s"
+                                    .formatted(
+                                            request.scale().prescale(),
+                                            request.scale().postscale()),
+                    "Use the same factors on every rank.");
+        }
+        if (differ(Request::op)) {
+            return report(
+                    prefix + "reduce op",
+                    request -> request.op().name(),
+                    "Use the same reduce op on every rank.");
+        }
+        if (differ(Request::rootRank)) {
+            return report(
+                    prefix + "root rank",
+                    request -> "root rank " + request.rootRank(),
+                    "Name the same root on every rank.");
+        }
+        return first
+                + ": another rank's message was not understood, although all ranks ask for the"
+                + " same. Use one version of Horovod4J on every rank.";
+    }
+
+    private Object agreedShape(Request request) {
+        return request.collectiveKind().isRagged() && request.shape().rank() > 0
+                ? request.shape().withRows(0)
+                : request.shape();
+    }
+
+    private boolean differ(Function<Request, Object> property) {
+        return requests.values().stream().map(property).distinct().count() > 1;
+    }
+
+    private String report(String problem, Function<Request, String> value, String remedy) {
+        Map<String, List<Integer>> ranks = new LinkedHashMap<>();
+        requests.forEach(
+                (rank, request) ->
+                        ranks.computeIfAbsent(value.apply(request), _ -> new ArrayList<>())
+                                .add(rank));
+        String table =
+                ranks.entrySet().stream()
+                        .map(
+                                entry ->
+                                        "  "
+                                                + entry.getKey()
+                                                + " on "
+                                                + formatRanks(entry.getValue()))
+                        .collect(Collectors.joining("\n"));
+        return problem + "\n" + table + "\n" + remedy;
+    }
+
+    /// `rank 3`, `ranks 0-2, 5`.
+    public static String formatRanks(List<Integer> ranks) {
+        StringBuilder text = new StringBuilder(ranks.size() == 1 ? "rank " : "ranks ");
+        for (int i = 0; i < ranks.size(); ) {
+            int end = i;
+            while (end + 1 < ranks.size() && ranks.get(end + 1) == ranks.get(end) + 1) {
+                end++;
+            }
+            text.append(i == 0 ? "" : ", ").append(ranks.get(i));
+            if (end > i) {
+                text.append(end == i + 1 ? ", " : "-").append(ranks.get(end));
+            }
+            i = end + 1;
+        }
+        return text.toString();
+    }
+}

@@ -1,0 +1,193 @@
+package org.horovod4j.runtime.queue;
+
+import org.horovod4j.Handle;
+import org.horovod4j.HorovodException;
+import org.horovod4j.runtime.message.Request;
+import org.jspecify.annotations.Nullable;
+
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.concurrent.locks.LockSupport;
+
+/// An operation in flight: what was asked for, and the handle that the program waits with.
+///
+/// Many thousands of these come and go in a second, so an entry is one object without a lock: the
+/// field `state` publishes the rest.
+///
+/// @param <T> what the operation returns
+public final class TensorEntry<T> implements Handle<T> {
+    private static final AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable Thread> WAITER =
+            waiter();
+    private static final long SECOND_WAITER_NANOS = 200_000;
+
+    private final Request request;
+    private final Operation<?> operation;
+    private final ProgressEngine progressEngine;
+    private @Nullable QueueSlot slot;
+    private long segment;
+    private long serial;
+    private long submittedNanos;
+    private @Nullable T result;
+    private @Nullable HorovodException cause;
+    private volatile @Nullable Thread waiter;
+    private volatile State state = State.RUNNING;
+    private boolean observed;
+
+    private enum State {
+        RUNNING,
+        DONE,
+        FAILED
+    }
+
+    /// Where the queue keeps an entry, so that it finds the way back without looking for its name.
+    public interface QueueSlot {}
+
+    /// Makes operations happen.
+    public interface ProgressEngine {
+        /// Returns when `entry` is done, having helped as far as it can.
+        void await(TensorEntry<?> tensorEntry);
+
+        /// The program looks whether `entry` is done, and it is not.
+        void polled(TensorEntry<?> tensorEntry);
+
+        /// The program knows now that an operation is done, so what it submits next may depend on
+        /// it.
+        void completionObserved();
+    }
+
+    public TensorEntry(Request request, Operation<?> operation, ProgressEngine progressEngine) {
+        this.request = request;
+        this.operation = operation;
+        this.progressEngine = progressEngine;
+    }
+
+    public Request request() {
+        return request;
+    }
+
+    public Operation<?> operation() {
+        return operation;
+    }
+
+    /// Its seat in the queue, once it has one.
+    public @Nullable QueueSlot slot() {
+        return slot;
+    }
+
+    public void setSlot(QueueSlot taken) {
+        slot = taken;
+    }
+
+    /// See [org.horovod4j.runtime.message.RankMessage.Submit#segment].
+    public long segment() {
+        return segment;
+    }
+
+    /// Counts up with each submission of this rank.
+    public long serial() {
+        return serial;
+    }
+
+    /// When it was submitted, give or take some milliseconds.
+    public long submittedNanos() {
+        return submittedNanos;
+    }
+
+    /// Notes when it was submitted.
+    public void submitted(long number, long currentSegment, long nowNanos) {
+        serial = number;
+        segment = currentSegment;
+        submittedNanos = nowNanos;
+    }
+
+    public void complete(T value) {
+        result = value;
+        end(State.DONE);
+    }
+
+    public void fail(HorovodException exception) {
+        cause = exception;
+        end(State.FAILED);
+    }
+
+    private void end(State ended) {
+        state = ended;
+        Thread waiting = waiter;
+        if (waiting != null) {
+            LockSupport.unpark(waiting);
+        }
+    }
+
+    /// Whether it has ended, without letting the program know.
+    public boolean hasEnded() {
+        return state != State.RUNNING;
+    }
+
+    /// Waits for the end, but no longer than so much, and perhaps less. An interrupt does not end
+    /// the wait, for the tensors belong to the operation until it is done; it is kept for the
+    /// caller to see afterwards.
+    public void awaitEnd(long nanos) {
+        boolean interrupted = Thread.interrupted();
+        boolean first = WAITER.compareAndSet(this, null, Thread.currentThread());
+        try {
+            if (!hasEnded()) {
+                LockSupport.parkNanos(this, first ? nanos : Math.min(nanos, SECOND_WAITER_NANOS));
+                interrupted |= Thread.interrupted();
+            }
+        } finally {
+            if (first) {
+                waiter = null;
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Override
+    public boolean isDone() {
+        if (state == State.RUNNING) {
+            progressEngine.polled(this);
+            return false;
+        }
+        observe();
+        return true;
+    }
+
+    @Override
+    public @Nullable HorovodException cause() {
+        return state == State.FAILED ? cause : null;
+    }
+
+    @Override
+    @SuppressWarnings(
+            "NullAway") // a result is there when no cause is; T says whether it may be null
+    public T join() {
+        if (state == State.RUNNING) {
+            progressEngine.await(this);
+        }
+        observe();
+        HorovodException failure = cause();
+        if (failure != null) {
+            throw failure;
+        }
+        return result;
+    }
+
+    private void observe() {
+        if (!observed) {
+            observed = true;
+            progressEngine.completionObserved();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return request.toString();
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable Thread> waiter() {
+        return (AtomicReferenceFieldUpdater)
+                AtomicReferenceFieldUpdater.newUpdater(TensorEntry.class, Thread.class, "waiter");
+    }
+}

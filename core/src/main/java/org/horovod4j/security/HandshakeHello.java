@@ -1,0 +1,107 @@
+package org.horovod4j.security;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import org.horovod4j.security.Handshake.Purpose;
+import org.horovod4j.security.HandshakeException.Reason;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HexFormat;
+
+/// What each end of a connection says first.
+///
+/// | bytes | what                                                       |
+/// |-------|------------------------------------------------------------|
+/// | 7     | magic                                                      |
+/// | 1     | version of the protocol                                    |
+/// | 1     | [Purpose]                                                  |
+/// | 1     | [Protection]                                               |
+/// | 32    | a random nonce                                             |
+/// | 32    | where encrypted, the public key of an [EphemeralKey]       |
+///
+/// Proofs and keys are bound to all of it.
+final class HandshakeHello {
+    static final int KEY_SIZE = 32;
+
+    private static final byte[] MAGIC = "Hvd4J\r\n".getBytes(US_ASCII);
+    private static final byte VERSION = 2;
+    private static final int NONCE_SIZE = 32;
+
+    private final Protection protection;
+    private final byte[] bytes;
+
+    HandshakeHello(Protection protection, byte[] bytes) {
+        this.protection = protection;
+        this.bytes = bytes;
+    }
+
+    static HandshakeHello of(
+            Purpose purpose, Protection protection, byte[] nonce, byte[] publicKey) {
+        byte[] kind = {VERSION, purpose.code(), protection.code()};
+        return new HandshakeHello(protection, ByteArrays.concat(MAGIC, kind, nonce, publicKey));
+    }
+
+    /// The other end's, of whatever protection. The magic is read apart, since a shorter greeting
+    /// of another protocol would otherwise be waited for until the deadline.
+    ///
+    /// @throws RefusedException when it is none, or for another purpose
+    static HandshakeHello read(DeadlineReader in, Purpose purpose) throws IOException {
+        byte[] magic = in.read(MAGIC.length);
+        if (!Arrays.equals(magic, MAGIC)) {
+            throw new HandshakeException(
+                    Reason.PROTOCOL, "does not speak our protocol: it " + describe(magic));
+        }
+        byte[] kind = in.read(3);
+        if (kind[0] != VERSION) {
+            throw new HandshakeException(
+                    Reason.VERSION,
+                    "speaks version %d of the protocol, we speak %d: use one Horovod4J on all hosts"
+                            .formatted(kind[0], VERSION));
+        }
+        if (kind[1] != purpose.code()) {
+            throw new HandshakeException(
+                    Reason.PURPOSE,
+                    "is of Horovod4J but not here for " + purpose + ": a port is mixed up");
+        }
+        Protection protection = Protection.decode(kind[2]);
+        byte[] rest = in.read(NONCE_SIZE + keySize(protection));
+        return new HandshakeHello(protection, ByteArrays.concat(magic, kind, rest));
+    }
+
+    static int nonceSize() {
+        return NONCE_SIZE;
+    }
+
+    Protection protection() {
+        return protection;
+    }
+
+    /// All of it as sent.
+    byte[] bytes() {
+        return bytes;
+    }
+
+    byte[] publicKey() {
+        return Arrays.copyOfRange(bytes, bytes.length - keySize(protection), bytes.length);
+    }
+
+    private static int keySize(Protection protection) {
+        return switch (protection) {
+            case AUTHENTICATED -> 0;
+            case ENCRYPTED -> KEY_SIZE;
+        };
+    }
+
+    /// What the first bytes look like, without repeating a stranger's text in our log.
+    private static String describe(byte[] bytes) {
+        String text = new String(bytes, US_ASCII);
+        if (bytes[0] == 0x16 && bytes[1] == 0x03) {
+            return "sent a TLS hello";
+        }
+        if (text.startsWith("GET ") || text.startsWith("POST ") || text.startsWith("HEAD ")) {
+            return "sent an HTTP request";
+        }
+        return "began with the bytes " + HexFormat.ofDelimiter(" ").formatHex(bytes);
+    }
+}

@@ -1,0 +1,87 @@
+package org.horovod4j.security;
+
+import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
+
+import java.security.SecureRandom;
+import java.util.Base64;
+
+import javax.crypto.SecretKey;
+
+/// What the processes of one job know and nobody else does: 32 random bytes, made by the launcher.
+///
+/// It signs, and is never sent, printed or compared. With it goes what the job wants its
+/// connections to be protected by, since whoever holds the secret has to know that too.
+public final class Secret {
+    private static final int BYTE_SIZE = 32;
+
+    private final byte[] bytes;
+    private final Protection protection;
+
+    private Secret(byte[] bytes, Protection protection) {
+        this.bytes = bytes;
+        this.protection = protection;
+    }
+
+    /// A new secret.
+    public static Secret random() {
+        byte[] bytes = new byte[BYTE_SIZE];
+        new SecureRandom().nextBytes(bytes);
+        return new Secret(bytes, Protection.AUTHENTICATED);
+    }
+
+    /// The secret that [#encode] wrote.
+    ///
+    /// @throws ConfigurationException when the text is not one; the message does not repeat the
+    ///     text
+    public static Secret decode(String text) {
+        try {
+            byte[] bytes = Base64.getUrlDecoder().decode(text.strip());
+            if (bytes.length == BYTE_SIZE) {
+                return new Secret(bytes, Protection.AUTHENTICATED);
+            }
+            throw malformed(bytes.length + " bytes", null);
+        } catch (IllegalArgumentException e) {
+            throw malformed("text that is not base64url", e);
+        }
+    }
+
+    /// The secret as text of one word, for an environment variable that only the job can read.
+    public String encode() {
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    /// The same secret, for a job whose connections are protected like this.
+    public Secret withProtection(Protection wanted) {
+        return new Secret(bytes, wanted);
+    }
+
+    Protection protection() {
+        return protection;
+    }
+
+    /// A key of this secret and of what two ends have agreed on, useless to who knows but one of
+    /// them.
+    SecretKey extractKey(byte[] agreed) {
+        return Hkdf.extract(bytes, agreed);
+    }
+
+    /// HMAC-SHA256 over the parts, one after the other: callers keep their sizes fixed.
+    byte[] sign(byte[]... parts) {
+        return new HmacSha256(bytes).sign(parts);
+    }
+
+    @Override
+    public String toString() {
+        return "Secret[not shown]";
+    }
+
+    private static ConfigurationException malformed(String found, @Nullable Throwable cause) {
+        return new ConfigurationException(
+                """
+                reading the job's secret: expected 43 characters of base64url (%d bytes), found %s
+                Pass on the value that the launcher made, unchanged."""
+                        .formatted(BYTE_SIZE, found),
+                cause);
+    }
+}

@@ -1,0 +1,36 @@
+package org.horovod4j.security;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/// None of the addresses led to the wanted peer. The message is a table, an address a line.
+public final class UnreachableException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    private final transient List<Attempt> attempts;
+
+    UnreachableException(List<Attempt> attempts) {
+        super(
+                attempts.isEmpty()
+                        ? "  (no address is known)"
+                        : attempts.stream()
+                                .map(Attempt::describe)
+                                .collect(Collectors.joining("\n")));
+        this.attempts = attempts;
+        attempts.forEach(attempt -> addSuppressed(attempt.failure()));
+    }
+
+    /// What was tried, in the order it was begun.
+    public List<Attempt> attempts() {
+        return attempts;
+    }
+
+    /// One address and what came of it.
+    public record Attempt(InetSocketAddress address, IOException failure) {
+        private String describe() {
+            return "  " + address + ": " + failure.getMessage();
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package org.horovod4j.sparse;
+
+import org.horovod4j.MismatchException;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/// What all ranks must hold to when they gather parts of a tensor to sum them.
+///
+/// An allgather knows nothing of sums: it would carry rows of different wholes, or rows of which
+/// one rank wants the sum and another the average. So the terms are gathered too, and compared by
+/// everybody: either all ranks go on or all fail, with the same words.
+///
+/// @param shape of the whole tensor
+/// @param denseThreshold see [SparseAllreduce#SparseAllreduce(double)]
+public record SparseRequest(Shape shape, ReduceOp op, double denseThreshold) {
+    private static final int ROWS = 0;
+    private static final int OP = 1;
+    private static final int DENSE_THRESHOLD = 2;
+    private static final int DIMENSIONS = 3;
+
+    /// These terms and how many rows this rank brings, as one row to gather.
+    public Tensor toTensor(long rows) {
+        long[] header = new long[DIMENSIONS + shape.rank()];
+        header[ROWS] = rows;
+        header[OP] = op.ordinal();
+        header[DENSE_THRESHOLD] = Double.doubleToLongBits(denseThreshold);
+        System.arraycopy(shape.toArray(), 0, header, DIMENSIONS, shape.rank());
+        return Tensor.of(header, 1, header.length);
+    }
+
+    /// Checks that every rank has these terms.
+    ///
+    /// @param gathered what [#toTensor] gave on each rank
+    /// @throws MismatchException on every rank, if any has others
+    public GatheredTotals checkAgreement(String name, Tensor gathered) {
+        long[] headers = gathered.toLongArray();
+        int length = DIMENSIONS + shape.rank();
+        Map<SparseRequest, List<Integer>> holders = new LinkedHashMap<>();
+        long rows = 0;
+        int ranks = headers.length / length;
+        for (int rank = 0; rank < ranks; rank++) {
+            rows += headers[rank * length + ROWS];
+            SparseRequest sparseRequest = read(headers, rank * length);
+            holders.computeIfAbsent(sparseRequest, _ -> new ArrayList<>()).add(rank);
+        }
+        if (holders.size() > 1) {
+            throw new MismatchException(disagreement(name, holders));
+        }
+        return new GatheredTotals(rows, ranks);
+    }
+
+    /// What all ranks know after they have gathered their terms.
+    ///
+    /// @param rows how many they bring together
+    /// @param ranks how many bring something: all but those that have joined
+    public record GatheredTotals(long rows, int ranks) {}
+
+    private SparseRequest read(long[] headers, int at) {
+        long[] dimensions = new long[shape.rank()];
+        System.arraycopy(headers, at + DIMENSIONS, dimensions, 0, dimensions.length);
+        return new SparseRequest(
+                Shape.of(dimensions),
+                ReduceOp.values()[(int) headers[at + OP]],
+                Double.longBitsToDouble(headers[at + DENSE_THRESHOLD]));
+    }
+
+    private static String disagreement(String name, Map<SparseRequest, List<Integer>> holders) {
+        String table =
+                holders.entrySet().stream()
+                        .map(
+                                entry ->
+                                        "  %s on ranks %s"
+                                                .formatted(entry.getKey(), entry.getValue()))
+                        .collect(Collectors.joining("\n"));
+        return """
+        sparse allreduce of '%s': the ranks disagree on what they sum
+        %s
+        Give it one dense shape, one op and one threshold on every rank."""
+                .formatted(name, table);
+    }
+
+    @Override
+    public String toString() {
+        return "%s of the shape %s, dense above %s".formatted(op, shape, denseThreshold);
+    }
+}

@@ -1,0 +1,38 @@
+package org.horovod4j.transport.local;
+
+import org.horovod4j.transport.LinkTransport;
+import org.horovod4j.transport.Links;
+import org.horovod4j.transport.Liveness;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/// The channels of a rank whose peers live in the same JVM.
+public final class LocalTransport implements LinkTransport {
+    private final LocalPipes pipes;
+    private final int rank;
+    private final Map<Integer, LocalLinks> channels = new HashMap<>();
+    private boolean closed;
+
+    /// @param localPipes the one that all ranks of the world share
+    public LocalTransport(LocalPipes localPipes, int rank) {
+        this.pipes = localPipes;
+        this.rank = rank;
+    }
+
+    @Override
+    public synchronized Links open(int id, Liveness liveness) {
+        if (closed || channels.containsKey(id)) {
+            throw new IllegalStateException("rank " + rank + " has used channel " + id + " before");
+        }
+        LocalLinks links = new LocalLinks(pipes.channel(id), rank);
+        channels.put(id, links);
+        return links;
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        channels.values().forEach(LocalLinks::close);
+    }
+}

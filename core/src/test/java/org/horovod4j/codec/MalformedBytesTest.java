@@ -1,0 +1,328 @@
+package org.horovod4j.codec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.fail;
+
+import org.assertj.core.api.AbstractThrowableAssert;
+import org.horovod4j.codec.SampleObjects.Empty;
+import org.horovod4j.codec.SampleObjects.Pair;
+import org.horovod4j.codec.SampleObjects.Phase;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.CharacterCodingException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/// What becomes of bytes that no encoder wrote, or one of another program.
+class MalformedBytesTest {
+    private static final int MUTATIONS = 20_000;
+
+    private final ObjectCodec codec = new ObjectCodec();
+
+    @Test
+    void corruptedBytesGiveAValueOrCodecException() {
+        long seed = Long.getLong("horovod4j.seed", System.nanoTime());
+        System.out.println("HostileBytesTest: -Dhorovod4j.seed=" + seed);
+        Random random = new Random(seed);
+        List<byte[]> originals = SampleObjects.many().stream().map(codec::encode).toList();
+        int refused = 0;
+        for (int i = 0; i < MUTATIONS; i++) {
+            byte[] spoilt = corrupt(originals.get(random.nextInt(originals.size())), random);
+            try {
+                codec.decode(spoilt);
+            } catch (CodecException e) {
+                refused++;
+            } catch (RuntimeException | Error e) {
+                fail("seed %d, mutation %d: %s".formatted(seed, i, Arrays.toString(spoilt)), e);
+            }
+        }
+        assertThat(refused).isGreaterThan(MUTATIONS / 2);
+    }
+
+    /// Changes, drops, repeats or inserts a few bytes in one to three places.
+    private static byte[] corrupt(byte[] original, Random random) {
+        byte[] bytes = original.clone();
+        int places = 1 + random.nextInt(3);
+        for (int i = 0; i < places && bytes.length > 1; i++) {
+            int from = 1 + random.nextInt(bytes.length - 1);
+            int to = Math.min(bytes.length, from + 1 + random.nextInt(8));
+            bytes =
+                    switch (random.nextInt(5)) {
+                        case 0 -> Arrays.copyOf(bytes, from);
+                        case 1 -> join(bytes, from, new byte[0], to);
+                        case 2 -> join(bytes, to, Arrays.copyOfRange(bytes, from, to), to);
+                        case 3 -> join(bytes, from, randomBytes(random, to - from), from);
+                        default -> join(bytes, from, randomBytes(random, 1), from + 1);
+                    };
+        }
+        return bytes;
+    }
+
+    private static byte[] join(byte[] bytes, int headEnd, byte[] middle, int tailStart) {
+        ByteArrayOutputStream joined = new ByteArrayOutputStream();
+        joined.write(bytes, 0, headEnd);
+        joined.writeBytes(middle);
+        joined.write(bytes, tailStart, bytes.length - tailStart);
+        return joined.toByteArray();
+    }
+
+    private static byte[] randomBytes(Random random, int count) {
+        byte[] bytes = new byte[count];
+        random.nextBytes(bytes);
+        return bytes;
+    }
+
+    @Test
+    void everyTruncatedEncodingIsRejected() {
+        byte[] whole = codec.encode(SampleObjects.everything());
+        for (int length = 0; length < whole.length; length++) {
+            byte[] prefix = Arrays.copyOf(whole, length);
+            assertThatThrownBy(() -> codec.decode(prefix)).isInstanceOf(CodecException.class);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            names = {
+                "STRING",
+                "BIG_INTEGER",
+                "BOOLEANS",
+                "BYTES",
+                "SHORTS",
+                "INTEGERS",
+                "LONGS",
+                "FLOATS",
+                "DOUBLES",
+                "CHARACTERS",
+                "LIST",
+                "SET",
+                "MAP"
+            })
+    void lengthBeyondInputAllocatesNoMemory(ValueTag valueTag) {
+        for (long length : new long[] {100, Integer.MAX_VALUE, 1L << 40, Long.MAX_VALUE, -1}) {
+            decoding(
+                            byteWriter -> {
+                                byteWriter.tag(valueTag);
+                                byteWriter.varint(length);
+                            })
+                    .hasMessageContaining("elements are announced where 0 bytes are left");
+        }
+    }
+
+    @Test
+    void nestedOversizedLengthsAllocateLittleMemory() {
+        int room = 50_000_000; // 60 lists that believed they had so many elements would take 12 GB
+        decoding(
+                        byteWriter -> {
+                            for (int level = 0; level < 60; level++) {
+                                byteWriter.tag(ValueTag.LIST);
+                                byteWriter.varint(room);
+                            }
+                            byteWriter.tag(ValueTag.BYTES);
+                            byteWriter.octets(new byte[room]);
+                        })
+                .hasMessageContaining("ends too early");
+    }
+
+    @Test
+    void decodingLimitsDepth() {
+        decoding(
+                        byteWriter -> {
+                            for (int level = 0; level < 100_000; level++) {
+                                byteWriter.tag(ValueTag.OPTIONAL);
+                            }
+                        })
+                .hasMessageContaining("deeper than 64 levels");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2, 255})
+    void unknownVersionIsRejected(int version) {
+        assertThatThrownBy(() -> codec.decode(new byte[] {(byte) version, 0}))
+                .isInstanceOf(CodecException.class)
+                .hasMessageContaining("its format is %d", version)
+                .hasMessageContaining("same version of Horovod4J");
+    }
+
+    @Test
+    void trailingBytesAreRejected() {
+        decoding(
+                        byteWriter -> {
+                            byteWriter.tag(ValueTag.TRUE);
+                            byteWriter.tag(ValueTag.TRUE);
+                        })
+                .hasMessageContaining("more follows");
+    }
+
+    private static final AtomicBoolean INITIALISED = new AtomicBoolean();
+
+    private static final class Trap {
+        static {
+            INITIALISED.set(true);
+        }
+
+        private Trap() {}
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"RECORD", "ENUM"})
+    void otherClassesAreRejectedWithoutInitialisation(ValueTag valueTag) {
+        decoding(
+                        byteWriter -> {
+                            byteWriter.tag(valueTag);
+                            byteWriter.varint(0);
+                            byteWriter.text(Trap.class.getName());
+                            byteWriter.varint(0);
+                        })
+                .hasMessageContaining("Trap, at object, is a")
+                .hasMessageContaining("for the sender but not here");
+        assertThat(INITIALISED).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "../etc/passwd", "a\0b", "int", "[I", "no.such.Class", "."})
+    void unknownClassNameIsRejected(String name) {
+        decoding(
+                byteWriter -> {
+                    byteWriter.tag(ValueTag.RECORD);
+                    byteWriter.varint(0);
+                    byteWriter.text(name);
+                });
+    }
+
+    @Test
+    void componentTypeMismatchIsReported() {
+        describing(Pair.class, "first", "int", "second", "java.lang.Object")
+                .hasMessageContaining("different versions of the record " + Pair.class.getName())
+                .hasMessageContaining("component 1 is 'int first' for the sender")
+                .hasMessageContaining("'java.lang.Object first' here");
+    }
+
+    @Test
+    void componentNameMismatchIsReported() {
+        describing(Pair.class, "first", "java.lang.Object", "last", "java.lang.Object")
+                .hasMessageContaining("component 2 is 'java.lang.Object last' for the sender");
+    }
+
+    @Test
+    void componentMissingHereIsReported() {
+        describing(Empty.class, "rate", "double")
+                .hasMessageContaining("its component 'rate' is not here");
+    }
+
+    @Test
+    void componentMissingAtSenderIsReported() {
+        describing(Pair.class, "first", "java.lang.Object")
+                .hasMessageContaining("the sender has no component 'second'");
+    }
+
+    @Test
+    void unknownEnumConstantIsReported() {
+        decoding(
+                        byteWriter -> {
+                            byteWriter.tag(ValueTag.ENUM);
+                            byteWriter.varint(0);
+                            byteWriter.text(Phase.class.getName());
+                            byteWriter.text("COOL_DOWN");
+                        })
+                .hasMessageContaining("no constant 'COOL_DOWN'")
+                .hasMessageContaining("[WARM_UP, TRAIN]");
+    }
+
+    record Count(int value) {}
+
+    @Test
+    void valueOfWrongTypeIsRejected() {
+        for (ValueTag valueTag : new ValueTag[] {ValueTag.NULL, ValueTag.TRUE}) {
+            decoding(
+                            byteWriter -> {
+                                byteWriter.tag(ValueTag.RECORD);
+                                byteWriter.varint(0);
+                                byteWriter.text(Count.class.getName());
+                                byteWriter.varint(1);
+                                byteWriter.text("value");
+                                byteWriter.text("int");
+                                byteWriter.tag(valueTag);
+                            })
+                    .hasMessageContaining("object.value is a int and cannot be");
+        }
+    }
+
+    record Unhashable(@Nullable String name) {
+        @Override
+        public int hashCode() {
+            throw new IllegalStateException("no hash");
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+    }
+
+    @Test
+    void unhashableKeyIsRejected() {
+        byte[] bytes = codec.encode(List.of(new Unhashable(null)));
+        bytes[1] = (byte) ValueTag.SET.code();
+        assertThatThrownBy(() -> codec.decode(bytes))
+                .isInstanceOf(CodecException.class)
+                .hasMessageContaining("cannot hash or compare the value at object[0]");
+    }
+
+    @Test
+    void duplicateElementsAndKeysAreRejected() {
+        byte[] set = codec.encode(List.of("a", "a"));
+        set[1] = (byte) ValueTag.SET.code();
+        assertThatThrownBy(() -> codec.decode(set))
+                .isInstanceOf(CodecException.class)
+                .hasMessageContaining("object[1] is in the set already");
+        decoding(
+                        byteWriter -> {
+                            byteWriter.tag(ValueTag.MAP);
+                            byteWriter.varint(2);
+                            byteWriter.tag(ValueTag.NULL);
+                            byteWriter.tag(ValueTag.NULL);
+                            byteWriter.tag(ValueTag.NULL);
+                            byteWriter.tag(ValueTag.TRUE);
+                        })
+                .hasMessageContaining("object.key[1] is in the map already");
+    }
+
+    private AbstractThrowableAssert<?, ?> describing(Class<?> type, String... namesAndTypes) {
+        return decoding(
+                byteWriter -> {
+                    byteWriter.tag(ValueTag.RECORD);
+                    byteWriter.varint(0);
+                    byteWriter.text(type.getName());
+                    byteWriter.varint(namesAndTypes.length / 2);
+                    for (String text : namesAndTypes) {
+                        byteWriter.text(text);
+                    }
+                });
+    }
+
+    /// Expects that what the script writes, behind the version, is refused.
+    private AbstractThrowableAssert<?, ?> decoding(ByteScript byteScript) {
+        ByteWriter byteWriter = new ByteWriter();
+        byteWriter.octet(ObjectCodec.VERSION);
+        try {
+            byteScript.write(byteWriter);
+        } catch (CharacterCodingException e) {
+            throw new AssertionError(e);
+        }
+        byte[] bytes = byteWriter.toByteArray();
+        return assertThatThrownBy(() -> codec.decode(bytes)).isInstanceOf(CodecException.class);
+    }
+
+    private interface ByteScript {
+        void write(ByteWriter byteWriter) throws CharacterCodingException;
+    }
+}

@@ -1,0 +1,271 @@
+package org.horovod4j.collectives;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.collectives.BackendWorld.Config;
+import org.horovod4j.collectives.FusionCase.Memory;
+import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.spi.Tuning;
+import org.horovod4j.testing.EveryLayout;
+import org.horovod4j.testing.FewLayouts;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
+import org.horovod4j.testing.World.Transport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// Several tensors in one operation end as if each had travelled alone.
+class FusedCollectivesTest {
+    /// A few of each number of tensors: short and long, for notices, stages and links.
+    private static List<FusionCase> cases(int ranks) {
+        List<FusionCase> cases = new ArrayList<>();
+        cases.add(sums(ranks, DataType.FLOAT32, List.of(Shape.of(10_007))));
+        cases.add(sums(ranks, DataType.BFLOAT16, List.of(Shape.of(3), Shape.of(0), Shape.of(5))));
+        cases.add(
+                sums(
+                        ranks,
+                        DataType.FLOAT32,
+                        List.of(Shape.of(1), Shape.of(70_001), Shape.of(33_333))));
+        cases.add(sums(ranks, DataType.INT32, List.of(Shape.of(0), Shape.of(0))));
+        cases.add(sums(ranks, DataType.FLOAT64, FusionCase.shapes(1_000, 57)));
+        return cases;
+    }
+
+    private static FusionCase sums(int ranks, DataType type, List<Shape> shapes) {
+        return FusionCase.of(ranks, type, shapes, ReduceOp.SUM, Scale.NONE);
+    }
+
+    @EveryLayout
+    void tensorsInAnyMemoryAreReducedTogether(Layout layout) {
+        List<FusionCase> cases = cases(layout.size());
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (FusionCase tensors : cases) {
+                        tensors.allreduce(stamp++, rank, backend, Memory.MIXED);
+                        tensors.allreduce(stamp++, rank, backend, Memory.SHARED);
+                        tensors.allreduceOutOfPlace(stamp++, rank, backend, Memory.NATIVE);
+                    }
+                });
+    }
+
+    @EveryLayout
+    void tensorsAreReducedAndScatteredTogether(Layout layout) {
+        List<FusionCase> cases = cases(layout.size());
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (FusionCase tensors : cases) {
+                        tensors.reducescatter(stamp++, rank, backend, Memory.MIXED);
+                    }
+                });
+    }
+
+    @FewLayouts
+    void everyTypeOpAndFactorAppliesToEachTensor(Layout layout) {
+        List<FusionCase> cases = new ArrayList<>();
+        List<Shape> shapes = List.of(Shape.of(2_003), Shape.of(7), Shape.of(1_001));
+        for (DataType type : DataType.values()) {
+            for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MAX)) {
+                cases.add(FusionCase.of(layout.size(), type, shapes, op, Scale.NONE));
+            }
+        }
+        Scale scale = new Scale(0.5, 4);
+        cases.add(FusionCase.of(layout.size(), DataType.INT32, shapes, ReduceOp.SUM, scale));
+        cases.add(FusionCase.of(layout.size(), DataType.FLOAT32, shapes, ReduceOp.SUM, scale));
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (FusionCase tensors : cases) {
+                        tensors.allreduce(stamp++, rank, backend, Memory.SHARED);
+                        tensors.allreduce(stamp++, rank, backend, Memory.HEAP);
+                    }
+                });
+    }
+
+    @FewLayouts
+    void anAverageDividesByTheDivisorGiven(Layout layout) {
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (int length : new int[] {1, 5_000, 200_000}) {
+                        for (Memory memory : List.of(Memory.HEAP, Memory.SHARED)) {
+                            int[] values = new int[length];
+                            Arrays.fill(values, 12);
+                            Tensor tensor =
+                                    memory.copies(List.of(Tensor.of(values)), backend, rank)
+                                            .getFirst();
+                            FusedTensors fusedTensors = new FusedTensors(DataType.INT32, length);
+                            FusionCase.set(fusedTensors, List.of(tensor), List.of(tensor));
+                            backend.allreduce(
+                                    stamp++, fusedTensors, ReduceOp.AVERAGE, Scale.NONE, 3);
+                            assertThat(tensor.toIntArray()).containsOnly(4 * layout.size());
+                        }
+                    }
+                });
+    }
+
+    @EveryLayout
+    void rowsOfSeveralTensorsAreGatheredTogether(Layout layout) {
+        int ranks = layout.size();
+        List<List<List<Tensor>>> cases =
+                List.of(
+                        rows(ranks, 1, 7, 3),
+                        rows(ranks, 3, 5, 0),
+                        rows(ranks, 3, 30_011, 2),
+                        rows(ranks, 1_000, 9, 3),
+                        rows(ranks, 2_500, 2, 1));
+        BackendWorld.run(
+                layout,
+                (rank, backend) -> {
+                    long stamp = 1;
+                    for (List<List<Tensor>> tensors : cases) {
+                        List<Tensor> own = tensors.stream().map(each -> each.get(rank)).toList();
+                        List<Tensor> mine = Memory.MIXED.copies(own, backend, rank);
+                        List<Tensor> gathered = backend.allgather(stamp++, mine);
+                        assertThat(gathered).hasSameSizeAs(tensors);
+                        for (int i = 0; i < tensors.size(); i++) {
+                            assertThat(gathered.get(i))
+                                    .isBitwiseEqualTo(
+                                            ReferenceCollectives.allgather(tensors.get(i)));
+                        }
+                    }
+                });
+    }
+
+    /// Tensors, by tensor and then by rank, of types and rows that differ.
+    private static List<List<Tensor>> rows(int ranks, int count, long rows, long rowElements) {
+        DataType[] types = DataType.values();
+        return IntStream.range(0, count)
+                .mapToObj(
+                        i ->
+                                IntStream.range(0, ranks)
+                                        .mapToObj(
+                                                rank ->
+                                                        SampleTensors.of(
+                                                                types[i % types.length],
+                                                                Shape.of(
+                                                                        (rows + (long) i * rank)
+                                                                                % (rows + 1),
+                                                                        rowElements),
+                                                                ReduceOp.SUM,
+                                                                i * 100L + rank))
+                                        .toList())
+                .toList();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {Tuning.MIN_ROUND_BYTES, 100_000, Tuning.MAX_ROUND_BYTES})
+    void resultDoesNotDependOnRoundBytes(long roundBytes) {
+        FusionCase tensors =
+                sums(3, DataType.FLOAT32, List.of(Shape.of(300_007), Shape.of(5), Shape.of(9_001)));
+        BackendWorld.run(
+                new Layout(3, 1, Transport.LOCAL),
+                (rank, backend) -> {
+                    tensors.allreduce(1, rank, backend, Memory.HEAP);
+                    backend.tune(Tuning.DEFAULT.withRoundBytes(roundBytes));
+                    tensors.allreduce(2, rank, backend, Memory.HEAP);
+                    tensors.allreduce(3, rank, backend, Memory.SHARED);
+                });
+    }
+
+    @ParameterizedTest
+    @EnumSource(AllreduceChoice.class)
+    void fusionUpToReproducibleBytesKeepsBits(AllreduceChoice choice) {
+        for (Layout layout :
+                List.of(
+                        new Layout(3, 1, Transport.LOCAL),
+                        new Layout(4, 2, Transport.LOCAL),
+                        new Layout(4, 4, Transport.LOCAL),
+                        new Layout(7, 3, Transport.LOCAL),
+                        new Layout(10, 5, Transport.LOCAL))) {
+            try (BackendWorld world = Config.of(layout).withAllreduce(choice).open()) {
+                world.run(FusedCollectivesTest::comparesFusedWithSingle);
+                world.run(
+                        (rank, backend) -> {
+                            backend.tune(
+                                    Tuning.DEFAULT
+                                            .withRoundBytes(Tuning.MIN_ROUND_BYTES)
+                                            .withRingBytes(90_000));
+                            comparesFusedWithSingle(rank, backend);
+                        });
+            }
+        }
+    }
+
+    /// Reduces tensors of random bits alone and together with as many others as may be.
+    private static void comparesFusedWithSingle(int rank, Backend backend) {
+        for (DataType type : List.of(DataType.FLOAT32, DataType.FLOAT16)) {
+            long limit = Math.min(backend.reproducibleFusionBytes(), 3 << 20) / type.byteSize();
+            List<Long> counts = new ArrayList<>();
+            long sum = 0;
+            for (long count = 3; sum + count < limit; count = count * 3 + 1) {
+                counts.add(count);
+                sum += count;
+            }
+            counts.add(limit - sum);
+            List<Tensor> alone = new ArrayList<>();
+            List<Tensor> together = new ArrayList<>();
+            for (int i = 0; i < counts.size(); i++) {
+                Tensor bits = SampleTensors.anyBits(type, Shape.of(counts.get(i)), i * 50L + rank);
+                alone.add(bits);
+                together.add(SampleTensors.copy(bits));
+            }
+            for (int i = 0; i < counts.size(); i++) {
+                FusedTensors single = new FusedTensors(type, counts.get(i));
+                FusionCase.set(single, alone.subList(i, i + 1), alone.subList(i, i + 1));
+                backend.allreduce(i, single, ReduceOp.AVERAGE, Scale.NONE, 3);
+            }
+            FusedTensors all =
+                    new FusedTensors(type, counts.stream().mapToLong(each -> each).toArray());
+            FusionCase.set(all, together, together);
+            backend.allreduce(99, all, ReduceOp.AVERAGE, Scale.NONE, 3);
+            for (int i = 0; i < counts.size(); i++) {
+                assertThat(SampleTensors.withOneNaN(together.get(i)))
+                        .isBitwiseEqualTo(SampleTensors.withOneNaN(alone.get(i)));
+            }
+        }
+    }
+
+    @Test
+    void reproducibleFusionIsUnlimitedWithoutCrossHostRing() {
+        assertThat(reproducibleFusionBytes(new Layout(1, 1, Transport.LOCAL), AllreduceChoice.AUTO))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(reproducibleFusionBytes(new Layout(4, 1, Transport.LOCAL), AllreduceChoice.RING))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(reproducibleFusionBytes(new Layout(6, 2, Transport.LOCAL), AllreduceChoice.RING))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(reproducibleFusionBytes(new Layout(3, 3, Transport.LOCAL), AllreduceChoice.TREE))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(reproducibleFusionBytes(new Layout(3, 3, Transport.LOCAL), AllreduceChoice.RING))
+                .isZero();
+        assertThat(reproducibleFusionBytes(new Layout(4, 4, Transport.LOCAL), AllreduceChoice.AUTO))
+                .isBetween(100_000L, 1_000_000L);
+    }
+
+    private static long reproducibleFusionBytes(Layout layout, AllreduceChoice choice) {
+        try (BackendWorld world = Config.of(layout).withAllreduce(choice).open()) {
+            return world.call((_, backend) -> backend.reproducibleFusionBytes()).getFirst();
+        }
+    }
+}

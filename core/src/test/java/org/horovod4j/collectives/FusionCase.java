@@ -1,0 +1,162 @@
+package org.horovod4j.collectives;
+
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.testing.ReferenceCollectives;
+import org.horovod4j.testing.SampleTensors;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// Tensors of every rank that travel as one, and what should become of them.
+///
+/// @param inputs by tensor and then by rank
+/// @param expected what each tensor becomes, by tensor
+record FusionCase(
+        DataType dataType,
+        List<List<Tensor>> inputs,
+        List<Tensor> expected,
+        ReduceOp op,
+        Scale scale) {
+
+    static FusionCase of(
+            int ranks, DataType dataType, List<Shape> shapes, ReduceOp op, Scale scale) {
+        List<List<Tensor>> inputs = new ArrayList<>();
+        for (int i = 0; i < shapes.size(); i++) {
+            inputs.add(SampleTensors.forRanks(ranks, dataType, shapes.get(i), op, 17 + i));
+        }
+        List<Tensor> expected =
+                inputs.stream()
+                        .map(each -> ReferenceCollectives.allreduce(each, op, scale))
+                        .toList();
+        return new FusionCase(dataType, inputs, expected, op, scale);
+    }
+
+    /// Rows of several lengths for `count` tensors, some of them none at all.
+    static List<Shape> shapes(int count, long longest) {
+        return IntStream.range(0, count)
+                .mapToObj(i -> Shape.of((i * 31L + longest) % (longest + 1), i % 5 == 4 ? 0 : 1))
+                .toList();
+    }
+
+    /// Where a test puts its tensors.
+    enum Memory {
+        HEAP,
+        NATIVE,
+        SHARED,
+        /// All of these in turn, and not in the same order on all ranks.
+        MIXED;
+
+        /// Copies of all tensors; those in shared memory lie in one block, a few bytes apart.
+        List<Tensor> copies(List<Tensor> tensors, Backend backend, int turn) {
+            long byteSize = tensors.stream().mapToLong(each -> each.byteSize() + GAP).sum();
+            MemorySegment block = backend.allocate(DataType.UINT8, Shape.of(byteSize)).segment();
+            List<Tensor> copies = new ArrayList<>();
+            long at = 0;
+            for (int i = 0; i < tensors.size(); i++) {
+                Tensor tensor = tensors.get(i);
+                copies.add(copy(tensor, block.asSlice(at, tensor.byteSize()), turn + i));
+                at += tensor.byteSize() + GAP;
+            }
+            return copies;
+        }
+
+        private Tensor copy(Tensor tensor, MemorySegment shared, int turn) {
+            return switch (this) {
+                case HEAP -> SampleTensors.onHeap(tensor);
+                case NATIVE -> SampleTensors.copy(tensor);
+                case SHARED ->
+                        Tensor.of(
+                                shared.copyFrom(tensor.segment()),
+                                tensor.dataType(),
+                                tensor.shape());
+                case MIXED -> values()[turn % 3].copy(tensor, shared, turn);
+            };
+        }
+    }
+
+    private static final long GAP = 8;
+
+    int count() {
+        return inputs.size();
+    }
+
+    /// What `rank` brings, in memory of its own.
+    List<Tensor> copies(int rank, Backend backend, Memory memory) {
+        return memory.copies(inputs.stream().map(each -> each.get(rank)).toList(), backend, rank);
+    }
+
+    FusedTensors fusedTensors() {
+        return new FusedTensors(
+                dataType,
+                inputs.stream().mapToLong(each -> each.getFirst().elementCount()).toArray());
+    }
+
+    /// Reduces copies of a rank's tensors in place and holds them against the reference.
+    void allreduce(long stamp, int rank, Backend backend, Memory memory) {
+        List<Tensor> tensors = copies(rank, backend, memory);
+        FusedTensors fusedTensors = fusedTensors();
+        set(fusedTensors, tensors, tensors);
+        backend.allreduce(stamp, fusedTensors, op, scale, ranks());
+        check(tensors);
+    }
+
+    /// Reduces a rank's tensors into others and holds both against what they should be.
+    void allreduceOutOfPlace(long stamp, int rank, Backend backend, Memory memory) {
+        List<Tensor> tensors = copies(rank, backend, memory);
+        List<Tensor> outputs = copies((rank + 1) % ranks(), backend, memory);
+        FusedTensors fusedTensors = fusedTensors();
+        set(fusedTensors, tensors, outputs);
+        backend.allreduce(stamp, fusedTensors, op, scale, ranks());
+        check(outputs);
+        for (int i = 0; i < count(); i++) {
+            assertThat(tensors.get(i)).isBitwiseEqualTo(inputs.get(i).get(rank));
+        }
+    }
+
+    void reducescatter(long stamp, int rank, Backend backend, Memory memory) {
+        List<Tensor> tensors = copies(rank, backend, memory);
+        List<Shape> shapes = tensors.stream().map(Tensor::shape).toList();
+        FusedTensors fusedTensors = FusedTensors.forReducescatter(dataType, shapes, rank, ranks());
+        List<Tensor> own =
+                expected.stream()
+                        .map(each -> ReferenceCollectives.reducescatterPart(each, rank, ranks()))
+                        .toList();
+        List<Tensor> zeros =
+                own.stream().map(share -> Tensor.zeros(dataType, share.shape())).toList();
+        List<Tensor> shares = memory.copies(zeros, backend, 0);
+        set(fusedTensors, tensors, shares);
+        backend.reducescatter(stamp, fusedTensors, op, scale, ranks());
+        for (int i = 0; i < count(); i++) {
+            assertThat(shares.get(i)).isBitwiseEqualTo(own.get(i));
+            assertThat(tensors.get(i)).isBitwiseEqualTo(inputs.get(i).get(rank));
+        }
+    }
+
+    void check(List<Tensor> tensors) {
+        for (int i = 0; i < count(); i++) {
+            assertThat(tensors.get(i)).isBitwiseEqualTo(expected.get(i));
+        }
+    }
+
+    static void set(FusedTensors fusedTensors, List<Tensor> inputs, List<Tensor> outputs) {
+        for (int i = 0; i < inputs.size(); i++) {
+            MemorySegment input = inputs.get(i).segment();
+            MemorySegment output = outputs.get(i).segment();
+            fusedTensors.set(i, input, output);
+        }
+    }
+
+    private int ranks() {
+        return inputs.getFirst().size();
+    }
+}

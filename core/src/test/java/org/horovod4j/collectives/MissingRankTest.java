@@ -1,0 +1,169 @@
+package org.horovod4j.collectives;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+import static org.horovod4j.testing.TensorAssert.assertThat;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.collectives.BackendWorld.CancelledException;
+import org.horovod4j.collectives.BackendWorld.Config;
+import org.horovod4j.collectives.FusionCase.Memory;
+import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.SampleTensors;
+import org.horovod4j.testing.World.Transport;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/// An operation to which one rank never comes is given up by the others: it has then changed
+/// nothing on any rank, and after a reset the next operation is right.
+class MissingRankTest {
+    /// Short enough for a notice, for the stages, and long enough for several pieces and rounds.
+    private static final long[] COUNTS = {10, 30_000, 700_000};
+
+    /// A rank that has asked this often whether to go on has come as far as it can.
+    private static final int LIVENESS_CHECKS = 30;
+
+    static Stream<Layout> layouts() {
+        return Stream.of(
+                new Layout(2, 1, Transport.LOCAL),
+                new Layout(3, 1, Transport.LOCAL),
+                new Layout(2, 2, Transport.LOCAL),
+                new Layout(4, 4, Transport.LOCAL),
+                new Layout(5, 2, Transport.LOCAL),
+                new Layout(4, 2, Transport.SHM),
+                new Layout(2, 1, Transport.TCP),
+                new Layout(3, 1, Transport.TCP));
+    }
+
+    /// One way to start an operation.
+    @FunctionalInterface
+    private interface Operation {
+        /// Starts it on tensors that must not change before all ranks have come.
+        ///
+        /// @param input may never change
+        /// @param output may change once all have come
+        void start(int rank, Backend backend, Tensor input, Tensor output);
+    }
+
+    private static List<Operation> operations(int ranks) {
+        int[] splits = new int[ranks];
+        Arrays.fill(splits, 1);
+        return List.of(
+                (_, backend, _, output) -> allreduce(backend, output, output, Scale.NONE),
+                (_, backend, input, output) -> allreduce(backend, input, output, Scale.NONE),
+                (_, backend, _, output) -> allreduce(backend, output, output, Scale.before(2)),
+                (_, backend, _, output) -> fused(backend, output),
+                MissingRankTest::reducescatter,
+                (_, backend, input, _) -> backend.allgather(5, List.of(input)),
+                (_, backend, input, output) -> backend.allgather(5, List.of(input, output)),
+                (_, backend, _, output) -> backend.broadcast(5, output, 0),
+                (_, backend, _, output) -> backend.broadcast(5, output, ranks - 1),
+                (_, backend, input, _) -> backend.alltoall(5, input, splits),
+                (_, backend, _, _) -> backend.barrier(5));
+    }
+
+    private static void allreduce(Backend backend, Tensor input, Tensor output, Scale scale) {
+        FusedTensors fusedTensors = new FusedTensors(input.dataType(), input.elementCount());
+        FusionCase.set(fusedTensors, List.of(input), List.of(output));
+        backend.allreduce(5, fusedTensors, ReduceOp.SUM, scale, 1);
+    }
+
+    /// The two halves of a tensor.
+    private static void fused(Backend backend, Tensor output) {
+        long half = output.elementCount() / 2;
+        FusedTensors fusedTensors = new FusedTensors(output.dataType(), half, half);
+        for (int i = 0; i < 2; i++) {
+            MemorySegment memory = output.segment().asSlice(i * half * 4, half * 4);
+            fusedTensors.set(i, memory, memory);
+        }
+        backend.allreduce(5, fusedTensors, ReduceOp.SUM, Scale.NONE, 1);
+    }
+
+    /// Every rank wants the tensor whole, which is a window like any other.
+    private static void reducescatter(int rank, Backend backend, Tensor input, Tensor output) {
+        FusedTensors fusedTensors = new FusedTensors(input.dataType(), input.elementCount());
+        FusionCase.set(fusedTensors, List.of(input), List.of(output));
+        backend.reducescatter(5, fusedTensors, ReduceOp.SUM, Scale.NONE, 1);
+    }
+
+    @ParameterizedTest
+    @MethodSource("layouts")
+    void operationWithMissingRankChangesNoTensor(Layout layout) throws Exception {
+        try (BackendWorld world = Config.of(layout).open()) {
+            int missing = 0;
+            for (long count : COUNTS) {
+                for (Memory memory : List.of(Memory.NATIVE, Memory.HEAP, Memory.SHARED)) {
+                    for (Operation operation : operations(layout.size())) {
+                        runWithMissingRank(
+                                world, operation, missing % layout.size(), count, memory);
+                        missing++;
+                    }
+                }
+            }
+        }
+    }
+
+    private static void runWithMissingRank(
+            BackendWorld world, Operation operation, int missing, long count, Memory memory)
+            throws Exception {
+        int[] present = IntStream.range(0, world.size()).filter(r -> r != missing).toArray();
+        long[] before = Arrays.stream(present).mapToLong(world::livenessChecks).toArray();
+        List<Future<Boolean>> waiting = new ArrayList<>();
+        for (int rank : present) {
+            waiting.add(
+                    world.start(
+                            rank,
+                            (_, backend) -> {
+                                assertCancelledWithoutChange(
+                                        rank, backend, operation, count, memory);
+                                return true;
+                            }));
+        }
+        for (int i = 0; i < present.length; i++) {
+            int rank = present[i];
+            long enough = before[i] + LIVENESS_CHECKS;
+            await().pollInterval(Duration.ofMillis(1))
+                    .until(() -> world.livenessChecks(rank) > enough);
+        }
+        world.cancel();
+        for (Future<Boolean> each : waiting) {
+            assertThat(each.get()).isTrue();
+        }
+        world.reset();
+        FusionCase next =
+                FusionCase.of(
+                        world.size(),
+                        DataType.INT32,
+                        List.of(Shape.of(11), Shape.of(2_000)),
+                        ReduceOp.SUM,
+                        Scale.NONE);
+        world.run((rank, backend) -> next.allreduce(6, rank, backend, Memory.HEAP));
+    }
+
+    private static void assertCancelledWithoutChange(
+            int rank, Backend backend, Operation operation, long count, Memory memory) {
+        Tensor input = SampleTensors.anyBits(DataType.FLOAT32, Shape.of(count), rank);
+        Tensor output = SampleTensors.anyBits(DataType.FLOAT32, Shape.of(count), ~rank);
+        List<Tensor> tensors = memory.copies(List.of(input, output), backend, rank);
+        assertThatThrownBy(() -> operation.start(rank, backend, tensors.get(0), tensors.get(1)))
+                .isInstanceOf(CancelledException.class);
+        assertThat(tensors.get(0)).isBitwiseEqualTo(input);
+        assertThat(tensors.get(1)).isBitwiseEqualTo(output);
+    }
+}

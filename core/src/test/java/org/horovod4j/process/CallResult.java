@@ -1,0 +1,69 @@
+package org.horovod4j.process;
+
+import org.horovod4j.PeerLostException;
+
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/// How a call of a rank ended, told from the rank's process to the test in a line of output.
+///
+/// @param occasion which call it was
+/// @param type the simple name of the exception
+/// @param lostRank the rank it names, where it is a [PeerLostException]
+/// @param host the host it names, likewise
+/// @param message its message
+record CallResult(String occasion, String type, int lostRank, String host, String message) {
+    /// The call did not fail.
+    static final String WENT_WELL = "none";
+
+    private static final int NOBODY = -2;
+    private static final Pattern LINE =
+            Pattern.compile("told (\\S+) (\\S+) (-?\\d+) '([^']*)' (.*)");
+
+    /// Makes a call and tells how it ended.
+    static void report(String occasion, Runnable call) {
+        CallResult callResult;
+        try {
+            call.run();
+            callResult = new CallResult(occasion, WENT_WELL, NOBODY, "", "");
+        } catch (PeerLostException e) {
+            callResult = report(occasion, e, e.lostRank(), e.host());
+        } catch (RuntimeException e) {
+            callResult = report(occasion, e, NOBODY, "");
+        }
+        System.out.println(callResult.line());
+    }
+
+    private static CallResult report(
+            String occasion, RuntimeException e, int lostRank, String host) {
+        return new CallResult(
+                occasion,
+                e.getClass().getSimpleName(),
+                lostRank,
+                host,
+                String.valueOf(e.getMessage()));
+    }
+
+    private String line() {
+        return "told %s %s %d '%s' %s".formatted(occasion, type, lostRank, host, escape(message));
+    }
+
+    /// A message in one line, as a string literal of Java would have it.
+    private static String escape(String text) {
+        return text.replace("\\", "\\\\").replace("\n", "\\n");
+    }
+
+    static Optional<CallResult> parse(String line) {
+        Matcher matcher = LINE.matcher(line);
+        return matcher.matches()
+                ? Optional.of(
+                        new CallResult(
+                                matcher.group(1),
+                                matcher.group(2),
+                                Integer.parseInt(matcher.group(3)),
+                                matcher.group(4),
+                                matcher.group(5).translateEscapes()))
+                : Optional.empty();
+    }
+}

@@ -1,0 +1,254 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.horovod4j.elastic.registry.WorkerPlacement;
+import org.horovod4j.elastic.registry.WorkerRegistry;
+import org.horovod4j.option.ElasticOptions;
+import org.horovod4j.option.Options;
+import org.horovod4j.rendezvous.MembershipListener;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.security.Secret;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.Collectors;
+
+/// An elastic job with the simplest of drivers: whenever all workers are ready, it makes a
+/// generation of them. One thread acts on one queue of what happens.
+///
+/// Closing it ends what still runs, and fails the test when a process or a shared file is left.
+final class ElasticTestJob implements AutoCloseable {
+    private static final Duration CALM = Duration.ofSeconds(30);
+
+    private final String id = "it-" + UUID.randomUUID();
+    private final Secret secret = Secret.random();
+    private final SharedFiles files = SharedFiles.snapshot();
+    private final Duration heartbeatTimeout;
+    private final RendezvousServer server;
+    private final WorkerRegistry desk;
+    private final BlockingQueue<Runnable> events = new LinkedBlockingQueue<>();
+    private final Thread driver = Thread.ofVirtual().name("driver").unstarted(this::drive);
+    private final SortedMap<Integer, TestRankProcess> workers = new TreeMap<>();
+
+    // What the driver alone changes.
+    private final TreeSet<Integer> living = new TreeSet<>();
+    private final SortedMap<Integer, Boolean> ready = new TreeMap<>();
+    private final Map<Integer, Integer> ranks = new HashMap<>();
+    private final TreeSet<Integer> unwanted = new TreeSet<>();
+    private final int awaited;
+    private int generation = -1;
+    private int untold = -1;
+    private volatile long stamp;
+
+    /// @param initial how many workers the first generation waits for
+    ElasticTestJob(int initial, Duration heartbeatTimeout) {
+        this.awaited = initial;
+        this.heartbeatTimeout = heartbeatTimeout;
+        InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        this.server =
+                RendezvousServer.startElastic(
+                        secret, anyPort, heartbeatTimeout, CALM, MembershipListener.NONE);
+        this.desk =
+                WorkerRegistry.open(
+                        secret,
+                        anyPort,
+                        heartbeatTimeout,
+                        new WorkerRegistry.Listener() {
+                            @Override
+                            public void ready(int worker, int generation, String why) {
+                                events.add(() -> workerReady(worker, generation, why));
+                            }
+
+                            @Override
+                            public void lost(int worker, String how) {
+                                events.add(() -> workerLost(worker, how));
+                            }
+                        });
+        driver.start();
+    }
+
+    ElasticTestJob(int initial) {
+        this(initial, CALM);
+    }
+
+    /// Starts a worker, which the others hear of when it is ready.
+    TestRankProcess start(String... arguments) throws IOException {
+        int worker = workers.size();
+        ProcessBuilder builder =
+                new ProcessBuilder(
+                        JavaCommand.of(List.of(), ElasticTraining.class, List.of(arguments)));
+        builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
+        builder.environment().putAll(variables(worker));
+        TestRankProcess process = new TestRankProcess(worker, builder);
+        workers.put(worker, process);
+        process.onExit(how -> events.add(() -> workerExited(worker, how)));
+        return process;
+    }
+
+    TestRankProcess worker(int worker) {
+        return Objects.requireNonNull(workers.get(worker), "started");
+    }
+
+    /// Lets a worker go when it next asks for a place, and tells all to ask.
+    void removeWorker(int worker) {
+        events.add(
+                () -> {
+                    unwanted.add(worker);
+                    notifyHostsUpdated();
+                });
+    }
+
+    /// Waits until the workers have been told, for the first time, that there are more or fewer of
+    /// them.
+    void awaitHostsUpdate() {
+        await().atMost(TestJob.PATIENCE).until(() -> stamp > 0);
+    }
+
+    /// Lets the next generation have a place for this worker and not tell it, so that the others
+    /// wait for it until its process ends.
+    void assignWithoutNotifying(int worker) {
+        events.add(() -> untold = worker);
+    }
+
+    private void drive() {
+        try {
+            while (true) {
+                events.take().run();
+                boolean complete = generation >= 0 || living.size() == awaited;
+                if (complete && !living.isEmpty() && ready.keySet().containsAll(living)) {
+                    makeGeneration();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // the job is closed
+        }
+    }
+
+    private void workerReady(int worker, int from, String why) {
+        boolean isNew = !ranks.containsKey(worker);
+        if (unwanted.contains(worker)) {
+            living.remove(worker);
+            desk.dismiss(worker, "the test has no use for it");
+            return;
+        }
+        living.add(worker);
+        ready.put(worker, from < 0 || from < generation || !why.isEmpty());
+        if (isNew && generation >= 0) {
+            notifyHostsUpdated();
+        }
+    }
+
+    private void notifyHostsUpdated() {
+        long next = stamp + 1;
+        desk.hostsUpdated(next);
+        stamp = next;
+    }
+
+    /// A line that closes tells of an end that the system reports better; silence is all that a
+    /// stopped process shows.
+    private void workerLost(int worker, String how) {
+        Integer rank = ranks.get(worker);
+        if (how.startsWith("silent") && living.remove(worker) && rank != null) {
+            ready.remove(worker);
+            server.reportLoss(generation, rank, how);
+        }
+    }
+
+    private void workerExited(int worker, String how) {
+        Integer rank = ranks.get(worker);
+        living.remove(worker);
+        ready.remove(worker);
+        if (rank != null) {
+            server.reportExit(generation, rank, how);
+        }
+    }
+
+    private void makeGeneration() {
+        generation++;
+        ranks.clear();
+        living.forEach(worker -> ranks.put(worker, ranks.size()));
+        boolean sync = ready.values().stream().anyMatch(each -> each);
+        int size = living.size();
+        server.beginGeneration(generation, size);
+        ready.clear();
+        ranks.forEach(
+                (worker, rank) -> {
+                    if (worker != untold) {
+                        desk.assign(
+                                worker,
+                                new WorkerPlacement(
+                                        generation, rank, size, rank, size, 0, 1, sync));
+                    }
+                });
+        System.out.printf("generation %d: workers %s, sync %b%n", generation, living, sync);
+    }
+
+    /// Waits for these workers to end well, and wants all of them to have the result that training
+    /// without a fault has.
+    void awaitResult(TestRankProcess... some) {
+        for (TestRankProcess each : some) {
+            await("end of worker " + each.rank())
+                    .atMost(TestJob.PATIENCE)
+                    .until(() -> each.exit().isDone());
+            assertThat(each.exitCode()).as(this::output).isZero();
+            assertThat(each.lines()).as(this::output).contains(ElasticTraining.result());
+        }
+    }
+
+    /// All that the workers have printed, for the message of a failure.
+    String output() {
+        return workers.values().stream()
+                .map(each -> "--- worker %d\n%s".formatted(each.rank(), each.output()))
+                .collect(Collectors.joining("\n"));
+    }
+
+    private Map<String, String> variables(int worker) {
+        Map<String, String> all = new HashMap<>();
+        all.put(ElasticOptions.ELASTIC.variable(), "1");
+        all.put(ElasticOptions.WORKER.variable(), Integer.toString(worker));
+        all.put(ElasticOptions.PORT.variable(), Integer.toString(desk.address().getPort()));
+        all.put(Options.HOSTNAME.variable(), TestJobPlan.HOST);
+        all.put(Options.RENDEZVOUS_ADDR.variable(), "127.0.0.1");
+        all.put(Options.RENDEZVOUS_PORT.variable(), Integer.toString(server.address().getPort()));
+        all.put(Options.RENDEZVOUS_SERVER.variable(), "launcher");
+        all.put(
+                Options.HEARTBEAT_TIMEOUT.variable(),
+                Double.toString(heartbeatTimeout.toMillis() / 1000.0));
+        all.put(Options.SECRET_KEY.variable(), secret.encode());
+        all.put(Options.JOB_ID.variable(), id);
+        all.put("HOROVOD_LOG_LEVEL", "info");
+        return all;
+    }
+
+    @Override
+    public void close() {
+        workers.values().forEach(TestRankProcess::destroy);
+        driver.interrupt();
+        await().atMost(TestJob.PATIENCE).until(() -> !driver.isAlive());
+        desk.close();
+        server.close();
+        await().atMost(TestJob.PATIENCE)
+                .untilAsserted(
+                        () -> {
+                            assertThat(
+                                            OsProcesses.withVariable(
+                                                    Options.JOB_ID.variable() + "=" + id))
+                                    .isEmpty();
+                            assertThat(files.added()).as("shared files left behind").isEmpty();
+                        });
+    }
+}

@@ -1,0 +1,69 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RendezvousHost;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.util.List;
+
+/// A rank that is stopped but not dead: nothing closes its connections, it just says nothing.
+class FrozenRankIT {
+    /// Sums until it cannot.
+    static final class Worker {
+        private Worker() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            float[] values = new float[10_007];
+            Hvd.allreduce("values", values, ReduceOp.SUM);
+            System.out.println("ready");
+            CallResult.report(
+                    "pending",
+                    () -> {
+                        while (true) {
+                            Hvd.allreduce("values", values, ReduceOp.SUM);
+                        }
+                    });
+        }
+    }
+
+    @ParameterizedTest(name = "rank {0}, transport {1}, server in {2}")
+    @CsvSource({"1, auto, LAUNCHER", "2, tcp, RANK0", "0, auto, RANK0", "0, tcp, LAUNCHER"})
+    void frozenRankIsDeclaredLostAndFailsWhenResumed(
+            int victim, String transport, RendezvousHost server) throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(3, Worker.class)
+                        .with(Options.TRANSPORT, transport)
+                        .with(Options.HEARTBEAT_TIMEOUT, "2")
+                        .servedBy(server);
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitLine("ready");
+            TestRankProcess frozen = testJob.rank(victim);
+            frozen.freeze();
+            List<TestRankProcess> others = testJob.othersThan(victim);
+            PeerLossAssertions.print(
+                    "rank " + victim + " stopped",
+                    testJob.awaitExits(others, PeerLossAssertions.LIMIT));
+            for (TestRankProcess rank : others) {
+                CallResult callResult = rank.callResult("pending");
+                PeerLossAssertions.assertNamesLostRank(callResult, victim, TestJobPlan.HOST);
+                assertThat(callResult.message()).contains("silent for 2 s");
+            }
+
+            frozen.resume();
+            testJob.awaitExits(List.of(frozen), PeerLossAssertions.LIMIT);
+            CallResult callResult = frozen.callResult("pending");
+            assertThat(callResult.type()).as(callResult.message()).isEqualTo("PeerLostException");
+            if (server == RendezvousHost.LAUNCHER || victim != 0) {
+                assertThat(callResult.lostRank()).as(callResult.message()).isEqualTo(victim);
+                assertThat(callResult.message()).contains("the other ranks gave it up");
+            }
+        }
+    }
+}

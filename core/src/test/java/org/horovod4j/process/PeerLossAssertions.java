@@ -1,0 +1,30 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.PeerLostException;
+
+import java.time.Duration;
+
+/// What all tests of a lost rank expect.
+final class PeerLossAssertions {
+    /// How long after a loss the other ranks may take to end. The promise is five seconds for their
+    /// calls to fail; a busy machine then needs a while to end their processes.
+    static final Duration LIMIT = Duration.ofSeconds(15);
+
+    private PeerLossAssertions() {}
+
+    static void assertNamesLostRank(CallResult callResult, int lostRank, String host) {
+        assertThat(callResult.type())
+                .as(callResult.message())
+                .isEqualTo(PeerLostException.class.getSimpleName());
+        assertThat(callResult.lostRank()).as(callResult.message()).isEqualTo(lostRank);
+        assertThat(callResult.host()).as(callResult.message()).isEqualTo(host);
+        assertThat(callResult.message()).contains("rank " + lostRank, host);
+    }
+
+    /// Leaves the real figure in the output of the build.
+    static void print(String what, Duration took) {
+        System.out.println("%s: all others had ended %d ms later".formatted(what, took.toMillis()));
+    }
+}

@@ -1,0 +1,178 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.option.RuntimeOptions;
+import org.horovod4j.security.Secret;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.RepetitionInfo;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Random;
+
+/// What can go wrong while the ranks meet.
+class StartupFailureIT {
+    private static final int SIZE = 3;
+
+    /// Longer than a rank takes to join and measure its links on a quiet machine.
+    private static final int START_MILLIS = 600;
+
+    /// Joins, works and tells how that ended.
+    static final class Worker {
+        private Worker() {}
+
+        public static void main(String[] args) {
+            System.out.println("begun");
+            CallResult.report(
+                    "start",
+                    () -> {
+                        Hvd.init();
+                        while (true) {
+                            Hvd.allreduce("sum", new float[10_007], ReduceOp.SUM);
+                        }
+                    });
+        }
+    }
+
+    @ParameterizedTest(name = "rank {0}, server in {1}")
+    @CsvSource({"0, LAUNCHER", "1, LAUNCHER", "1, RANK0"})
+    void rankKilledBeforeLastJoinIsNamed(int victim, RendezvousHost server) throws IOException {
+        try (ServerLog log = ServerLog.open();
+                TestJob testJob = plan(server).prepare()) {
+            startAndSeat(testJob, 0, server, log);
+            startAndSeat(testJob, 1, server, log);
+            testJob.rank(victim).kill();
+            TestRankProcess survivor = testJob.othersThan(victim).getFirst();
+            if (server == RendezvousHost.LAUNCHER) {
+                TestRankProcess late = testJob.start(2);
+                assertOthersName(testJob, victim);
+                assertThat(late.callResult("start").message())
+                        .contains("joining the job as rank 2");
+            } else {
+                assertOthersName(testJob, victim);
+            }
+            assertThat(survivor.callResult("start").message()).contains("joining the job as rank");
+        }
+    }
+
+    @Test
+    void serverRankKilledBeforeLastJoinIsNamed() throws IOException {
+        RendezvousHost server = RendezvousHost.RANK0;
+        try (ServerLog log = ServerLog.open();
+                TestJob testJob = plan(server).prepare()) {
+            startAndSeat(testJob, 0, server, log);
+            TestRankProcess survivor = startAndSeat(testJob, 1, server, log);
+            testJob.rank(0).kill();
+            testJob.awaitExits(testJob.othersThan(0), PeerLossAssertions.LIMIT);
+            // Hosts are told when all have met; until then the address is all that is known.
+            PeerLossAssertions.assertNamesLostRank(survivor.callResult("start"), 0, "127.0.0.1");
+        }
+    }
+
+    /// Whatever a rank was about when it died (reading options, making shared memory, joining,
+    /// mapping the others' memory, measuring links), the others name it.
+    @RepeatedTest(8)
+    void rankKilledAtRandomStartupMomentIsNamed(RepetitionInfo repetition) throws IOException {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        int victim = random.nextInt(SIZE);
+        long delayMillis = random.nextInt(START_MILLIS);
+        boolean tcp = repetition.getCurrentRepetition() % 2 == 0;
+        System.out.println(
+                "seed %d: kill rank %d after %d ms, %s"
+                        .formatted(seed, victim, delayMillis, tcp ? "tcp" : "auto"));
+        TestJobPlan plan =
+                TestJobPlan.of(SIZE, Worker.class).with(Options.TRANSPORT, tcp ? "tcp" : "auto");
+        try (TestJob testJob = plan.start()) {
+            testJob.rank(victim).awaitLine("begun");
+            long start = System.nanoTime();
+            await().pollInterval(Duration.ofMillis(1))
+                    .until(() -> System.nanoTime() - start > delayMillis * 1_000_000);
+            testJob.rank(victim).kill();
+            assertOthersEnd(testJob, victim);
+        }
+    }
+
+    @Test
+    void aWrongSecretIsRefusedAndTheMissingRankIsNamed() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(SIZE, Worker.class)
+                        .servedBy(RendezvousHost.RANK0)
+                        .with(Options.START_TIMEOUT, "5")
+                        .with(2, Options.SECRET_KEY, Secret.random().encode());
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitExits(testJob.ranks(), TestJob.PATIENCE);
+            for (TestRankProcess rank : testJob.ranks()) {
+                assertThat(rank.callResult("start").type()).isEqualTo("ConfigurationException");
+            }
+            assertThat(testJob.rank(2).callResult("start").message())
+                    .contains("joining the job as rank 2", "secret");
+            for (TestRankProcess rank : testJob.othersThan(2)) {
+                assertThat(rank.callResult("start").message())
+                        .contains("after 5 s, rank 2 of 3 had not come");
+            }
+            assertThat(testJob.rank(0).output()).containsOnlyOnce("does not know the job's secret");
+        }
+    }
+
+    @Test
+    void launcherDoesNotWaitForExitedRank() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(SIZE, Worker.class)
+                        .with(2, Options.SECRET_KEY, Secret.random().encode());
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitExits(testJob.ranks(), PeerLossAssertions.LIMIT);
+            for (TestRankProcess rank : testJob.othersThan(2)) {
+                assertThat(rank.callResult("start").lostRank()).isEqualTo(2);
+                assertThat(rank.callResult("start").message())
+                        .contains("exit code 0, before it had joined");
+            }
+        }
+    }
+
+    /// One whose server tells, in whichever process it is, who has come.
+    private static TestJobPlan plan(RendezvousHost server) {
+        return TestJobPlan.of(SIZE, Worker.class)
+                .servedBy(server)
+                .with(RuntimeOptions.LOG_LEVEL, "debug");
+    }
+
+    /// Starts a rank and waits for the server's word that it has come: the rank's own could be on
+    /// its way still when it is killed.
+    private static TestRankProcess startAndSeat(
+            TestJob testJob, int rank, RendezvousHost server, ServerLog log) throws IOException {
+        TestRankProcess started = testJob.start(rank);
+        String words = "rank %d of %d has come".formatted(rank, SIZE);
+        switch (server) {
+            case LAUNCHER -> log.awaitWords(words);
+            case RANK0 -> testJob.rank(0).awaitWords(words);
+        }
+        return started;
+    }
+
+    private static void assertOthersName(TestJob testJob, int victim) {
+        testJob.awaitExits(testJob.othersThan(victim), PeerLossAssertions.LIMIT);
+        for (TestRankProcess rank : testJob.othersThan(victim)) {
+            PeerLossAssertions.assertNamesLostRank(
+                    rank.callResult("start"), victim, TestJobPlan.HOST);
+        }
+    }
+
+    private static void assertOthersEnd(TestJob testJob, int victim) {
+        testJob.awaitExits(testJob.othersThan(victim), PeerLossAssertions.LIMIT);
+        for (TestRankProcess rank : testJob.othersThan(victim)) {
+            CallResult callResult = rank.callResult("start");
+            assertThat(callResult.type()).as(callResult.message()).isEqualTo("PeerLostException");
+            assertThat(callResult.lostRank()).as(callResult.message()).isEqualTo(victim);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.security.Protection;
+import org.horovod4j.security.Secret;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/// The ranks of one job, each a process.
+///
+/// Closing it ends what still runs, and fails the test when a process or a shared file is left.
+final class TestJob implements AutoCloseable {
+    /// Generous, for a machine with other work to do: only what hangs takes this long.
+    static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final TestJobPlan plan;
+    private final String id = "it-" + UUID.randomUUID();
+    private final Secret secret;
+    private final SharedFiles files = SharedFiles.snapshot();
+    private final @Nullable RendezvousServer server;
+    private final int port;
+    private final SortedMap<Integer, TestRankProcess> ranks = new TreeMap<>();
+
+    TestJob(TestJobPlan plan) throws IOException {
+        this.plan = plan;
+        this.secret = Secret.random().withProtection(Protection.of(option(Options.TLS)));
+        this.server = plan.server() == RendezvousHost.LAUNCHER ? serve() : null;
+        this.port = server == null ? freePort() : server.address().getPort();
+    }
+
+    /// Starts a rank, which had not been started with the others.
+    TestRankProcess start(int rank) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(plan.commandOf(rank));
+        builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
+        builder.environment().putAll(variables(rank));
+        TestRankProcess process = new TestRankProcess(rank, builder);
+        ranks.put(rank, process);
+        if (server != null) {
+            process.onExit(how -> server.reportExit(rank, how));
+        }
+        return process;
+    }
+
+    TestRankProcess rank(int rank) {
+        TestRankProcess process = ranks.get(rank);
+        if (process == null) {
+            throw new IllegalArgumentException("rank " + rank + " was not started");
+        }
+        return process;
+    }
+
+    /// All ranks that were started, but the one given.
+    List<TestRankProcess> othersThan(int rank) {
+        return ranks.values().stream().filter(each -> each.rank() != rank).toList();
+    }
+
+    Collection<TestRankProcess> ranks() {
+        return ranks.values();
+    }
+
+    /// Where the rendezvous server listens.
+    int rendezvousPort() {
+        return port;
+    }
+
+    /// Waits until every rank that was started has printed a line that begins like this.
+    void awaitLine(String beginning) {
+        ranks.values().forEach(rank -> rank.awaitLine(beginning));
+    }
+
+    /// Waits for all ranks to end, and wants all of them to end well.
+    void awaitSuccess() {
+        awaitExits(ranks.values(), PATIENCE);
+        assertThat(ranks.values())
+                .as(this::output)
+                .allSatisfy(rank -> assertThat(rank.exitCode()).isZero());
+    }
+
+    /// Waits for these ranks to end, however they do.
+    ///
+    /// @return how long that took
+    Duration awaitExits(Collection<TestRankProcess> some, Duration limit) {
+        long start = System.nanoTime();
+        CompletableFuture<?> exits =
+                CompletableFuture.allOf(
+                        some.stream().map(TestRankProcess::exit).toArray(CompletableFuture[]::new));
+        var _ =
+                exits.copy()
+                        .completeOnTimeout(null, limit.toMillis(), TimeUnit.MILLISECONDS)
+                        .join();
+        Duration took = Duration.ofNanos(System.nanoTime() - start);
+        assertThat(some.stream().filter(TestRankProcess::isAlive).map(TestRankProcess::rank))
+                .as(() -> "ranks that still run after " + limit.toSeconds() + " s\n" + output())
+                .isEmpty();
+        return took;
+    }
+
+    /// All that the ranks have printed, for the message of a failure.
+    String output() {
+        return ranks.values().stream()
+                .map(rank -> "--- rank %d\n%s".formatted(rank.rank(), rank.output()))
+                .collect(Collectors.joining("\n"));
+    }
+
+    @Override
+    public void close() {
+        ranks.values().forEach(TestRankProcess::destroy);
+        if (server != null) {
+            server.close();
+        }
+        await().atMost(PATIENCE)
+                .untilAsserted(
+                        () -> {
+                            assertThat(OsProcesses.withVariable(environmentMark())).isEmpty();
+                            assertThat(files.added()).as("shared files left behind").isEmpty();
+                        });
+    }
+
+    private String environmentMark() {
+        return Options.JOB_ID.variable() + "=" + id;
+    }
+
+    private Map<String, String> variables(int rank) {
+        Map<String, String> all = new HashMap<>();
+        all.put(Options.RANK.variable(), Integer.toString(rank));
+        all.put(Options.SIZE.variable(), Integer.toString(plan.size()));
+        all.put(Options.RENDEZVOUS_ADDR.variable(), "127.0.0.1");
+        all.put(Options.RENDEZVOUS_PORT.variable(), Integer.toString(port));
+        all.put(
+                Options.RENDEZVOUS_SERVER.variable(),
+                Options.RENDEZVOUS_SERVER.format(plan.server()));
+        all.put(Options.SECRET_KEY.variable(), secret.encode());
+        all.put(Options.JOB_ID.variable(), id);
+        all.putAll(plan.variablesOf(rank));
+        return all;
+    }
+
+    private RendezvousServer serve() {
+        return RendezvousServer.start(
+                secret,
+                plan.size(),
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                option(Options.HEARTBEAT_TIMEOUT),
+                option(Options.START_TIMEOUT));
+    }
+
+    private <T extends Comparable<T>> T option(Option<T> option) {
+        return new Environment(plan.variables()).get(option);
+    }
+
+    /// A port that was free a moment ago, for rank 0 to listen at. Below those that the system
+    /// gives to who asks for any: a rank might else get it for its own listener before rank 0
+    /// comes.
+    private static int freePort() throws IOException {
+        for (int attempt = 0; attempt < 100; attempt++) {
+            int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
+            if (isFree(port)) {
+                return port;
+            }
+        }
+        throw new IOException("no free port between 20000 and 32000");
+    }
+
+    private static boolean isFree(int port) throws IOException {
+        try (ServerSocket socket = new ServerSocket(port)) {
+            return socket.isBound();
+        } catch (BindException e) {
+            return false;
+        }
+    }
+}

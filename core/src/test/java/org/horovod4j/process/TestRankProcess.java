@@ -1,0 +1,150 @@
+package org.horovod4j.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+
+/// One rank: its process, what it has printed, and the signals it can be sent.
+final class TestRankProcess {
+    private static final int SIGNALLED = 128;
+
+    private final int rank;
+    private final Process process;
+    private final Writer input;
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final CompletableFuture<Void> exit;
+
+    TestRankProcess(int rank, ProcessBuilder builder) throws IOException {
+        this.rank = rank;
+        this.process = builder.redirectErrorStream(true).start();
+        this.input = process.outputWriter(UTF_8);
+        CompletableFuture<Void> read = new CompletableFuture<>();
+        Thread.ofVirtual().name("output of rank " + rank).start(() -> read(read));
+        this.exit = CompletableFuture.allOf(process.onExit(), read);
+    }
+
+    int rank() {
+        return rank;
+    }
+
+    /// The JVM, which a command before it may have made its child.
+    ProcessHandle jvm() {
+        return process.descendants().reduce((_, last) -> last).orElse(process.toHandle());
+    }
+
+    long pid() {
+        return jvm().pid();
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /// Done when the process has ended and all it printed is known.
+    CompletableFuture<Void> exit() {
+        return exit;
+    }
+
+    int exitCode() {
+        return process.exitValue();
+    }
+
+    /// Tells `listener` how the process ended, in a launcher's words.
+    void onExit(Consumer<String> listener) {
+        var _ = process.onExit().thenAccept(ended -> listener.accept(ending(ended.exitValue())));
+    }
+
+    private static String ending(int code) {
+        return code > SIGNALLED ? "killed by signal " + (code - SIGNALLED) : "exit code " + code;
+    }
+
+    List<String> lines() {
+        return List.copyOf(lines);
+    }
+
+    String output() {
+        return String.join("\n", lines);
+    }
+
+    /// Waits for a line that begins like this, and gives it.
+    String awaitLine(String beginning) {
+        return awaitLine(beginning, line -> line.startsWith(beginning));
+    }
+
+    /// Waits for a line that has these words in it, such as one of the log, and gives it.
+    String awaitWords(String words) {
+        return awaitLine(words, line -> line.contains(words));
+    }
+
+    private String awaitLine(String what, Predicate<String> wanted) {
+        Optional<String> found =
+                await("rank " + rank + " prints '" + what + "'")
+                        .atMost(TestJob.PATIENCE)
+                        .pollInterval(Duration.ofMillis(20))
+                        .until(() -> line(wanted), line -> line.isPresent() || exit.isDone());
+        assertThat(found).as(() -> "line '" + what + "' in\n" + output()).isPresent();
+        return found.orElseThrow();
+    }
+
+    private Optional<String> line(Predicate<String> wanted) {
+        return lines.stream().filter(wanted).findFirst();
+    }
+
+    /// What the rank has told of `occasion`.
+    CallResult callResult(String occasion) {
+        List<CallResult> all =
+                lines.stream()
+                        .flatMap(line -> CallResult.parse(line).stream())
+                        .filter(callResult -> callResult.occasion().equals(occasion))
+                        .toList();
+        assertThat(all).as(() -> "told of '" + occasion + "' in\n" + output()).hasSize(1);
+        return all.getFirst();
+    }
+
+    /// Gives the rank the word that it waits for; see [TestSignal].
+    void sendSignal() throws IOException {
+        input.write("go\n");
+        input.flush();
+    }
+
+    /// `kill -9`.
+    void kill() {
+        jvm().destroyForcibly();
+    }
+
+    /// Stops it as a debugger or a frozen virtual machine would: its sockets stay open and silent.
+    void freeze() throws IOException {
+        OsProcesses.signal("STOP", pid());
+    }
+
+    void resume() throws IOException {
+        OsProcesses.signal("CONT", pid());
+    }
+
+    void destroy() {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+    }
+
+    private void read(CompletableFuture<Void> done) {
+        try (BufferedReader reader = process.inputReader(UTF_8)) {
+            reader.lines().forEach(lines::add);
+            done.complete(null);
+        } catch (IOException | UncheckedIOException e) {
+            done.completeExceptionally(e);
+        }
+    }
+}

@@ -1,0 +1,324 @@
+package org.horovod4j.rendezvous;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.PeerLostException;
+import org.horovod4j.ShutDownException;
+import org.horovod4j.rendezvous.RendezvousTestRanks.Rank;
+import org.horovod4j.security.Acceptor;
+import org.horovod4j.security.Handshake;
+import org.horovod4j.security.Handshake.Purpose;
+import org.horovod4j.security.Protection;
+import org.horovod4j.security.RefusedConnectionLog;
+import org.horovod4j.security.Secret;
+import org.horovod4j.security.SecureConnection;
+import org.horovod4j.security.SocketSettings;
+import org.horovod4j.spi.RankDeparture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Future;
+
+/// How the ranks of a running job learn of each other's end.
+@ParameterizedClass(name = "{0}")
+@EnumSource(Protection.class)
+final class PeerLossTest {
+    private final Protection protection;
+
+    PeerLossTest(Protection protection) {
+        this.protection = protection;
+    }
+
+    @Test
+    void closedConnectionIsALoss() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+            world.raw.close();
+
+            for (Rank survivor : world.others) {
+                assertThat(survivor.losses.take())
+                        .isEqualTo(
+                                new RankDeparture(
+                                        2,
+                                        "host2",
+                                        "its connection closed: the process has probably ended",
+                                        false,
+                                        Map.of()));
+            }
+        }
+    }
+
+    @Test
+    void launcherExitReportIsPreferredReason() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+            rendezvousTestRanks.server.reportExit(2, "killed by signal 9 (SIGKILL)");
+            world.raw.close();
+
+            for (Rank survivor : world.others) {
+                assertThat(survivor.losses.take().reason())
+                        .isEqualTo("killed by signal 9 (SIGKILL)");
+            }
+        }
+    }
+
+    @Test
+    void reportedHostLossIsALossDespiteOpenConnection() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(3)) {
+            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+            rendezvousTestRanks.server.reportLoss(2, "contact with its host was lost");
+
+            for (Rank survivor : world.others) {
+                assertThat(survivor.losses.take())
+                        .isEqualTo(
+                                new RankDeparture(
+                                        2,
+                                        "host2",
+                                        "contact with its host was lost",
+                                        false,
+                                        Map.of()));
+            }
+            assertThat(rendezvousTestRanks.failed).containsExactly(2);
+        }
+    }
+
+    @Test
+    void onlyFirstLossIsReportedEvenWithLateReason() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+            rendezvousTestRanks.server.reportExit(2, "exit code 1");
+            world.raw.close();
+            Rank survivor = world.others.getFirst();
+            RankDeparture first = survivor.losses.take();
+            world.others.getLast().client.leave(Map.of(), false, "its process has ended");
+            world.others.getLast().client.close();
+
+            assertThat(first.rank()).isEqualTo(2);
+            assertThat(survivor.client.survey()) // comes after all that was announced before
+                    .hasSize(3);
+            assertThat(survivor.losses).isEmpty();
+            assertThat(rendezvousTestRanks.failed)
+                    .as("told to the server's owner")
+                    .containsExactly(2);
+        }
+    }
+
+    @Test
+    void silentRankIsDeclaredLostAndNotified() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks =
+                new RendezvousTestRanks(
+                        protection, 3, Duration.ofSeconds(2), RendezvousTestRanks.CALM)) {
+            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+
+            for (Rank survivor : world.others) {
+                assertThat(survivor.losses.take())
+                        .isEqualTo(
+                                new RankDeparture(2, "host2", "silent for 2 s", false, Map.of()));
+            }
+            assertThat(world.raw.receive())
+                    .isInstanceOfSatisfying(
+                            RendezvousMessage.Lost.class,
+                            lost -> {
+                                assertThat(lost.rankDeparture().rank()).isEqualTo(2);
+                                assertThat(lost.rankDeparture().reason()).contains("gave it up");
+                            });
+        }
+    }
+
+    @Test
+    void aMalformedFrameIsALoss() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+            new DataOutputStream(world.raw.secureConnection.output()).writeInt(Integer.MAX_VALUE);
+
+            for (Rank survivor : world.others) {
+                assertThat(survivor.losses.take().reason())
+                        .contains("it sent what we do not understand")
+                        .contains("at most 1048576");
+            }
+        }
+    }
+
+    @Test
+    void orderlyLeaveReportsCompletedOperations() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            List<Rank> all = rendezvousTestRanks.joined(0);
+            all.get(1).client.leave(Map.of(0, 12L, 3, 4L), true, "called shutdown");
+            all.get(1).client.close();
+
+            for (Rank each : List.of(all.get(0), all.get(2))) {
+                assertThat(each.losses.take())
+                        .isEqualTo(
+                                new RankDeparture(
+                                        1,
+                                        "host1",
+                                        "called shutdown",
+                                        true,
+                                        Map.of(0, 12L, 3, 4L)));
+            }
+            all.get(0).client.leave(Map.of(0, 12L, 3, 4L), true, "called shutdown");
+            all.get(0).client.close();
+            assertThat(all.get(2).client.survey()).hasSize(3); // after all that was announced
+            assertThat(all.get(2).losses)
+                    .as("whoever is in a process set with it must know")
+                    .extracting(RankDeparture::rank)
+                    .containsExactly(0);
+            assertThat(all.get(1).losses).as("the leaver hears nothing").isEmpty();
+            assertThat(rendezvousTestRanks.failed).isEmpty();
+        }
+    }
+
+    @Test
+    void failureAfterOrderlyLeaveIsReported() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+            world.others.getFirst().client.leave(Map.of(0, 5L), true, "called shutdown");
+            Rank survivor = world.others.getLast();
+            assertThat(survivor.losses.take().rank()).isZero();
+            world.raw.close();
+
+            assertThat(survivor.losses.take().rank()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void lossFailsPendingGather() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+            Future<?> gather =
+                    rendezvousTestRanks.async(
+                            () -> world.others.getFirst().client.allgather("plan", new byte[9]));
+            world.raw.send(new RendezvousMessage.Gather("plan", new byte[9]));
+            world.raw.close();
+
+            assertThatThrownBy(gather::get)
+                    .cause()
+                    .isInstanceOf(PeerLostException.class)
+                    .hasMessageContaining("gather of 'plan': rank 2 (host2, process 1002) is gone");
+            assertThatThrownBy(() -> world.others.getFirst().client.allgather("next", new byte[0]))
+                    .as("a gather after the loss")
+                    .isInstanceOf(PeerLostException.class);
+        }
+    }
+
+    @Test
+    void serverCloseIsLossOfLauncher() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 2)) {
+            List<Rank> all = rendezvousTestRanks.joined(0);
+            rendezvousTestRanks.server.close();
+
+            for (Rank each : all) {
+                RankDeparture rankDeparture = each.losses.take();
+                assertThat(rankDeparture.rank()).isEqualTo(-1);
+                assertThat(rankDeparture.reason()).startsWith("the launcher").contains("is gone");
+            }
+        }
+    }
+
+    @Test
+    void silentServerIsLossOfLauncher() throws Exception {
+        Secret secret = Secret.random().withProtection(protection);
+        Acceptor stuck =
+                Acceptor.open(
+                        new InetSocketAddress(0),
+                        new Handshake(secret, Purpose.RENDEZVOUS),
+                        SocketSettings.DEFAULT,
+                        new RefusedConnectionLog(System.getLogger("test")),
+                        PeerLossTest::acceptAndSendNothing);
+        Duration timeout = Duration.ofMillis(500);
+        RendezvousClient client =
+                new RendezvousClient(
+                        secret,
+                        List.of(new InetSocketAddress(stuck.address().getPort())),
+                        0,
+                        1,
+                        0,
+                        timeout,
+                        RendezvousTestRanks.CALM);
+        try (stuck;
+                client) {
+            Rank rank = new Rank(client, RendezvousTestRanks.member(0));
+            assertThat(rank.join()).containsExactly(rank.card);
+
+            assertThat(rank.losses.take().reason()).contains("cut off: silent for 0.5 s");
+        }
+    }
+
+    private static void acceptAndSendNothing(SecureConnection secureConnection) {
+        try {
+            RendezvousFrames rendezvousFrames =
+                    new RendezvousFrames(secureConnection, RendezvousFrames.CLIENT_LIMIT);
+            assertThat(rendezvousFrames.read()).isInstanceOf(RendezvousMessage.Join.class);
+            rendezvousFrames.write(
+                    new RendezvousMessage.Joined(List.of(RendezvousTestRanks.member(0))));
+            rendezvousFrames.flush();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void aFloodOfMessagesIsALoss() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+            Future<?> flood = rendezvousTestRanks.async(world::flood);
+
+            assertThat(world.others.getFirst().losses.take().reason())
+                    .contains("messages in a second");
+            assertThatThrownBy(flood::get).hasRootCauseInstanceOf(IOException.class);
+        }
+    }
+
+    @Test
+    void gatherFailsBeforeJoinAndAfterLeave() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 1)) {
+            Rank rank = rendezvousTestRanks.rank(0);
+            assertThatThrownBy(() -> rank.client.allgather("early", new byte[0]))
+                    .isInstanceOf(IllegalStateException.class);
+            rank.join();
+            assertThatThrownBy(() -> rank.client.allgather("big", new byte[1 << 20]))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("1048576");
+            rank.client.leave(Map.of(), true, "called shutdown");
+            assertThatThrownBy(() -> rank.client.allgather("late", new byte[0]))
+                    .isInstanceOf(ShutDownException.class);
+        }
+    }
+
+    /// A world of three: two proper clients, and rank 2 with no will of its own.
+    private static final class ThreeRanks {
+        final List<Rank> others = new ArrayList<>();
+        final ScriptedClient raw;
+
+        ThreeRanks(RendezvousTestRanks rendezvousTestRanks) throws Exception {
+            others.add(rendezvousTestRanks.rank(0));
+            others.add(rendezvousTestRanks.rank(1));
+            raw =
+                    new ScriptedClient(rendezvousTestRanks)
+                            .send(new RendezvousMessage.Join(0, 3, RendezvousTestRanks.member(2)));
+            rendezvousTestRanks.onEach(others, Rank::join);
+            assertThat(raw.receive()).isInstanceOf(RendezvousMessage.Joined.class);
+        }
+
+        void flood() {
+            try {
+                while (true) {
+                    raw.send(Collections.nCopies(1000, new RendezvousMessage.Heartbeat()));
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+}

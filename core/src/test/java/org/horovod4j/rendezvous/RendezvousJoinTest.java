@@ -1,0 +1,230 @@
+package org.horovod4j.rendezvous;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.PeerLostException;
+import org.horovod4j.rendezvous.RendezvousTestRanks.Rank;
+import org.horovod4j.security.Protection;
+import org.horovod4j.security.Secret;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+
+/// How ranks come together, and how they fail to.
+@ParameterizedClass(name = "{0}")
+@EnumSource(Protection.class)
+final class RendezvousJoinTest {
+    private final Protection protection;
+
+    RendezvousJoinTest(Protection protection) {
+        this.protection = protection;
+    }
+
+    @ParameterizedTest(name = "size {0}")
+    @ValueSource(ints = {1, 2, 16, 64})
+    void joinReturnsMembersInRankOrder(int size) throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, size)) {
+            List<Rank> all = IntStream.range(0, size).mapToObj(rendezvousTestRanks::rank).toList();
+
+            rendezvousTestRanks.onEach(
+                    all,
+                    rank ->
+                            assertThat(rank.join())
+                                    .isEqualTo(
+                                            IntStream.range(0, size)
+                                                    .mapToObj(RendezvousTestRanks::member)
+                                                    .toList()));
+        }
+    }
+
+    @ParameterizedTest(name = "size {0}")
+    @ValueSource(ints = {1, 2, 16, 64})
+    void gatherReturnsAllSharesToEveryRank(int size) throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, size)) {
+            rendezvousTestRanks.onEach(
+                    rendezvousTestRanks.joined(0),
+                    rank -> {
+                        for (int round = 0; round < 5; round++) {
+                            String topic = "topic " + round;
+                            byte[] mine = (topic + " of " + rank.card.rank()).getBytes(UTF_8);
+                            assertThat(rank.client.allgather(topic, mine))
+                                    .extracting(share -> new String(share, UTF_8))
+                                    .containsExactlyElementsOf(
+                                            IntStream.range(0, size)
+                                                    .mapToObj(each -> topic + " of " + each)
+                                                    .toList());
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void joinTimeoutNamesMissingRanks() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks =
+                new RendezvousTestRanks(
+                        protection, 5, RendezvousTestRanks.CALM, Duration.ofMillis(500))) {
+            rendezvousTestRanks.onEach(
+                    List.of(rendezvousTestRanks.rank(0), rendezvousTestRanks.rank(2)),
+                    rank ->
+                            assertThatThrownBy(rank::join)
+                                    .isInstanceOf(ConfigurationException.class)
+                                    .hasMessageContaining("after 0.5 s, ranks 1, 3-4 of 5"));
+            assertThatThrownBy(rendezvousTestRanks.rank(1)::join)
+                    .as("who comes later hears the same")
+                    .isInstanceOf(ConfigurationException.class);
+        }
+    }
+
+    @Test
+    void invalidJoinIsRefusedWithoutAffectingOthers() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 2)) {
+            Future<?> first = rendezvousTestRanks.async(rendezvousTestRanks.rank(0)::join);
+            assertThatThrownBy(rendezvousTestRanks.rank(1, 3, 0)::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("it believes in a size of 3, the job was started with 2");
+            assertThatThrownBy(rendezvousTestRanks.rank(2)::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("the job has ranks 0 to 1");
+            rendezvousTestRanks.rank(1).join();
+            first.get();
+            assertThatThrownBy(rendezvousTestRanks.rank(1)::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("process 1001 on host1 has joined as this rank already");
+        }
+    }
+
+    @Test
+    void rankLossDuringJoinFailsJoin() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            Future<?> waiting = rendezvousTestRanks.async(rendezvousTestRanks.rank(0)::join);
+            try (ScriptedClient dying = new ScriptedClient(rendezvousTestRanks)) {
+                dying.send(new RendezvousMessage.Join(0, 3, RendezvousTestRanks.member(1)));
+            }
+            assertThatThrownBy(waiting::get)
+                    .isInstanceOf(ExecutionException.class)
+                    .cause()
+                    .isInstanceOfSatisfying(
+                            PeerLostException.class, e -> assertThat(e.lostRank()).isEqualTo(1))
+                    .hasMessageContaining("rank 1 (host1, process 1001) is gone")
+                    .hasMessageContaining("Look at the output of rank 1 first");
+        }
+    }
+
+    @Test
+    void processExitBeforeJoinFailsJoin() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
+            Future<?> waiting = rendezvousTestRanks.async(rendezvousTestRanks.rank(0)::join);
+            rendezvousTestRanks.server.reportExit(2, "exit code 3");
+
+            assertThatThrownBy(waiting::get)
+                    .cause()
+                    .isInstanceOf(PeerLostException.class)
+                    .hasMessageContaining("rank 2 (unknown host) is gone: exit code 3, before");
+        }
+    }
+
+    @Test
+    void aClientWaitsForAServerThatStartsLater() throws Exception {
+        int port = freePort();
+        Secret secret = Secret.random().withProtection(protection);
+        RendezvousClient client = client(secret, port, RendezvousTestRanks.CALM);
+        RendezvousTestRanks.Rank rank =
+                new RendezvousTestRanks.Rank(client, RendezvousTestRanks.member(0));
+        Thread joining = Thread.startVirtualThread(rank::join);
+
+        try (RendezvousServer server =
+                        RendezvousServer.start(
+                                secret,
+                                1,
+                                new InetSocketAddress(port),
+                                RendezvousTestRanks.CALM,
+                                RendezvousTestRanks.CALM);
+                client) {
+            assertThat(server.address().getPort()).isEqualTo(port);
+            joining.join();
+            assertThat(client.allgather("alone", new byte[1])).hasSize(1);
+        }
+    }
+
+    @Test
+    void missingServerIsAConfigurationError() throws Exception {
+        int port = freePort();
+        try (RendezvousClient client =
+                client(Secret.random().withProtection(protection), port, Duration.ofMillis(300))) {
+            assertThatThrownBy(
+                            new RendezvousTestRanks.Rank(client, RendezvousTestRanks.member(0))
+                                    ::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("no rendezvous server was reached in 0.3 s")
+                    .hasMessageContaining(":" + port + ": Connection refused");
+        }
+    }
+
+    @Test
+    void wrongSecretFailsImmediately() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 1);
+                RendezvousClient client =
+                        client(
+                                Secret.random().withProtection(protection),
+                                rendezvousTestRanks.server.address().getPort(),
+                                RendezvousTestRanks.CALM)) {
+            assertThatThrownBy(
+                            new RendezvousTestRanks.Rank(client, RendezvousTestRanks.member(0))
+                                    ::join)
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("refused our proof of the job's secret");
+            rendezvousTestRanks.rank(0).join();
+        }
+    }
+
+    @Test
+    void ranksCanRejoinWhileOthersStillLeave() throws Exception {
+        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 2)) {
+            List<Rank> first = rendezvousTestRanks.joined(0);
+            first.getFirst().client.leave(Map.of(0, 1L), true, "called shutdown");
+            first.getFirst().client.close();
+            Rank ahead = rendezvousTestRanks.rank(0, 2, 1);
+            Future<?> meeting = rendezvousTestRanks.async(ahead::join);
+
+            assertThat(first.getLast().losses.take().orderly()).isTrue();
+            first.getLast().client.leave(Map.of(0, 1L), true, "called shutdown");
+            first.getLast().client.close();
+            rendezvousTestRanks.rank(1, 2, 1).join();
+            meeting.get();
+
+            assertThat(ahead.losses).isEmpty();
+        }
+    }
+
+    private static RendezvousClient client(Secret secret, int port, Duration startTimeout) {
+        return new RendezvousClient(
+                secret,
+                List.of(InetSocketAddress.createUnresolved("localhost", port)),
+                0,
+                1,
+                0,
+                RendezvousTestRanks.CALM,
+                startTimeout);
+    }
+
+    private static int freePort() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+}

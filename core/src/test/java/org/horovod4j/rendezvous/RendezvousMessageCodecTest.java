@@ -1,0 +1,151 @@
+package org.horovod4j.rendezvous;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.horovod4j.rendezvous.StateDescription.MAX_BYTES;
+
+import org.horovod4j.frame.MalformedMessageException;
+import org.horovod4j.spi.RankDeparture;
+import org.horovod4j.spi.RankInfo;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+final class RendezvousMessageCodecTest {
+    private static final RankInfo MEMBER =
+            new RankInfo(
+                    3,
+                    "host-ä",
+                    "domain",
+                    4711,
+                    "/memory",
+                    List.of(
+                            new InetSocketAddress("10.1.2.3", 80),
+                            new InetSocketAddress("fd00::7", 65535),
+                            InetSocketAddress.createUnresolved("outside.example", 1)));
+
+    static Stream<RendezvousMessage> messages() {
+        return Stream.of(
+                new RendezvousMessage.Heartbeat(),
+                new RendezvousMessage.Join(7, 16, MEMBER),
+                new RendezvousMessage.Gather("topic", new byte[] {1, 2, 3}),
+                new RendezvousMessage.SurveyRequest(-7),
+                new RendezvousMessage.DescribeReply(3, 7, new byte[] {1, 2}),
+                new RendezvousMessage.Leave(Map.of(), false, ""),
+                new RendezvousMessage.Leave(
+                        Map.of(0, 12L, 7, Long.MAX_VALUE), true, "called shutdown"),
+                new RendezvousMessage.Refused("because"),
+                new RendezvousMessage.Joined(List.of(MEMBER, MEMBER)),
+                new RendezvousMessage.Gathered("", List.of(new byte[0], new byte[] {9})),
+                new RendezvousMessage.DescribeRequest(3, 7),
+                new RendezvousMessage.SurveyAnswer(7, 2, new byte[] {4}),
+                new RendezvousMessage.SurveyComplete(7),
+                new RendezvousMessage.Lost(
+                        new RankDeparture(2, "host", "killed", false, Map.of()), 99),
+                new RendezvousMessage.Lost(
+                        new RankDeparture(2, "host", "left", true, Map.of(5, 9L)), 99));
+    }
+
+    @ParameterizedTest
+    @MethodSource("messages")
+    void everyMessageIsDecodedAsEncoded(RendezvousMessage rendezvousMessage) throws Exception {
+        assertThat(RendezvousMessageCodec.decode(RendezvousMessageCodec.encode(rendezvousMessage)))
+                .usingRecursiveComparison()
+                .isEqualTo(rendezvousMessage);
+    }
+
+    @ParameterizedTest
+    @MethodSource("messages")
+    void truncatedMessageIsMalformed(RendezvousMessage rendezvousMessage) {
+        byte[] whole = RendezvousMessageCodec.encode(rendezvousMessage);
+        for (int length = 0; length < whole.length; length++) {
+            byte[] part = Arrays.copyOf(whole, length);
+            assertThatThrownBy(() -> RendezvousMessageCodec.decode(part))
+                    .isInstanceOf(MalformedMessageException.class);
+        }
+        assertThatThrownBy(
+                        () -> RendezvousMessageCodec.decode(Arrays.copyOf(whole, whole.length + 1)))
+                .isInstanceOf(MalformedMessageException.class);
+    }
+
+    @Test
+    void randomBytesThrowOnlyMalformedMessage() {
+        long seed = new Random().nextLong();
+        Random random = new Random(seed);
+        for (int i = 0; i < 20_000; i++) {
+            byte[] bytes = new byte[random.nextInt(60)];
+            random.nextBytes(bytes);
+            if (bytes.length > 0) {
+                bytes[0] = (byte) random.nextInt(14);
+            }
+            try {
+                assertThat(RendezvousMessageCodec.decode(bytes)).isNotNull();
+            } catch (MalformedMessageException expected) {
+                assertThat(expected).as("seed %d", seed).hasMessageMatching("(?s).+");
+            }
+        }
+    }
+
+    @Test
+    void descriptionSizeLimitIsEnforced() throws Exception {
+        byte[] longest =
+                RendezvousMessageCodec.encode(
+                        new RendezvousMessage.DescribeReply(0, 0, new byte[MAX_BYTES]));
+        assertThat(RendezvousMessageCodec.decode(longest))
+                .isInstanceOf(RendezvousMessage.DescribeReply.class);
+        assertThat(longest.length).isLessThan(RendezvousFrames.CLIENT_LIMIT);
+
+        byte[] longer = Arrays.copyOf(longest, longest.length + 1);
+        ByteBuffer.wrap(longer).putInt(1 + 2 * Integer.BYTES, MAX_BYTES + 1);
+        assertThatThrownBy(() -> RendezvousMessageCodec.decode(longer))
+                .isInstanceOf(MalformedMessageException.class)
+                .hasMessageContaining("a description of 262145 bytes");
+    }
+
+    @Test
+    void completedOperationsOfTooManyProcessSetsAreMalformed() throws Exception {
+        Map<Integer, Long> most =
+                IntStream.range(0, RendezvousMessageCodec.MAX_PROCESS_SETS)
+                        .boxed()
+                        .collect(Collectors.toMap(Function.identity(), set -> (long) set));
+        byte[] bytes =
+                RendezvousMessageCodec.encode(
+                        new RendezvousMessage.Leave(most, true, "x".repeat(10_000)));
+        assertThat(bytes.length).isLessThan(RendezvousFrames.CLIENT_LIMIT);
+        assertThat(RendezvousMessageCodec.decode(bytes))
+                .isInstanceOf(RendezvousMessage.Leave.class);
+
+        Map<Integer, Long> more = new HashMap<>(most);
+        more.put(-1, 1L);
+        byte[] tooMany = RendezvousMessageCodec.encode(new RendezvousMessage.Leave(more, true, ""));
+        assertThatThrownBy(() -> RendezvousMessageCodec.decode(tooMany))
+                .isInstanceOf(MalformedMessageException.class)
+                .hasMessageContaining("65537 process sets");
+    }
+
+    @Test
+    void aProcessSetThatComesTwiceIsMalformed() {
+        byte[] bytes =
+                RendezvousMessageCodec.encode(
+                        new RendezvousMessage.Leave(Map.of(1, 5L, 2, 6L), true, ""));
+        int entries = 1 + Integer.BYTES;
+        int first = ByteBuffer.wrap(bytes).getInt(entries);
+        ByteBuffer.wrap(bytes).putInt(entries + Integer.BYTES + Long.BYTES, first);
+
+        assertThatThrownBy(() -> RendezvousMessageCodec.decode(bytes))
+                .isInstanceOf(MalformedMessageException.class)
+                .hasMessageContaining("process set " + first + " comes twice");
+    }
+}

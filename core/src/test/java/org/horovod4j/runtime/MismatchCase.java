@@ -1,0 +1,160 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/// One rank asks for something else than the others do, under the same name.
+///
+/// @param about what the report should say they disagree on
+/// @param usual what the others ask for
+/// @param odd what the one rank asks for
+record MismatchCase(String about, RankRequest usual, RankRequest odd) {
+    private static final String OPERATION = "'t': the ranks disagree on the operation";
+    private static final Scale TWICE = Scale.after(2);
+
+    /// What a rank asks for, and how the report should put it.
+    ///
+    /// @param words how the report tells it from the others'
+    /// @param type of the tensor
+    /// @param shape of the tensor
+    /// @param collectiveCall asks for it
+    record RankRequest(String words, DataType type, Shape shape, CollectiveCall collectiveCall) {}
+
+    /// A collective on a tensor.
+    interface CollectiveCall {
+        void on(Communicator communicator, Tensor tensor);
+    }
+
+    /// Every kind of disagreement, about small tensors and about large ones.
+    static List<MismatchCase> all() {
+        List<MismatchCase> all = new ArrayList<>(betweenKinds());
+        for (long rows : new long[] {4, 90_000}) {
+            all.addAll(aboutReductions(rows));
+            all.addAll(aboutMoves(rows));
+        }
+        return all;
+    }
+
+    /// Each collective against each other one.
+    private static List<MismatchCase> betweenKinds() {
+        List<RankRequest> kinds =
+                List.of(
+                        kind(
+                                "allreduce",
+                                (comm, tensor) -> comm.allreduce("t", tensor, ReduceOp.SUM)),
+                        kind("allgather", (comm, tensor) -> comm.allgather("t", tensor)),
+                        kind(
+                                "broadcast",
+                                (comm, tensor) -> comm.broadcast("t", tensor, comm.size() - 1)),
+                        kind(
+                                "alltoall",
+                                (comm, tensor) -> comm.alltoall("t", tensor, new int[comm.size()])),
+                        kind(
+                                "reducescatter",
+                                (comm, tensor) -> comm.reducescatter("t", tensor, ReduceOp.SUM)));
+        return kinds.stream()
+                .flatMap(
+                        usual ->
+                                kinds.stream()
+                                        .filter(odd -> !odd.equals(usual))
+                                        .map(odd -> new MismatchCase(OPERATION, usual, odd)))
+                .toList();
+    }
+
+    private static RankRequest kind(String words, CollectiveCall collectiveCall) {
+        return new RankRequest(words, DataType.FLOAT32, Shape.of(6), collectiveCall);
+    }
+
+    private static List<MismatchCase> aboutReductions(long rows) {
+        Shape shape = Shape.of(rows, 6);
+        CollectiveCall sum = (comm, tensor) -> comm.allreduce("t", tensor, ReduceOp.SUM);
+        CollectiveCall max = (comm, tensor) -> comm.allreduce("t", tensor, ReduceOp.MAX);
+        CollectiveCall twice = (comm, tensor) -> comm.allreduce("t", tensor, ReduceOp.SUM, TWICE);
+        CollectiveCall scatter = (comm, tensor) -> comm.reducescatter("t", tensor, ReduceOp.SUM);
+        CollectiveCall scatterMean =
+                (comm, tensor) -> comm.reducescatter("t", tensor, ReduceOp.AVERAGE);
+        RankRequest usual = new RankRequest("", DataType.FLOAT32, shape, sum);
+        return List.of(
+                quarrel("reduce op", usual, "SUM", "MAX", max),
+                quarrel(
+                        "prescale or postscale",
+                        usual,
+                        "prescale 1.0, postscale 1.0",
+                        "prescale 1.0, postscale 2.0",
+                        twice),
+                quarrel(DataType.FLOAT32, DataType.INT32, shape, sum),
+                quarrel("shape", shape, Shape.of(rows + 1, 6), sum),
+                quarrel("shape", shape, Shape.of(6 * rows), sum),
+                quarrel("shape", shape, Shape.of(rows + 1, 6), scatter),
+                quarrel(
+                        "reduce op",
+                        new RankRequest("", DataType.FLOAT32, shape, scatter),
+                        "SUM",
+                        "AVERAGE",
+                        scatterMean));
+    }
+
+    private static List<MismatchCase> aboutMoves(long rows) {
+        Shape shape = Shape.of(rows, 6);
+        CollectiveCall gather = (comm, tensor) -> comm.allgather("t", tensor);
+        CollectiveCall alltoall =
+                (comm, tensor) -> comm.alltoall("t", tensor, new int[comm.size()]);
+        CollectiveCall fromFirst = (comm, tensor) -> comm.broadcast("t", tensor, 0);
+        CollectiveCall fromLast = (comm, tensor) -> comm.broadcast("t", tensor, comm.size() - 1);
+        return List.of(
+                quarrel("dimensions after the first", shape, Shape.of(rows, 7), gather),
+                quarrel("dimensions after the first", shape, Shape.of(6 * rows), gather),
+                quarrel("dimensions after the first", shape, Shape.of(rows, 7), alltoall),
+                quarrel("dimensions after the first", shape, Shape.of(rows, 2, 3), alltoall),
+                quarrel("shape", shape, Shape.of(rows, 7), fromFirst),
+                quarrel(DataType.INT16, DataType.FLOAT16, shape, gather),
+                quarrel(DataType.INT16, DataType.FLOAT16, shape, alltoall),
+                quarrel(DataType.INT8, DataType.INT64, shape, fromLast),
+                new MismatchCase(
+                        "root rank",
+                        new RankRequest("root rank 0", DataType.FLOAT32, shape, fromFirst),
+                        new RankRequest("root rank ", DataType.FLOAT32, shape, fromLast)),
+                new MismatchCase(
+                        "root rank",
+                        new RankRequest("root rank ", DataType.FLOAT32, shape, fromLast),
+                        new RankRequest("root rank 0", DataType.FLOAT32, shape, fromFirst)));
+    }
+
+    /// Two calls on equal tensors.
+    private static MismatchCase quarrel(
+            String about,
+            RankRequest usual,
+            String usualWords,
+            String oddWords,
+            CollectiveCall odd) {
+        return new MismatchCase(
+                about,
+                new RankRequest(usualWords, usual.type, usual.shape, usual.collectiveCall),
+                new RankRequest(oddWords, usual.type, usual.shape, odd));
+    }
+
+    /// One call on tensors of two types.
+    private static MismatchCase quarrel(
+            DataType usual, DataType odd, Shape shape, CollectiveCall collectiveCall) {
+        return new MismatchCase(
+                "data type",
+                new RankRequest(usual.toString(), usual, shape, collectiveCall),
+                new RankRequest(odd.toString(), odd, shape, collectiveCall));
+    }
+
+    /// One call on tensors of two shapes.
+    private static MismatchCase quarrel(
+            String about, Shape usual, Shape odd, CollectiveCall collectiveCall) {
+        return new MismatchCase(
+                about,
+                new RankRequest(usual.toString(), DataType.FLOAT32, usual, collectiveCall),
+                new RankRequest(odd.toString(), DataType.FLOAT32, odd, collectiveCall));
+    }
+}

@@ -1,0 +1,56 @@
+package org.horovod4j.runtime.message;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+
+/// Requests to test with.
+public final class TestRequests {
+    private TestRequests() {}
+
+    /// A sum of floats.
+    public static Request sum(String name, long... dimensions) {
+        return of(CollectiveKind.ALLREDUCE, name, DataType.FLOAT32, Shape.of(dimensions));
+    }
+
+    public static Request of(
+            CollectiveKind collectiveKind, String name, DataType type, Shape shape) {
+        return new Request(
+                collectiveKind,
+                name,
+                type,
+                shape,
+                ReduceOp.SUM,
+                Scale.NONE,
+                Request.NO_ROOT,
+                "",
+                false);
+    }
+
+    public static Request with(Request request, ReduceOp op, Scale scale) {
+        return new Request(
+                request.collectiveKind(),
+                request.name(),
+                request.dataType(),
+                request.shape(),
+                op,
+                scale,
+                request.rootRank(),
+                request.group(),
+                request.shared());
+    }
+
+    public static Request broadcast(String name, int rootRank) {
+        return new Request(
+                CollectiveKind.BROADCAST,
+                name,
+                DataType.FLOAT32,
+                Shape.of(3),
+                ReduceOp.SUM,
+                Scale.NONE,
+                rootRank,
+                "",
+                false);
+    }
+}

@@ -1,0 +1,324 @@
+package org.horovod4j.security;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.security.Handshake.Purpose;
+import org.horovod4j.security.HandshakeException.Reason;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.StandardSocketOptions;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/// Who gets in and who does not, over real sockets.
+@ParameterizedClass(name = "{0}")
+@EnumSource(Protection.class)
+final class AcceptorTest {
+    AcceptorTest(Protection protection) {
+        this.secret = Secret.random().withProtection(protection);
+        this.acceptor =
+                Acceptor.open(
+                        new InetSocketAddress(0),
+                        new Handshake(secret, Purpose.LINK, SHORT),
+                        SocketSettings.DEFAULT,
+                        new RefusedConnectionLog(log),
+                        admitted::add);
+    }
+
+    private static final Duration SHORT = Duration.ofMillis(200);
+
+    private final Secret secret;
+    private final RecordingLogger log = new RecordingLogger();
+    private final BlockingQueue<SecureConnection> admitted = new LinkedBlockingQueue<>();
+    private final Acceptor acceptor;
+
+    @AfterEach
+    void close() throws IOException {
+        acceptor.close();
+        for (SecureConnection secureConnection : admitted) {
+            secureConnection.close();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"127.0.0.1", "::1"})
+    void acceptsMatchingSecret(String host) throws Exception {
+        try (Socket socket = connect(host)) {
+            SecureConnection secureConnection =
+                    new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
+            SecureConnection inside = admitted.take();
+            secureConnection.output().write(42);
+
+            assertThat(inside.input().read()).isEqualTo(42);
+            assertThat(inside.channel().getOption(StandardSocketOptions.TCP_NODELAY)).isTrue();
+            assertThat(inside.channel().getOption(StandardSocketOptions.SO_KEEPALIVE)).isTrue();
+        }
+        assertThat(log.lines()).isEmpty();
+    }
+
+    @Test
+    void refusesWrongSecretOnBothEnds() throws Exception {
+        assertRefused(
+                new Handshake(Secret.random().withProtection(secret.protection()), Purpose.LINK),
+                Reason.SECRET);
+
+        awaitOneLine("does not know the job's secret");
+        assertStillOpen();
+    }
+
+    @Test
+    void refusesAnotherPurpose() throws Exception {
+        try (Socket socket = connect("127.0.0.1")) {
+            assertThatThrownBy(
+                            () ->
+                                    new Handshake(secret, Purpose.RENDEZVOUS)
+                                            .initiate(socket.getChannel()))
+                    .isInstanceOf(HandshakeException.class);
+        }
+        awaitOneLine("a port is mixed up");
+        assertStillOpen();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "GET / HTTP/1.0\r\n\r\n",
+                "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001",
+                "SSH-2.0-Scanner"
+            })
+    void refusesOtherProtocolsAtOnce(String greeting) throws Exception {
+        try (Socket socket = connect("127.0.0.1")) {
+            socket.getOutputStream().write(greeting.getBytes(US_ASCII));
+
+            awaitOneLine("does not speak our protocol");
+            assertThat(log.lines().getFirst()).doesNotContain("Scanner");
+        }
+        assertStillOpen();
+    }
+
+    @Test
+    void refusesAnotherVersion() throws Exception {
+        try (Socket socket = connect("127.0.0.1")) {
+            byte[] opening = Arrays.copyOf("Hvd4J\r\n".getBytes(US_ASCII), 41);
+            opening[7] = 9;
+            socket.getOutputStream().write(opening);
+
+            awaitOneLine("speaks version 9");
+        }
+        assertStillOpen();
+    }
+
+    @Test
+    void closesSilentConnectionAtDeadline() throws Exception {
+        try (Socket socket = connect("127.0.0.1")) {
+            assertThat(socket.getInputStream().read()).isEqualTo(-1);
+        }
+        awaitOneLine("did not introduce itself within 200 ms");
+        assertStillOpen();
+    }
+
+    @Test
+    void closesPartialHandshakeAtSameDeadline() throws Exception {
+        try (Socket socket = connect("127.0.0.1")) {
+            socket.getOutputStream().write("Hvd4J".getBytes(US_ASCII));
+
+            assertThat(socket.getInputStream().read()).isEqualTo(-1);
+        }
+        awaitOneLine("did not introduce itself");
+    }
+
+    @Test
+    void logsRepeatedRefusalsOnce() throws Exception {
+        for (int i = 0; i < 5; i++) {
+            connect("127.0.0.1").close();
+        }
+        awaitOneLine("closed the connection before proving itself");
+        assertStillOpen();
+        assertThat(log.lines()).hasSize(1);
+    }
+
+    @Test
+    void validHandshakesPassDuringPendingOnes() throws Exception {
+        try (Socket one = connect("127.0.0.1");
+                Socket other = connect("127.0.0.1")) {
+            assertThat(one.isConnected() && other.isConnected()).isTrue();
+            assertStillOpen();
+        }
+    }
+
+    /// As many as are served at a time, each with a minute to introduce itself.
+    @Test
+    void silentConnectionsAreEvictedForNewOnes() throws Exception {
+        List<Socket> crowd = new ArrayList<>();
+        try (Acceptor patient =
+                Acceptor.open(
+                        new InetSocketAddress(0),
+                        new Handshake(secret, Purpose.LINK, Duration.ofMinutes(1)),
+                        SocketSettings.DEFAULT,
+                        new RefusedConnectionLog(log),
+                        admitted::add)) {
+            for (int i = 0; i < 512; i++) {
+                crowd.add(connect("127.0.0.1", patient));
+            }
+            try (Socket socket = connect("127.0.0.1", patient)) {
+                new Handshake(secret, Purpose.LINK, Duration.ofSeconds(30))
+                        .initiate(socket.getChannel());
+            }
+        } finally {
+            for (Socket each : crowd) {
+                each.close();
+            }
+        }
+    }
+
+    @Test
+    void threadStartFailureClosesOnlyThatConnection() throws Exception {
+        AtomicBoolean exhausted = new AtomicBoolean(true);
+        try (Acceptor poor =
+                Acceptor.open(
+                        new InetSocketAddress(0),
+                        new Handshake(secret, Purpose.LINK),
+                        SocketSettings.DEFAULT,
+                        new RefusedConnectionLog(log),
+                        admitted::add,
+                        work -> {
+                            if (exhausted.getAndSet(false)) {
+                                throw new OutOfMemoryError("unable to create native thread");
+                            }
+                            Thread.ofPlatform().daemon().start(work);
+                        })) {
+            try (Socket socket = connect("127.0.0.1", poor)) {
+                assertThat(socket.getInputStream().read()).isEqualTo(-1);
+            }
+            try (Socket socket = connect("127.0.0.1", poor)) {
+                new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
+            }
+        }
+    }
+
+    @Test
+    void connectionIsClosedWhenHandlerFails() throws Exception {
+        try (Acceptor broken =
+                        Acceptor.open(
+                                new InetSocketAddress(0),
+                                new Handshake(secret, Purpose.LINK),
+                                SocketSettings.DEFAULT,
+                                new RefusedConnectionLog(log),
+                                _ -> {
+                                    throw new IOException("broken already");
+                                });
+                Socket socket = connect("127.0.0.1", broken)) {
+            SecureConnection secureConnection =
+                    new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
+            assertThatThrownBy(
+                            () -> {
+                                if (secureConnection.input().read() < 0) {
+                                    throw new EOFException();
+                                }
+                            })
+                    .isInstanceOf(IOException.class);
+        }
+    }
+
+    @Test
+    void reflectedProofIsRefused() throws Exception {
+        try (ServerSocket mirror = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                Socket socket = SocketChannel.open(mirror.getLocalSocketAddress()).socket();
+                Socket reflection = mirror.accept()) {
+            Thread echoing = Thread.startVirtualThread(() -> echo(reflection));
+
+            assertThatThrownBy(
+                            () -> new Handshake(secret, Purpose.LINK).initiate(socket.getChannel()))
+                    .isInstanceOf(HandshakeException.class)
+                    .hasMessage("does not know the job's secret");
+            socket.shutdownOutput();
+            echoing.join();
+        }
+    }
+
+    @Test
+    void aTakenPortIsAConfigurationError() {
+        InetSocketAddress taken = new InetSocketAddress(port(acceptor));
+
+        assertThatThrownBy(
+                        () ->
+                                Acceptor.open(
+                                        taken,
+                                        new Handshake(secret, Purpose.LINK),
+                                        SocketSettings.DEFAULT,
+                                        new RefusedConnectionLog(log),
+                                        admitted::add))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("listening at")
+                .hasMessageContaining("port that is free");
+    }
+
+    private void assertRefused(Handshake handshake, Reason reason) throws IOException {
+        try (Socket socket = connect("127.0.0.1")) {
+            assertThatThrownBy(() -> handshake.initiate(socket.getChannel()))
+                    .isInstanceOfSatisfying(
+                            HandshakeException.class,
+                            e -> assertThat(e.reason()).isEqualTo(reason));
+        }
+    }
+
+    private void awaitOneLine(String part) {
+        await().until(() -> !log.lines().isEmpty());
+        assertThat(log.lines())
+                .singleElement()
+                .asString()
+                .startsWith("WARNING")
+                .contains("127.0.0.1")
+                .contains(part);
+    }
+
+    private void assertStillOpen() throws Exception {
+        try (Socket socket = connect("127.0.0.1")) {
+            new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
+            admitted.take().close();
+        }
+    }
+
+    private Socket connect(String host) throws IOException {
+        return connect(host, acceptor);
+    }
+
+    private static Socket connect(String host, Acceptor to) throws IOException {
+        return SocketChannel.open(new InetSocketAddress(host, port(to))).socket();
+    }
+
+    private static int port(Acceptor acceptor) {
+        return acceptor.address().getPort();
+    }
+
+    private static void echo(Socket socket) {
+        try {
+            socket.getInputStream().transferTo(socket.getOutputStream());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

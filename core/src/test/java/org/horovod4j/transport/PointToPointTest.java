@@ -1,0 +1,169 @@
+package org.horovod4j.transport;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalTransport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/// Ranks that exchange messages over local links, each on a thread of its own.
+class PointToPointTest {
+    private final LocalPipes pipes = new LocalPipes();
+
+    /// What a rank does with its wire.
+    private interface Body {
+        void run(int rank, PointToPoint pointToPoint);
+    }
+
+    private void onEach(int size, Body body) throws Exception {
+        try (ExecutorService threads = Executors.newFixedThreadPool(size)) {
+            List<Future<?>> ranks = new ArrayList<>();
+            for (int i = 0; i < size; i++) {
+                int rank = i;
+                ranks.add(
+                        threads.submit(
+                                () -> {
+                                    try (PointToPoint pointToPoint = pointToPoint(rank)) {
+                                        body.run(rank, pointToPoint);
+                                    }
+                                }));
+            }
+            for (Future<?> rank : ranks) {
+                rank.get();
+            }
+        }
+    }
+
+    private PointToPoint pointToPoint(int rank) {
+        return new PointToPoint(
+                new LocalTransport(pipes, rank).open(0, () -> {}),
+                new IdleStrategy(() -> {}, Clock.SYSTEM, true));
+    }
+
+    private static MemorySegment random(int length, int seed) {
+        byte[] bytes = new byte[length];
+        new SplittableRandom(seed).nextBytes(bytes);
+        return MemorySegment.ofArray(bytes);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 7, 65_528, 65_537, 131_080, 1_000_003})
+    void twoRanksExchangeMessagesOfAnyLength(int length) throws Exception {
+        onEach(
+                2,
+                (rank, pointToPoint) -> {
+                    int other = 1 - rank;
+                    for (int round = 0; round < 3; round++) {
+                        pointToPoint.begin(round);
+                        MemorySegment received = MemorySegment.ofArray(new byte[length]);
+                        pointToPoint.exchange(
+                                other,
+                                random(length, rank),
+                                0,
+                                length,
+                                other,
+                                MessageSink.into(received, 0, length));
+                        assertThat(received.mismatch(random(length, other))).isEqualTo(-1);
+                    }
+                });
+    }
+
+    @Test
+    void ringExchangeWithDifferentLengths() throws Exception {
+        onEach(
+                3,
+                (rank, pointToPoint) -> {
+                    pointToPoint.begin(1);
+                    int left = (rank + 2) % 3;
+                    MemorySegment out = random(100_003 * rank, rank);
+                    MemorySegment in = MemorySegment.ofArray(new byte[100_003 * left]);
+                    MessageSink messageSink = MessageSink.into(in, 0, in.byteSize());
+                    pointToPoint.exchange(
+                            (rank + 1) % 3, out, 0, out.byteSize(), left, messageSink);
+                    assertThat(in.mismatch(random(100_003 * left, left))).isEqualTo(-1);
+                });
+    }
+
+    @Test
+    void partsOfALargerSegmentAreSentAndReceived() throws Exception {
+        onEach(
+                2,
+                (rank, pointToPoint) -> {
+                    pointToPoint.begin(1);
+                    MemorySegment whole = random(1_000, rank);
+                    if (rank == 0) {
+                        pointToPoint.send(1, whole, 13, 501);
+                        return;
+                    }
+                    MemorySegment original = random(1_000, rank);
+                    pointToPoint.receive(0, MessageSink.into(whole, 7, 501));
+                    assertThat(whole.asSlice(7, 501).mismatch(random(1_000, 0).asSlice(13, 501)))
+                            .isEqualTo(-1);
+                    assertThat(whole.asSlice(0, 7).mismatch(original.asSlice(0, 7))).isEqualTo(-1);
+                    assertThat(whole.asSlice(508).mismatch(original.asSlice(508))).isEqualTo(-1);
+                });
+    }
+
+    @Test
+    void stampMismatchIsRejected() throws Exception {
+        onEach(
+                2,
+                (rank, pointToPoint) -> {
+                    pointToPoint.begin(rank);
+                    MemorySegment tensor = random(8, rank);
+                    MessageSink messageSink = MessageSink.into(tensor, 0, 8);
+                    assertThatThrownBy(
+                                    () ->
+                                            pointToPoint.exchange(
+                                                    1 - rank, tensor, 0, 8, 1 - rank, messageSink))
+                            .isInstanceOf(StampMismatchException.class)
+                            .hasMessageContaining("rank " + (1 - rank));
+                    assertThat(tensor.mismatch(random(8, rank))).isEqualTo(-1);
+                });
+    }
+
+    @Test
+    void resetDropsMessagesInFlight() {
+        try (PointToPoint sender = pointToPoint(0);
+                PointToPoint receiver = pointToPoint(1)) {
+            sender.begin(1);
+            sender.send(1, random(100, 1), 0, 100);
+            sender.reset();
+            receiver.reset();
+            sender.begin(2);
+            receiver.begin(2);
+            sender.send(1, random(100, 2), 0, 100);
+            MemorySegment received = MemorySegment.ofArray(new byte[100]);
+            receiver.receive(0, MessageSink.into(received, 0, 100));
+            assertThat(received.mismatch(random(100, 2))).isEqualTo(-1);
+        }
+    }
+
+    @Test
+    void receivingFromClosedPeerThrowsLinkBroken() {
+        PointToPoint receiver = pointToPoint(1);
+        try (PointToPoint sender = pointToPoint(0)) {
+            sender.begin(1);
+            receiver.begin(1);
+            sender.send(1, random(5, 1), 0, 5);
+        }
+        MemorySegment received = MemorySegment.ofArray(new byte[5]);
+        // What was sent before is still there, and then nothing.
+        receiver.receive(0, MessageSink.into(received, 0, 5));
+        assertThatThrownBy(() -> receiver.receive(0, MessageSink.into(received, 0, 5)))
+                .isInstanceOf(LinkBrokenException.class)
+                .hasMessageContaining("rank 0");
+        receiver.close();
+    }
+}

@@ -1,0 +1,58 @@
+package org.horovod4j.djl.engine;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.index.NDIndex;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/// Elements to and from an array by nothing but DJL's API.
+final class NDArrayBytes {
+    private NDArrayBytes() {}
+
+    static void read(NDArray array, MemorySegment into) {
+        if (!array.isSparse()) {
+            into.copyFrom(MemorySegment.ofBuffer(array.toByteBuffer()));
+            return;
+        }
+        try (NDArray dense = array.toDense()) {
+            into.copyFrom(MemorySegment.ofBuffer(dense.toByteBuffer()));
+        }
+    }
+
+    /// Arrays of PyTorch would live in the buffer that they are set to, which nobody keeps. Other
+    /// engines copy.
+    static void write(NDArray array, MemorySegment from) {
+        if (array.getManager().getEngine().getEngineName().equals("PyTorch")) {
+            setElements(array, from);
+        } else {
+            array.set(buffer(array, from));
+        }
+    }
+
+    private static void setElements(NDArray array, MemorySegment from) {
+        try (NDArray source =
+                array.getManager()
+                        .create(buffer(array, from), array.getShape(), array.getDataType())) {
+            array.set(new NDIndex("..."), source);
+        }
+    }
+
+    private static ByteBuffer buffer(NDArray array, MemorySegment from) {
+        if (array.isSparse()) {
+            throw new UnsupportedOperationException(
+                    "cannot write all elements of the sparse array %s: make it dense first"
+                            .formatted(array.getShape()));
+        }
+        if (from.byteSize() > Integer.MAX_VALUE) {
+            throw new UnsupportedOperationException(
+                    "cannot copy the %d bytes of the array %s: DJL takes 2 GiB at most at a time"
+                            .formatted(from.byteSize(), array.getShape()));
+        }
+        ByteBuffer buffer =
+                ByteBuffer.allocateDirect((int) from.byteSize()).order(ByteOrder.nativeOrder());
+        MemorySegment.ofBuffer(buffer).copyFrom(from);
+        return buffer;
+    }
+}

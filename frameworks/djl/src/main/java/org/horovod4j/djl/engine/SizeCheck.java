@@ -1,0 +1,25 @@
+package org.horovod4j.djl.engine;
+
+import ai.djl.ndarray.NDArray;
+
+import java.lang.foreign.MemorySegment;
+
+/// Checks memory against the array that it is for, where a mistake would otherwise overrun one of
+/// them.
+final class SizeCheck {
+    private SizeCheck() {}
+
+    static void requireSameSize(String action, NDArray array, MemorySegment memory) {
+        long expected = DataTypes.byteSize(array);
+        if (memory.byteSize() != expected) {
+            throw new IllegalArgumentException(
+                    "%s: the array %s of %s takes %d bytes, but the memory given has %d"
+                            .formatted(
+                                    action,
+                                    array.getShape(),
+                                    array.getDataType(),
+                                    expected,
+                                    memory.byteSize()));
+        }
+    }
+}

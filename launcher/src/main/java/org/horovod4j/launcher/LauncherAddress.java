@@ -1,0 +1,71 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.network.LocalAddresses;
+
+import java.io.UncheckedIOException;
+import java.lang.System.Logger.Level;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/// Where the ranks find the launcher: a port, and this machine's addresses.
+///
+/// Nobody can know from here which of them a host reaches, so its ranks get them all, and try the
+/// one first through which this machine's own packets to that host leave.
+///
+/// @param addresses those that other hosts may reach; empty when there are no others
+record LauncherAddress(int port, List<InetAddress> addresses) {
+    /// Any port: nothing is sent, the kernel is only asked for a route.
+    private static final int SOME_PORT = 9;
+
+    LauncherAddress {
+        addresses = List.copyOf(addresses);
+    }
+
+    /// @param interfaces the names of the network interfaces to use; none for all
+    /// @throws ConfigurationException when there is no such interface
+    static LauncherAddress of(int port, boolean anyRemote, List<String> interfaces) {
+        return new LauncherAddress(
+                port,
+                anyRemote
+                        ? LocalAddresses.ofInterfaces(interfaces)
+                                .reachableFromOtherHosts()
+                                .addresses()
+                        : List.of());
+    }
+
+    /// What a rank on this machine is told.
+    String local() {
+        return InetAddress.getLoopbackAddress().getHostAddress();
+    }
+
+    /// What the ranks on another host are told: addresses with commas between.
+    String forHost(String host) {
+        Set<InetAddress> ordered = new LinkedHashSet<>();
+        InetAddress first = outgoingAddress(host);
+        if (addresses.contains(first)) {
+            ordered.add(first);
+        }
+        ordered.addAll(addresses);
+        return ordered.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(","));
+    }
+
+    /// The address from which packets to `host` would leave, or the wildcard if there is no route.
+    private static InetAddress outgoingAddress(String host) {
+        try (DatagramSocket socket = new DatagramSocket()) {
+            socket.connect(new InetSocketAddress(host, SOME_PORT));
+            return socket.getLocalAddress();
+        } catch (SocketException | UncheckedIOException | IllegalArgumentException e) {
+            // A name that only ssh's configuration knows.
+            System.getLogger(LauncherAddress.class.getName())
+                    .log(Level.DEBUG, "No route is known to " + host, e);
+            return new InetSocketAddress(SOME_PORT).getAddress();
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package org.horovod4j.launcher;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/// Does the same for several hosts at once; for a single one without the price of a thread.
+final class ParallelTasks {
+    /// What is done for one of them.
+    interface Task<T, R> {
+        R apply(T each) throws IOException, InterruptedException;
+    }
+
+    private ParallelTasks() {}
+
+    /// The results, in the order of `all`. If some fail, the others are completed all the same, and
+    /// the first failure is thrown.
+    static <T, R> List<R> map(Collection<T> all, Task<T, R> task)
+            throws IOException, InterruptedException {
+        List<R> results = new ArrayList<>();
+        if (all.size() == 1) {
+            results.add(task.apply(all.iterator().next()));
+            return results;
+        }
+        try (ExecutorService threads =
+                Executors.newThreadPerTaskExecutor(
+                        Thread.ofPlatform().daemon().name("hvd-host-", 0).factory())) {
+            List<Future<R>> futures = new ArrayList<>();
+            for (T each : all) {
+                futures.add(threads.submit(() -> task.apply(each)));
+            }
+            for (Future<R> future : futures) {
+                results.add(get(future));
+            }
+        }
+        return results;
+    }
+
+    private static <R> R get(Future<R> future) throws IOException, InterruptedException {
+        try {
+            return future.get();
+        } catch (ExecutionException e) {
+            switch (e.getCause()) {
+                case IOException cause -> throw new IOException(cause.getMessage(), cause);
+                case RuntimeException cause -> throw cause;
+                case null, default -> throw new IllegalStateException(e.getCause());
+            }
+        }
+    }
+}

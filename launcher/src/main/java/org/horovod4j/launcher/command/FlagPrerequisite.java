@@ -1,0 +1,97 @@
+package org.horovod4j.launcher.command;
+
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.RuntimeOptions;
+
+import java.util.List;
+import java.util.function.Consumer;
+
+/// What a job must have before some flags mean anything, and those flags. Whoever gives one of them
+/// alone hears that it does nothing, rather than wonder later.
+///
+/// Flags that say no are left out: whoever asks for nothing gets it.
+enum FlagPrerequisite {
+    MPI("--mpi", "--mpi-args", "--binding-args", "--tcp"),
+    ELASTIC(
+            "--min-np or --host-discovery-script",
+            "--max-np",
+            "--reset-limit",
+            "--blacklist-cooldown-range",
+            "--elastic-timeout"),
+    DISCOVERY("--host-discovery-script", "--slots-per-host"),
+    STALL_CHECK(
+            "--stall-check",
+            "--stall-check-warning-time-seconds",
+            "--stall-check-shutdown-time-seconds"),
+    TIMELINE("--timeline-filename", "--timeline-mark-cycles"),
+    ANY_TIMELINE(
+            "--timeline-filename, unless the program starts a timeline itself",
+            "--timeline-all-ranks",
+            "--timeline-max-bytes"),
+    AUTOTUNE(
+            "--autotune",
+            "--autotune-log-file",
+            "--autotune-warmup-samples",
+            "--autotune-steps-per-sample",
+            "--autotune-bayes-opt-max-samples",
+            "--autotune-gaussian-process-noise",
+            "--autotune-file");
+
+    private final String name;
+
+    // Made by List.of, which the checker cannot know.
+    @SuppressWarnings("ImmutableEnumChecker")
+    private final List<String> flags;
+
+    FlagPrerequisite(String name, String... flags) {
+        this.name = name;
+        this.flags = List.of(flags);
+    }
+
+    List<String> flags() {
+        return flags;
+    }
+
+    /// Tells of each flag that was given in vain.
+    ///
+    /// @param options what the processes will find in their environment, whoever has set it
+    static void reportIneffective(
+            ParsedArguments given,
+            Invocation.Launch launch,
+            Environment options,
+            Consumer<String> notices) {
+        for (FlagPrerequisite each : values()) {
+            List<String> found = each.flags.stream().filter(given::hasFlag).toList();
+            if (!found.isEmpty() && !each.isOn(launch, options)) {
+                found.forEach(
+                        flag ->
+                                notices.accept(
+                                        "%s has no effect without %s.".formatted(flag, each.name)));
+            }
+        }
+    }
+
+    /// The launch without the variables of a search for the best settings that does not take place:
+    /// as in Horovod, nobody inherits them.
+    static Invocation.Launch withoutIneffective(Invocation.Launch launch, Environment options) {
+        if (AUTOTUNE.isOn(launch, options)) {
+            return launch;
+        }
+        return launch.without(
+                AUTOTUNE.flags.stream()
+                        .flatMap(flag -> OptionFlag.named(flag.substring(2)).stream())
+                        .map(flag -> flag.option().variable())
+                        .toList());
+    }
+
+    private boolean isOn(Invocation.Launch launch, Environment options) {
+        return switch (this) {
+            case MPI -> launch.controller() instanceof Controller.Mpi;
+            case ELASTIC -> launch.elasticity().isPresent();
+            case DISCOVERY -> launch.elasticity().filter(it -> it.script() != null).isPresent();
+            case STALL_CHECK -> !options.get(RuntimeOptions.STALL_CHECK_DISABLE);
+            case TIMELINE, ANY_TIMELINE -> options.isSet(RuntimeOptions.TIMELINE);
+            case AUTOTUNE -> options.get(RuntimeOptions.AUTOTUNE);
+        };
+    }
+}

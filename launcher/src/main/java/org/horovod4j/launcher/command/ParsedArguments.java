@@ -1,0 +1,96 @@
+package org.horovod4j.launcher.command;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.Flag;
+import org.horovod4j.option.SpellingSuggestion;
+
+import picocli.CommandLine;
+import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/// The words of a command line, sorted into flags and the command; what their values mean is not
+/// known here.
+final class ParsedArguments {
+    /// Letters that all flags share, and that so tell nothing of a misspelt one.
+    private static final int DASHES = 2;
+
+    private final ParseResult parsed;
+
+    private ParsedArguments(ParseResult parsed) {
+        this.parsed = parsed;
+    }
+
+    /// @throws ConfigurationException for words that are no flags, or flags without their values
+    static ParsedArguments parse(CommandLine commandLine, String... words) {
+        try {
+            return new ParsedArguments(commandLine.parseArgs(words));
+        } catch (UnmatchedArgumentException e) {
+            throw new ConfigurationException(unknown(e), e);
+        } catch (MissingParameterException e) {
+            throw new ConfigurationException(
+                    "%s needs a value. See horovodrun --help."
+                            .formatted(name(e.getMissing().getFirst())),
+                    e);
+        } catch (ParameterException e) {
+            throw new ConfigurationException(e.getMessage() + ". See horovodrun --help.", e);
+        }
+    }
+
+    private static String name(ArgSpec argument) {
+        return argument instanceof OptionSpec option ? option.names()[0] : argument.paramLabel();
+    }
+
+    private static String unknown(UnmatchedArgumentException e) {
+        String option = e.getUnmatched().getFirst().replaceFirst("=.*", "");
+        List<String> known =
+                e.getCommandLine().getCommandSpec().options().stream()
+                        .flatMap(spec -> Stream.of(spec.names()))
+                        .toList();
+        return "unknown option '%s'.%s Options of the program come after it; see horovodrun --help."
+                .formatted(
+                        option,
+                        SpellingSuggestion.nearest(option, known, DASHES)
+                                .map(meant -> " Did you mean %s?".formatted(meant))
+                                .orElse(""));
+    }
+
+    boolean has(LauncherFlag flag) {
+        return hasFlag(flag.names().getFirst());
+    }
+
+    /// Whether a flag was given, under this spelling or another.
+    boolean hasFlag(String word) {
+        return parsed.hasMatchedOption(word);
+    }
+
+    Optional<String> value(LauncherFlag flag) {
+        return Optional.ofNullable(
+                parsed.matchedOptionValue(flag.names().getFirst(), (String) null));
+    }
+
+    /// The values of a flag that may be given several times.
+    List<String> values(LauncherFlag flag) {
+        return parsed.matchedOptionValue(flag.names().getFirst(), List.of());
+    }
+
+    /// The value of a flag; empty for one that stands alone.
+    String value(OptionFlag flag) {
+        return switch (flag.flag()) {
+            case Flag.Switch _ -> "";
+            case Flag.Valued _ -> parsed.matchedOptionValue(flag.longName(), "");
+        };
+    }
+
+    /// The program and its arguments; empty when there is none.
+    List<String> command() {
+        return parsed.matchedPositionalValue(0, List.of());
+    }
+}

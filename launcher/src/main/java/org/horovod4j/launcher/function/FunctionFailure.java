@@ -1,0 +1,48 @@
+package org.horovod4j.launcher.function;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.PeerLostException;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+
+/// What a function threw, in words: its class may be known to that rank alone, and objects of any
+/// class do not travel.
+///
+/// @param summary class and message
+/// @param trace the whole stack trace with all causes, as Java prints it
+/// @param isPeerLoss whether it only tells that another rank was lost
+public record FunctionFailure(String summary, String trace, boolean isPeerLoss) {
+    /// Enough for any trace that is read, and little enough for any number of ranks.
+    private static final int MAX_LENGTH = 100_000;
+
+    private static final int MAX_CAUSES = 100;
+
+    static FunctionFailure of(Throwable thrown) {
+        StringWriter trace = new StringWriter();
+        thrown.printStackTrace(new PrintWriter(trace, true));
+        return new FunctionFailure(
+                text(thrown.toString()),
+                text(trace.toString().strip()),
+                isCausedByPeerLoss(thrown));
+    }
+
+    /// Counted, since an exception may be its own cause in a roundabout way.
+    private static boolean isCausedByPeerLoss(Throwable thrown) {
+        Throwable each = thrown;
+        for (int i = 0; i < MAX_CAUSES && each != null; i++) {
+            if (each instanceof PeerLostException) {
+                return true;
+            }
+            each = each.getCause();
+        }
+        return false;
+    }
+
+    /// Brief, and of whole characters: half of a surrogate pair has no bytes to travel in.
+    private static String text(String raw) {
+        String brief = raw.length() <= MAX_LENGTH ? raw : raw.substring(0, MAX_LENGTH) + "…";
+        return new String(brief.getBytes(UTF_8), UTF_8);
+    }
+}

@@ -1,0 +1,132 @@
+package org.horovod4j.launcher.function;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandleInfo;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import java.util.List;
+
+/// Finds what a [FunctionReference] names among the classes of this process.
+record FunctionResolver(ClassLoader loader) {
+    private static final MethodType CALL = MethodType.methodType(Object.class, Communicator.class);
+
+    ResolvedFunction method(FunctionReference.Method reference) {
+        Class<?> owner = find(reference.owner());
+        MethodHandle method = bind(reference, handle(reference, owner)).asType(CALL);
+        return communicator -> method.invokeExact(communicator);
+    }
+
+    ResolvedFunction instance(String className) {
+        Class<?> type = find(className);
+        try {
+            Constructor<?> constructor = type.getDeclaredConstructor();
+            if (!constructor.trySetAccessible()) {
+                throw ModuleAccess.notOpen(type);
+            }
+            return object(constructor.newInstance());
+        } catch (InvocationTargetException e) {
+            throw new ConfigurationException(
+                    "the constructor of the function's class %s failed: %s"
+                            .formatted(className, e.getCause()),
+                    e.getCause());
+        } catch (ReflectiveOperationException e) {
+            throw new ConfigurationException(
+                    "the function's class %s has no constructor without parameters (%s). Add one,"
+                                    .formatted(className, e)
+                            + " or make the class a record.",
+                    e);
+        }
+    }
+
+    ResolvedFunction object(Object function) {
+        return switch (function) {
+            case RankFunction<?> it -> it::apply;
+            case RankAction it ->
+                    communicator -> {
+                        it.run(communicator);
+                        return null;
+                    };
+            default ->
+                    throw new ConfigurationException(
+                            "%s is no RankFunction in this process: give all ranks the same class"
+                                            .formatted(function.getClass().getName())
+                                    + " path.");
+        };
+    }
+
+    private Class<?> find(String name) {
+        try {
+            return Class.forName(name, false, loader);
+        } catch (ClassNotFoundException | LinkageError e) {
+            throw new ConfigurationException(
+                    """
+                    the function's class %s cannot be loaded: %s
+                    Put it on the class path of the ranks, which is: %s"""
+                            .formatted(name, e, System.getProperty("java.class.path")),
+                    e);
+        }
+    }
+
+    private MethodHandle handle(FunctionReference.Method reference, Class<?> owner) {
+        try {
+            MethodType type = MethodType.fromMethodDescriptorString(reference.descriptor(), loader);
+            return find(ModuleAccess.lookup(owner), owner, reference, type).asFixedArity();
+        } catch (NoSuchMethodException | TypeNotPresentException | LinkageError e) {
+            throw new ConfigurationException(
+                    """
+                    the function %s.%s%s is not in this process: %s
+                    Give all ranks the same class path, with the same versions."""
+                            .formatted(
+                                    owner.getName(), reference.name(), reference.descriptor(), e),
+                    e);
+        } catch (IllegalAccessException e) {
+            throw ModuleAccess.notOpen(owner);
+        }
+    }
+
+    private static MethodHandle find(
+            Lookup lookup, Class<?> owner, FunctionReference.Method reference, MethodType type)
+            throws NoSuchMethodException, IllegalAccessException {
+        return switch (reference.kind()) {
+            case MethodHandleInfo.REF_invokeStatic ->
+                    lookup.findStatic(owner, reference.name(), type);
+            case MethodHandleInfo.REF_newInvokeSpecial ->
+                    lookup.findConstructor(owner, type.changeReturnType(void.class));
+            // An instance method of whichever kind: the JVM picks the one that the object has.
+            default -> lookup.findVirtual(owner, reference.name(), type);
+        };
+    }
+
+    private static MethodHandle bind(FunctionReference.Method reference, MethodHandle method) {
+        List<@Nullable Object> captured = reference.captured();
+        MethodType boxed = method.type().wrap();
+        for (int i = 0; i < captured.size(); i++) {
+            Object value = captured.get(i);
+            Class<?> declared = boxed.parameterType(i);
+            if (value != null && !declared.isInstance(value)) {
+                throw new ConfigurationException(
+                        """
+                        the function has captured a %s, which arrives as another kind of %s
+                        Declare that variable as List, Set or Map, as the case may be."""
+                                .formatted(declared.getName(), kind(value)));
+            }
+        }
+        return MethodHandles.insertArguments(method, 0, captured.toArray());
+    }
+
+    private static String kind(Object value) {
+        return switch (value) {
+            case List<?> _ -> "list";
+            case java.util.Set<?> _ -> "set";
+            case java.util.Map<?, ?> _ -> "map";
+            default -> value.getClass().getName();
+        };
+    }
+}

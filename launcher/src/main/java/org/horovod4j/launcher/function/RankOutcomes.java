@@ -1,0 +1,66 @@
+package org.horovod4j.launcher.function;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/// How the function ended on each rank, and in which order it went wrong.
+///
+/// Safe for use by several threads: ranks hand in their outcomes on threads of their own.
+public final class RankOutcomes {
+    private final Map<Integer, byte[]> values = new HashMap<>();
+    private final Set<Integer> ended = new HashSet<>();
+    private final List<RankFailure> failures = new ArrayList<>();
+
+    /// Why a rank has no result.
+    public sealed interface RankFailure {
+        int rank();
+    }
+
+    /// The function threw, or could not be called.
+    public record Threw(int rank, FunctionFailure functionFailure) implements RankFailure {}
+
+    /// The process ended before the function did.
+    ///
+    /// @param how "exit code 3", "killed by signal 9 (SIGKILL)"
+    public record Died(int rank, String how) implements RankFailure {}
+
+    /// Notes an outcome; the first of a rank counts.
+    synchronized void add(FunctionRequest.Outcome outcome) {
+        if (!ended.add(outcome.rank())) {
+            return;
+        }
+        switch (outcome) {
+            case FunctionRequest.Returned(int rank, byte[] value) -> values.put(rank, value);
+            case FunctionRequest.Threw(int rank, FunctionFailure functionFailure) ->
+                    failures.add(new Threw(rank, functionFailure));
+        }
+    }
+
+    /// Notes that the process of a rank has ended, well or badly.
+    public synchronized void exited(int rank, String how) {
+        if (ended.add(rank)) {
+            failures.add(new Died(rank, how));
+        }
+    }
+
+    /// What went wrong first; ranks that merely heard of the loss of another come last.
+    public synchronized Optional<RankFailure> firstFailure() {
+        return failures.stream()
+                .filter(
+                        rankFailure ->
+                                !(rankFailure instanceof Threw it
+                                        && it.functionFailure.isPeerLoss()))
+                .findFirst()
+                .or(() -> failures.stream().findFirst());
+    }
+
+    /// The encoded result of a rank, if there is one.
+    public synchronized Optional<byte[]> value(int rank) {
+        return Optional.ofNullable(values.get(rank));
+    }
+}

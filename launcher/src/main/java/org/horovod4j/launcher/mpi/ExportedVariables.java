@@ -1,0 +1,48 @@
+package org.horovod4j.launcher.mpi;
+
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+
+/// Which variables of the launcher the ranks get: all, but for those that would mislead them.
+final class ExportedVariables {
+    /// What this process's own place would be, if it is a rank of something itself: `mpirun` says
+    /// where its ranks stand.
+    static final List<Option<?>> RANK_VARIABLES =
+            List.of(
+                    Options.RANK,
+                    Options.SIZE,
+                    Options.LOCAL_RANK,
+                    Options.LOCAL_SIZE,
+                    Options.CROSS_RANK,
+                    Options.CROSS_SIZE,
+                    Options.HOSTNAME);
+
+    /// Others are bash functions, which `mpirun` takes for something else.
+    private static final Pattern NAME = Pattern.compile("[A-Za-z_]\\w*");
+
+    /// Of the shell, of this host, or set by `mpirun` for each rank.
+    private static final Pattern EXCLUDED =
+            Pattern.compile(
+                    "_|OLDPWD|PWD|SHLVL|HOSTNAME|.*CUDA_VISIBLE_DEVICES|BASH_FUNC_.*"
+                            + "|OMPI_COMM_.*|OMPI_MCA_(ess|orte|pmix).*|PMIX_.*|PMI_.*|HYD._.*"
+                            + "|MPI_LOCAL.*");
+
+    private ExportedVariables() {}
+
+    /// Their names, in order.
+    ///
+    /// @param job what the job adds to the environment
+    static Set<String> names(Map<String, String> environment, Map<String, String> job) {
+        Set<String> names = new TreeSet<>(environment.keySet());
+        names.removeIf(name -> !NAME.matcher(name).matches() || EXCLUDED.matcher(name).matches());
+        names.addAll(job.keySet());
+        RANK_VARIABLES.forEach(option -> names.remove(option.variable()));
+        return names;
+    }
+}

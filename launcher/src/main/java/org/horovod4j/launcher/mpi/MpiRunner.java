@@ -1,0 +1,249 @@
+package org.horovod4j.launcher.mpi;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
+import org.horovod4j.launcher.output.OutputForwarder;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.launcher.process.LocalHost;
+import org.horovod4j.launcher.process.OutputReader;
+import org.horovod4j.launcher.process.SearchPath;
+import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.network.LocalAddresses;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.security.Secret;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/// A job that `mpirun` starts: it places and starts the processes, marks their lines of output and
+/// ends them all when one fails. The launcher serves their rendezvous, and ends `mpirun` and what
+/// it has left on this machine, also when the launcher itself is killed.
+///
+/// The ranks take their numbers from the variables that `mpirun` sets. What they send each other
+/// goes over Horovod4J's own transports.
+public final class MpiRunner {
+    /// How long `mpirun` gets to end its processes before it is killed.
+    private static final Duration GRACE_PERIOD = Duration.ofSeconds(5);
+
+    private static final int FAILURE = 1;
+
+    private final LauncherConsole launcherConsole;
+    private final boolean verbose;
+    private final Map<String, String> environment;
+    private final String jobId;
+    private final Secret secret;
+    private final Duration heartbeatTimeout;
+    private final Duration startTimeout;
+    private volatile @Nullable Signal interruption;
+    private volatile @Nullable HostAgent host;
+
+    /// @param verbose whether to tell the command line
+    /// @param environment the launcher's variables, with those that its flags set
+    /// @param jobId marks the processes of this job and all they start
+    public MpiRunner(
+            LauncherConsole launcherConsole,
+            boolean verbose,
+            Map<String, String> environment,
+            String jobId,
+            Secret secret,
+            Duration heartbeatTimeout,
+            Duration startTimeout) {
+        this.launcherConsole = launcherConsole;
+        this.verbose = verbose;
+        this.environment = Map.copyOf(environment);
+        this.jobId = jobId;
+        this.secret = secret;
+        this.heartbeatTimeout = heartbeatTimeout;
+        this.startTimeout = startTimeout;
+    }
+
+    /// Runs the programs of the job, until one fails.
+    ///
+    /// When a rank has not started within the start timeout, `mpirun` is ended. One that has may take
+    /// its time before it meets the others, or have nothing to do with them.
+    ///
+    /// @return the exit code of `mpirun`, or of the signal that ended it; 1 after such a timeout
+    /// @throws ConfigurationException when there is no `mpirun` that can do what the job asks for
+    public int run(MpiJob job) throws IOException, InterruptedException {
+        MpiInstallation mpiInstallation =
+                MpiInstallation.find(SearchPath.of(environment.getOrDefault("PATH", "")));
+        List<InetAddress> addresses = addresses(job);
+        int code = 0;
+        for (List<String> program : job.programs()) {
+            if (code == 0 && interruption == null) {
+                code = run(mpiInstallation, job, program, addresses);
+            }
+        }
+        Signal came = interruption;
+        return came == null ? code : 128 + came.number();
+    }
+
+    /// Passes a signal of the launcher's own on to `mpirun`, which is killed when it does not end
+    /// within the grace, or at once when the signal comes again. May be called from any thread.
+    public void interrupt(Signal signal) {
+        boolean again = interruption != null;
+        interruption = signal;
+        HostAgent started = host;
+        if (started != null) {
+            launcherConsole.printMessage("got %s, ending mpirun".formatted(signal));
+            end(started, again ? Signal.KILL : signal);
+        }
+    }
+
+    private void end(HostAgent started, Signal signal) {
+        started.signal(signal);
+        CompletableFuture.delayedExecutor(GRACE_PERIOD.toMillis(), TimeUnit.MILLISECONDS)
+                .execute(() -> kill(started));
+    }
+
+    private void kill(HostAgent started) {
+        if (started.equals(host)) {
+            started.signal(Signal.KILL);
+        }
+    }
+
+    private int run(
+            MpiInstallation mpiInstallation,
+            MpiJob job,
+            List<String> program,
+            List<InetAddress> addresses)
+            throws IOException, InterruptedException {
+        InetAddress bind =
+                addresses.stream().allMatch(InetAddress::isLoopbackAddress)
+                        ? addresses.getFirst()
+                        : new InetSocketAddress(0).getAddress();
+        MpiRanks ranks = new MpiRanks(job.processes());
+        try (RendezvousServer rendezvous =
+                        RendezvousServer.start(
+                                secret,
+                                job.processes(),
+                                new InetSocketAddress(bind, 0),
+                                heartbeatTimeout,
+                                startTimeout,
+                                ranks);
+                HostAgent agent = LocalHost.open(Options.JOB_ID.variable() + "=" + jobId)) {
+            Map<String, String> variables = variables(addresses, rendezvous.address().getPort());
+            MpiCommand command =
+                    MpiCommand.of(
+                            mpiInstallation.kind(),
+                            job,
+                            ExportedVariables.names(environment, variables));
+            List<String> words = new ArrayList<>(command.commandLine());
+            words.addAll(RankStartLine.wrap(program));
+            if (verbose) {
+                launcherConsole.printMessage(
+                        "%s: %s".formatted(mpiInstallation.kind(), String.join(" ", words)));
+            }
+            Map<String, String> all = new LinkedHashMap<>(environment);
+            all.putAll(variables);
+            all.putAll(command.variables());
+            // An agent adds variables and takes none away; blank ones count as not set.
+            ExportedVariables.RANK_VARIABLES.forEach(option -> all.put(option.variable(), ""));
+            return await(agent, agent.start(words, all), ranks);
+        }
+    }
+
+    private int await(HostAgent agent, Process process, MpiRanks ranks)
+            throws InterruptedException {
+        host = agent;
+        Signal early = interruption;
+        if (early != null) { // it came while mpirun was being started
+            agent.signal(early);
+        }
+        OutputReader output =
+                OutputForwarder.ofPrefixed(
+                        "mpirun",
+                        StandardStream.STDOUT,
+                        process.getInputStream(),
+                        launcherConsole,
+                        line -> ranks.onLine(StandardStream.STDOUT, line));
+        OutputReader errors =
+                OutputForwarder.ofPrefixed(
+                        "mpirun",
+                        StandardStream.STDERR,
+                        process.getErrorStream(),
+                        launcherConsole,
+                        line -> ranks.onLine(StandardStream.STDERR, line));
+        boolean inTime = process.waitFor(startTimeout.toMillis(), TimeUnit.MILLISECONDS);
+        int missing = inTime || interruption != null ? 0 : ranks.missing();
+        boolean late = missing > 0;
+        if (late) {
+            end(agent, Signal.TERM);
+        }
+        int code = process.waitFor();
+        Duration others = ranks.sinceFailure();
+        host = null;
+        agent.ended(process);
+        for (String left : agent.sweep()) {
+            if (verbose
+                    || (interruption == null
+                            && !late)) { // after a signal, ranks may just be a moment slower
+                launcherConsole.printMessage(
+                        "ended a process that the job had left behind: " + left);
+            }
+        }
+        boolean _ = output.awaitEnd(OutputReader.IDLE_TIMEOUT);
+        boolean _ = errors.awaitEnd(OutputReader.IDLE_TIMEOUT);
+        if (late) {
+            launcherConsole.printMessage(
+                    """
+                    %d of %d ranks had not started within the start timeout of %s s, so mpirun was ended
+                    Run mpirun by itself, with 'hostname' for the program: it may wait for a password, for a host that \
+                    does not answer, or for one that does not find this machine by its name. Raise --start-timeout if it \
+                    only takes longer."""
+                            .formatted(
+                                    missing,
+                                    ranks.size(),
+                                    Options.START_TIMEOUT.format(startTimeout)));
+            return FAILURE;
+        }
+        if (code != 0 && interruption == null) {
+            launcherConsole.printMessage(ranks.report(code, others));
+        }
+        return code;
+    }
+
+    /// Where the ranks find the launcher.
+    private static List<InetAddress> addresses(MpiJob job) {
+        return job.hosts().stream().map(Host::name).allMatch(LocalHost::isNamed)
+                ? List.of(InetAddress.getLoopbackAddress())
+                : LocalAddresses.ofInterfaces(job.interfaces())
+                        .reachableFromOtherHosts()
+                        .addresses();
+    }
+
+    private Map<String, String> variables(List<InetAddress> addresses, int port) {
+        Map<String, String> variables = new LinkedHashMap<>();
+        put(
+                variables,
+                Options.RENDEZVOUS_ADDR,
+                addresses.stream()
+                        .map(InetAddress::getHostAddress)
+                        .collect(Collectors.joining(",")));
+        put(variables, Options.RENDEZVOUS_PORT, port);
+        put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
+        put(variables, Options.SECRET_KEY, secret.encode());
+        put(variables, Options.JOB_ID, jobId);
+        return variables;
+    }
+
+    private static <T extends Comparable<T>> void put(
+            Map<String, String> variables, Option<T> option, T value) {
+        variables.put(option.variable(), option.format(value));
+    }
+}

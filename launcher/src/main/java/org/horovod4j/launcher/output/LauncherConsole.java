@@ -1,0 +1,138 @@
+package org.horovod4j.launcher.output;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.HashSet;
+import java.util.Set;
+
+/// The launcher's own two streams, shared by all ranks.
+///
+/// One lock guards both, since both usually end on the same screen. When nobody reads a stream any
+/// more (`horovodrun … | head`), the job goes on and what it prints there is dropped: hours of
+/// training are worth more than their log.
+public final class LauncherConsole {
+    /// The two streams of a process, each forwarded to the launcher's own of that name.
+    public enum StandardStream {
+        STDOUT("stdout"),
+        STDERR("stderr");
+
+        private final String label;
+
+        StandardStream(String label) {
+            this.label = label;
+        }
+
+        @Override
+        public String toString() {
+            return label;
+        }
+    }
+
+    /// To the start of the line, and clears it.
+    private static final String ERASE = "\r\033[K";
+
+    /// Around a line that a narrow terminal shall cut rather than wrap, as only one line is erased.
+    private static final String NO_WRAP = "\033[?7l";
+
+    private static final String WRAP = "\033[?7h";
+
+    private final Object lock = new Object();
+    private final OutputStream out;
+    private final OutputStream err;
+    private final boolean isTerminal;
+    private final Set<StandardStream> closed = new HashSet<>();
+    private boolean hasStatus;
+    private boolean hasOutput;
+
+    public LauncherConsole(OutputStream out, OutputStream err) {
+        this(out, err, false);
+    }
+
+    /// @param isTerminal whether somebody watches `err`, so that a status may come and go there
+    public LauncherConsole(OutputStream out, OutputStream err, boolean isTerminal) {
+        this.out = out;
+        this.err = err;
+        this.isTerminal = isTerminal;
+    }
+
+    /// The streams of this process, without the buffers and decoders of `System.out`.
+    public static LauncherConsole ofThisProcess() {
+        return new LauncherConsole(
+                new FileOutputStream(FileDescriptor.out),
+                new FileOutputStream(FileDescriptor.err),
+                Terminal.isStderrTerminal());
+    }
+
+    public boolean isTerminal() {
+        return isTerminal;
+    }
+
+    /// Shows a line that the next one replaces. Only on a terminal, and only until a rank has
+    /// printed something: it may have a progress bar of its own on this line.
+    public void status(String line) {
+        synchronized (lock) {
+            if (isTerminal && !hasOutput) {
+                emit(
+                        StandardStream.STDERR,
+                        (ERASE + NO_WRAP + "horovodrun: " + line + WRAP).getBytes(UTF_8));
+                hasStatus = true;
+            }
+        }
+    }
+
+    public void eraseStatus() {
+        synchronized (lock) {
+            if (hasStatus) {
+                hasStatus = false;
+                emit(StandardStream.STDERR, ERASE.getBytes(UTF_8));
+            }
+        }
+    }
+
+    /// Writes whole lines of a rank; nothing of another one comes in between.
+    public void write(StandardStream standardStream, byte[] lines) {
+        synchronized (lock) {
+            hasOutput = true;
+            print(standardStream, lines);
+        }
+    }
+
+    private void print(StandardStream standardStream, byte[] lines) {
+        synchronized (lock) {
+            eraseStatus();
+            emit(standardStream, lines);
+        }
+    }
+
+    private void emit(StandardStream standardStream, byte[] bytes) {
+        synchronized (lock) {
+            if (closed.contains(standardStream)) {
+                return;
+            }
+            try {
+                OutputStream stream = standardStream == StandardStream.STDOUT ? out : err;
+                stream.write(bytes);
+                stream.flush();
+            } catch (IOException | RuntimeException e) { // the stream may be a program's own
+                closed.add(standardStream);
+                printMessage(
+                        "cannot write to %s any more (%s); the job goes on without it"
+                                .formatted(standardStream, e.getMessage()));
+            }
+        }
+    }
+
+    /// Prints plain text on standard output, for `--help` and `--version`.
+    public void print(String text) {
+        print(StandardStream.STDOUT, text.getBytes(UTF_8));
+    }
+
+    /// Prints a message of the launcher itself, on standard error and under its own name.
+    public void printMessage(String message) {
+        print(StandardStream.STDERR, ("horovodrun: " + message + "\n").getBytes(UTF_8));
+    }
+}

@@ -1,0 +1,56 @@
+package org.horovod4j.launcher.process;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.List;
+import java.util.Set;
+
+/// The words of a `java` command up to its main class, as far as they say which classes it loads.
+///
+/// @param options what comes before the class path's end: all that the JVM itself reads
+/// @param classPath null when it is given in a way that is not understood here, or not at all
+record JavaArguments(List<String> options, @Nullable String classPath) {
+    private static final Set<String> CLASS_PATH = Set.of("-cp", "-classpath", "--class-path");
+
+    /// Options that are followed by a value.
+    private static final Set<String> OPTIONS_WITH_VALUE =
+            Set.of(
+                    "--add-modules",
+                    "--add-opens",
+                    "--add-exports",
+                    "--add-reads",
+                    "--enable-native-access",
+                    "--limit-modules");
+
+    JavaArguments {
+        options = List.copyOf(options);
+    }
+
+    /// Reads a command, whose first word is the `java` itself.
+    static JavaArguments of(List<String> command) {
+        String classPath = null;
+        int at = 1;
+        while (at < command.size() && command.get(at).startsWith("-")) {
+            String word = command.get(at);
+            if (word.equals("-jar") && at + 1 < command.size()) {
+                return new JavaArguments(command.subList(1, at + 2), command.get(at + 1));
+            }
+            if (CLASS_PATH.contains(word) && at + 1 < command.size()) {
+                classPath = command.get(at + 1);
+                at++;
+            } else if (word.startsWith("--class-path=")) {
+                classPath = word.substring("--class-path=".length());
+            } else if (OPTIONS_WITH_VALUE.contains(word)) {
+                at++;
+            }
+            at++;
+        }
+        boolean named = at < command.size() && !command.get(at).endsWith(".java");
+        return new JavaArguments(
+                command.subList(1, Math.min(at, command.size())), named ? classPath : null);
+    }
+
+    boolean hasOption(String prefix) {
+        return options.stream().anyMatch(option -> option.startsWith(prefix));
+    }
+}

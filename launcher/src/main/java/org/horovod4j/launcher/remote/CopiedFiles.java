@@ -1,0 +1,116 @@
+package org.horovod4j.launcher.remote;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/// The files that a host gets a copy of, and where they are there.
+///
+/// They lie in the agent's own folder, which goes with it, each in a numbered folder of its own:
+/// two of the same name do not meet.
+///
+/// @param paths files and folders here
+/// @param folder the agent's
+record CopiedFiles(List<Path> paths, String folder) {
+    private static final int CHUNK = 1 << 16;
+
+    /// What may separate paths from each other, and from the names of options, in a word.
+    private static final Pattern PART = Pattern.compile("[^:=,]+");
+
+    /// Sends them all.
+    ///
+    /// @throws HostNotReadyException when one of them can no longer be read here
+    void send(AgentConnection agentConnection) throws IOException, HostNotReadyException {
+        for (int index = 0; index < paths.size(); index++) {
+            Path root = paths.get(index);
+            for (Path file : files(root)) {
+                send(file, targetPath(index, root, file), agentConnection);
+            }
+        }
+    }
+
+    private static List<Path> files(Path root) throws HostNotReadyException {
+        try (Stream<Path> files = Files.walk(root)) {
+            return files.filter(Files::isRegularFile).toList();
+        } catch (IOException | UncheckedIOException e) {
+            throw unreadable(root, e);
+        }
+    }
+
+    private static HostNotReadyException unreadable(Path path, Exception cause) {
+        return new HostNotReadyException(
+                "'%s', which it was to get a copy of, can no longer be read here: %s"
+                        .formatted(path, cause),
+                cause);
+    }
+
+    /// The word as it must read there: `-cp lib/a.jar:lib/b.jar` with the paths of the copies.
+    String translate(String word) {
+        return PART.matcher(word)
+                .replaceAll(part -> Matcher.quoteReplacement(translatePart(part.group())));
+    }
+
+    private String translatePart(String part) {
+        Path path = Path.of(part).toAbsolutePath().normalize();
+        for (int index = 0; index < paths.size(); index++) {
+            Path root = paths.get(index);
+            if (refersTo(part, path, root.toAbsolutePath().normalize())) {
+                return folder + "/" + targetPath(index, root, path);
+            }
+        }
+        return part;
+    }
+
+    /// Under a root that contains the working folder lies every relative word there is, so the file
+    /// must exist too.
+    private static boolean refersTo(String part, Path path, Path root) {
+        return path.startsWith(root)
+                && (!Path.of("").toAbsolutePath().startsWith(root)
+                        || part.endsWith("/*")
+                        || Files.exists(path));
+    }
+
+    private static String targetPath(int index, Path root, Path file) {
+        Path whole = root.toAbsolutePath().normalize();
+        Path name = whole.getFileName();
+        Path inside = whole.relativize(file.toAbsolutePath().normalize());
+        return Path.of("copies", Integer.toString(index), name == null ? "root" : name.toString())
+                .resolve(inside)
+                .normalize()
+                .toString();
+    }
+
+    private static void send(Path file, String place, AgentConnection agentConnection)
+            throws IOException, HostNotReadyException {
+        boolean executable = Files.isExecutable(file);
+        try (InputStream in = open(file)) {
+            byte[] bytes;
+            do {
+                bytes = chunk(file, in);
+                agentConnection.send(new AgentMessage.WriteFile(place, executable, bytes));
+            } while (bytes.length == CHUNK);
+        }
+    }
+
+    private static InputStream open(Path file) throws HostNotReadyException {
+        try {
+            return Files.newInputStream(file);
+        } catch (IOException e) {
+            throw unreadable(file, e);
+        }
+    }
+
+    private static byte[] chunk(Path file, InputStream in) throws HostNotReadyException {
+        try {
+            return in.readNBytes(CHUNK);
+        } catch (IOException e) {
+            throw unreadable(file, e);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/// The programs of the pages in `docs`, which run here by the commands beside them: every line that
+/// a page shows must come. Programs of frameworks are not here, but in the tests of their modules.
+class DocsProgramsIT {
+    private static final Path DOCS = Path.of("../docs");
+
+    /// A whole program, and the next command that runs one, with what it printed.
+    private static final Pattern PROGRAM =
+            Pattern.compile(
+                    """
+                    (?sx) ```java\\n (?<source> (?: (?!```) . )*? void\\ main\\( (?: (?!```) . )* ) ```
+                    (?: (?!```java) . )*?
+                    ```console\\n \\$\\ \\./horovodrun\\ (?<flags> [^\\n]*?)
+                    \\ java\\ -cp\\ core/target/\\S+\\.jar\\ (?<file> \\w+\\.java) \\n
+                    (?<output> .*? ) ```\
+                    """);
+
+    @TempDir Path folder;
+
+    record Program(String page, String file, String source, List<String> flags, String output) {
+        @Override
+        public String toString() {
+            return page + ": " + file;
+        }
+    }
+
+    static List<Program> programs() throws IOException {
+        List<Program> programs = new ArrayList<>();
+        try (Stream<Path> pages = Files.list(DOCS)) {
+            for (Path page :
+                    pages.filter(file -> file.toString().endsWith(".md")).sorted().toList()) {
+                Matcher matcher = PROGRAM.matcher(Files.readString(page));
+                while (matcher.find()) {
+                    programs.add(
+                            new Program(
+                                    page.getFileName().toString(),
+                                    matcher.group("file"),
+                                    matcher.group("source"),
+                                    List.of(matcher.group("flags").split(" ")),
+                                    matcher.group("output")));
+                }
+            }
+        }
+        return programs;
+    }
+
+    @Test
+    void pagesHavePrograms() throws IOException {
+        assertThat(programs())
+                .extracting(Program::file)
+                .contains(
+                        "Hello.java", "Fusion.java", "Allocated.java", "Sets.java", "Uneven.java");
+    }
+
+    @ParameterizedTest
+    @MethodSource("programs")
+    void printsWhatThePageShows(Program program) throws Exception {
+        Path source = Files.writeString(folder.resolve(program.file()), program.source());
+        List<String> command = new ArrayList<>(program.flags());
+        command.addAll(List.of("java", "-cp", System.getProperty("java.class.path")));
+        command.add(source.toString());
+        try (LauncherProcess launcher = LauncherProcess.start(command.toArray(String[]::new))) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(withoutTimes(launcher.stdout() + launcher.stderr()))
+                    .containsAll(withoutTimes(program.output()));
+        }
+    }
+
+    /// The lines, without what differs from one run to the next.
+    private static List<String> withoutTimes(String output) {
+        return output.lines()
+                .map(line -> line.replaceAll("\\[\\d{4}-\\d\\d-\\d\\d [^,]*,", "[time,"))
+                .map(line -> line.replaceAll("\\d+(\\.\\d+)? s\\b", "some s"))
+                .toList();
+    }
+}

@@ -1,0 +1,90 @@
+package org.horovod4j.launcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+
+/// A stand-in for ssh that runs its command on this machine, for jobs through agents. What only a real
+/// ssh and real hosts can show is in [SshHostsIT].
+///
+/// @param folder where it is, and comes first on the `PATH`
+record FakeSsh(Path folder) {
+    /// Complains as ssh does about two hosts, has trouble with four more, and logs in to the others.
+    private static final String SCRIPT =
+            """
+            #!/bin/sh
+            for word do host=$command; command=$word; done
+            case $host in
+                refused.invalid)
+                    echo "ssh: connect to host $host port 22: Connection refused" >&2
+                    exit 255 ;;
+                denied.invalid)
+                    echo "me@$host: Permission denied (publickey)." >&2
+                    exit 255 ;;
+                busy.invalid) # turns away the first few; the file says how many
+                    left=$(cat "$0.busy")
+                    if [ "$left" -gt 0 ]; then
+                        echo $((left - 1)) >"$0.busy"
+                        echo "kex_exchange_identification: read: Connection reset by peer" >&2
+                        exit 255
+                    fi ;;
+                silent.invalid)
+                    touch "$0.silent"
+                    exec sleep 1004 ;;
+                distant.invalid)
+                    env -i HOME="$HOME" PATH=/usr/bin:/bin sh -c "$command" | $DELAYED_LINE
+                    exit ;;
+                full.invalid) # its environment is so large that little more fits in
+                    ulimit -s 8192
+                    env -i HOME="$HOME" PATH=/usr/bin:/bin sh -c '
+                        some=$(head -c 122880 /dev/zero | tr "\\0" x)
+                        for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do export "V$i=$some"; done
+                        sh -c "$0"' "$command" | $DELAYED_LINE
+                    exit ;;
+            esac
+            exec env -i HOME="$HOME" PATH=/usr/bin:/bin sh -c "$command"
+            """;
+
+    static FakeSsh in(Path folder) throws IOException {
+        Path ssh = folder.resolve("ssh");
+        Files.writeString(ssh, SCRIPT);
+        assertThat(ssh.toFile().setExecutable(true)).isTrue();
+        return new FakeSsh(folder);
+    }
+
+    /// Lets `busy.invalid` turn away that many.
+    void busyFor(int times) throws IOException {
+        Files.writeString(folder.resolve("ssh.busy"), times + "\n");
+    }
+
+    /// A launcher that uses it.
+    LauncherProcess start(String... arguments) throws IOException {
+        return start(Map.of(), arguments);
+    }
+
+    LauncherProcess start(Map<String, String> variables, String... arguments) throws IOException {
+        Map<String, String> all = new HashMap<>(variables);
+        all.put("PATH", path());
+        return LauncherProcess.start(all, arguments);
+    }
+
+    String path() {
+        return folder + ":" + System.getenv("PATH");
+    }
+
+    /// The variable `DELAYED_LINE` of a launcher, for the hosts that are behind such a [DelayedPipe].
+    static String delayedPipe(int millis, int fromByte) {
+        return String.join(
+                " ",
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                DelayedPipe.class.getName(),
+                Integer.toString(millis),
+                Integer.toString(fromByte));
+    }
+}

@@ -1,0 +1,23 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.Hvd;
+
+/// Rank 1 throws from deep within, while the other waits for it.
+final class ThrowingRank {
+    private ThrowingRank() {}
+
+    public static void main(String[] arguments) {
+        Hvd.init();
+        if (Hvd.rank() == 1) {
+            System.out.println(depth(30));
+        }
+        Hvd.barrier();
+    }
+
+    private static int depth(int levels) {
+        if (levels > 0) {
+            return 1 + depth(levels - 1);
+        }
+        throw new IllegalStateException("no such layer");
+    }
+}

@@ -1,0 +1,104 @@
+package org.horovod4j.launcher.function;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
+
+import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.security.Secret;
+import org.horovod4j.security.UnreachableException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+
+/// The desk and its customers, over real sockets.
+class FunctionServerTest {
+    private static final int SIZE = 3;
+    private static final RankFunction<Integer> FUNCTION = _ -> 5;
+
+    private final Secret secret = Secret.random();
+    private final RankOutcomes outcomes = new RankOutcomes();
+    private final FunctionServer server =
+            FunctionServer.open(
+                    secret,
+                    new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                    FunctionEncoder.of(FUNCTION),
+                    SIZE,
+                    outcomes);
+
+    @AfterEach
+    void close() {
+        server.close();
+    }
+
+    private FunctionClient client(Secret known) {
+        String text = FunctionServerAddresses.local(server.port());
+        return new FunctionClient(
+                known, FunctionServerAddresses.parse(text), Duration.ofSeconds(10));
+    }
+
+    private static FunctionFailure failure(boolean isConsequence) {
+        return new FunctionFailure("summary", "trace", isConsequence);
+    }
+
+    @Test
+    void rankFetchesFunctionAndReportsResult() throws Exception {
+        FunctionReference fetched = client(secret).fetch();
+        assertThat(FunctionCaller.call(fetched, getClass().getClassLoader())).isEqualTo(5);
+        byte[] value = new ObjectCodec().encode(5);
+        client(secret).report(new FunctionRequest.Returned(1, value));
+        assertThat(outcomes.value(1)).contains(value);
+        assertThat(outcomes.value(0)).isEmpty();
+    }
+
+    @Test
+    void clientWithWrongSecretIsRejected() {
+        FunctionClient stranger = client(Secret.random());
+        assertThatThrownBy(stranger::fetch)
+                .isInstanceOf(UnreachableException.class)
+                .hasMessageContaining("secret");
+        assertThatThrownBy(() -> stranger.report(new FunctionRequest.Returned(0, new byte[1])))
+                .isInstanceOf(UnreachableException.class);
+        assertThat(outcomes.value(0)).isEmpty();
+    }
+
+    @Test
+    void outcomeOfUnknownRankIsRejected() {
+        assertThatThrownBy(
+                        () ->
+                                client(secret)
+                                        .report(new FunctionRequest.Returned(SIZE, new byte[1])))
+                .isInstanceOf(IOException.class);
+        assertThat(outcomes.firstFailure()).isEmpty();
+    }
+
+    @Test
+    void theFirstOutcomeOfARankCounts() throws Exception {
+        client(secret).report(new FunctionRequest.Threw(2, failure(false)));
+        client(secret).report(new FunctionRequest.Returned(2, new byte[1]));
+        outcomes.exited(2, "exit code 1");
+        assertThat(outcomes.value(2)).isEmpty();
+        assertThat(outcomes.firstFailure()).contains(new RankOutcomes.Threw(2, failure(false)));
+    }
+
+    @Test
+    void peerLossIsNotReportedAsCause() throws Exception {
+        client(secret).report(new FunctionRequest.Threw(0, failure(true)));
+        assertThat(outcomes.firstFailure()).contains(new RankOutcomes.Threw(0, failure(true)));
+        outcomes.exited(0, "exit code 1");
+        outcomes.exited(1, "killed by signal 9 (SIGKILL)");
+        assertThat(outcomes.firstFailure())
+                .contains(new RankOutcomes.Died(1, "killed by signal 9 (SIGKILL)"));
+    }
+
+    @Test
+    void ipv4AndIpv6AddressesAreParsed() {
+        assertThat(FunctionServerAddresses.parse("10.0.0.7:4711,[fd00::7]:80"))
+                .extracting(InetSocketAddress::getPort, it -> it.getAddress().getHostAddress())
+                .containsExactly(tuple(4711, "10.0.0.7"), tuple(80, "fd00:0:0:0:0:0:0:7"));
+    }
+}

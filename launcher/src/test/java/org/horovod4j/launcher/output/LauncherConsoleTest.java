@@ -1,0 +1,37 @@
+package org.horovod4j.launcher.output;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+
+class LauncherConsoleTest {
+    @Test
+    void closedStreamIsReportedOnce() {
+        ByteArrayOutputStream errors = new ByteArrayOutputStream();
+        LauncherConsole launcherConsole = new LauncherConsole(new BrokenPipe(), errors);
+        launcherConsole.print("a\n");
+        launcherConsole.print("b\n");
+        assertThat(errors.toString(UTF_8))
+                .containsOnlyOnce("cannot write to stdout any more (Broken pipe)");
+    }
+
+    @Test
+    void bothStreamsMayBeClosed() {
+        LauncherConsole launcherConsole = new LauncherConsole(new BrokenPipe(), new BrokenPipe());
+        launcherConsole.print("a\n");
+        launcherConsole.printMessage("b");
+    }
+
+    private static final class BrokenPipe extends OutputStream {
+        @Override
+        public void write(int b) throws IOException {
+            throw new IOException("Broken pipe");
+        }
+    }
+}
