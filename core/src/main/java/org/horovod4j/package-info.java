@@ -3,7 +3,7 @@
 /// Start with [Hvd], whose every method is one line over a [Communicator].
 ///
 /// - May depend on: `org.horovod4j.runtime` (by [Hvd] alone).
-/// - Used by: every package; those below the runtime use its values, never [Hvd].
+/// - Invariant: packages below the runtime use the values of this package, never [Hvd].
 /// - Invariant: the only static state of the project is the communicator inside [Hvd].
 @NullMarked
 package org.horovod4j;

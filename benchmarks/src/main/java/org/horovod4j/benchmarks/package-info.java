@@ -5,8 +5,6 @@
 /// at once are the subject of package `runtime`.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks.report`.
-/// - Used by: `run.sh`, `startup.sh` and `idle.sh`; its tensors by
-///   `org.horovod4j.benchmarks.runtime`.
 /// - Invariant: a peer is timed as we are; `measure.h` is the twin of [CollectiveTimer].
 @NullMarked
 package org.horovod4j.benchmarks;

@@ -4,7 +4,6 @@
 /// each kind), [ByteWriter] and [ByteReader] (the bytes).
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Used by: `org.horovod4j.runtime`.
 /// - Invariant: bytes from elsewhere give a value or a [CodecException], and no code runs on their
 ///   behalf but that of records and enums this program has itself.
 @NullMarked

@@ -7,7 +7,6 @@
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`, `org.horovod4j.collectives.algorithm`,
 ///   `org.horovod4j.collectives.kernel`.
-/// - Used by: `org.horovod4j.runtime`.
 /// - Invariant: kernels and links work on memory outside the heap; arrays of the user are only ever
 ///   copied.
 @NullMarked

@@ -5,7 +5,6 @@
 /// implementing [org.horovod4j.Compressor].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.collectives.kernel`, `org.horovod4j.sparse`.
-/// - Used by: programs, `org.horovod4j.optim`.
 /// - Invariant: a tensor keeps its type and its memory, and only floats are ever compressed.
 @NullMarked
 package org.horovod4j.compression;

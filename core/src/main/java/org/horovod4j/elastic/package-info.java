@@ -5,7 +5,6 @@
 /// shares out the data. How states keep copies: [CommitBuffers], [Snapshot].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.log`.
-/// - Used by: programs and the adapters of frameworks.
 /// - Invariant: what a generation begins with is the same on all its ranks, whatever happened before it.
 @NullMarked
 package org.horovod4j.elastic;

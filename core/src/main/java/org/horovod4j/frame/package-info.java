@@ -2,9 +2,6 @@
 /// length, [FieldWriter] and [FieldReader] make it and take it apart.
 ///
 /// - May depend on: the JDK alone.
-/// - Used by: `org.horovod4j.rendezvous`, `org.horovod4j.elastic.registry`,
-///   `org.horovod4j.launcher.function`, `org.horovod4j.launcher.remote`, whose agent takes this
-///   package to other hosts.
 /// - Invariant: bytes from elsewhere give a message or a [MalformedMessageException], and no length
 ///   in them costs memory before as many bytes are there.
 @NullMarked

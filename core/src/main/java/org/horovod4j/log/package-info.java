@@ -5,7 +5,6 @@
 /// looks like) and [ApplicationLogging] (when lines go to the application instead).
 ///
 /// - May depend on: the JDK alone.
-/// - Used by: everything that logs; `org.horovod4j.option` reads its settings.
 /// - Invariant: standard error is written to only where the application has not set up logging
 ///   itself.
 @NullMarked

@@ -7,7 +7,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`,
 ///   `org.horovod4j.collectives.kernel`.
-/// - Used by: the adapters of frameworks.
 /// - Invariant: gradients are lent from launch until they are given back, and a reduction that was
 ///   launched is waited for even when another one fails.
 @NullMarked

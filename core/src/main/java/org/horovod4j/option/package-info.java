@@ -8,7 +8,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.scheduler`,
 ///   `org.horovod4j.spi`.
-/// - Used by: `org.horovod4j.runtime`, the launcher.
 /// - Invariant: the environment is read once, from a snapshot that is handed in, and becomes
 ///   records.
 @NullMarked

@@ -7,7 +7,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.log`,
 ///   `org.horovod4j.spi`, `org.horovod4j.security`.
-/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.launcher`.
 /// - Invariant: neither a silent nor a slow nor a hostile client delays what another one hears.
 @NullMarked
 package org.horovod4j.rendezvous;

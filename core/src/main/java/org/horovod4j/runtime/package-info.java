@@ -12,7 +12,6 @@
 ///   `org.horovod4j.runtime.timeline`, `org.horovod4j.sparse`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`, `org.horovod4j.transport.local`, `org.horovod4j.transport.shm`,
 ///   `org.horovod4j.transport.tcp`, `org.horovod4j.security`, `sun.misc` (signals).
-/// - Used by: `org.horovod4j` (by [org.horovod4j.Hvd] alone), `org.horovod4j.testing`.
 @NullMarked
 package org.horovod4j.runtime;
 

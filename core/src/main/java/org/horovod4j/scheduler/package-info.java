@@ -4,7 +4,6 @@
 /// [Slurm], [Pmix].
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Used by: `org.horovod4j.option`.
 /// - Invariant: a process that nobody has started as one of several gets no assignment, whatever a
 ///   scheduler has left in its environment.
 @NullMarked

@@ -6,8 +6,6 @@
 /// [RecordCipher] makes, with the keys of [TrafficSecrets].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.option`.
-/// - Used by: `org.horovod4j.elastic.registry`, `org.horovod4j.rendezvous`,
-///   `org.horovod4j.transport.tcp`.
 /// - Invariant: nothing is read from a connection, beyond the handshake, before it has proved that
 ///   it knows the secret, and the secret itself never travels. No byte of an encrypted line is
 ///   handed over before its record has passed the check.

@@ -4,7 +4,6 @@
 /// one row of those with equal indices.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.collectives.kernel`.
-/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.compression`.
 /// - Invariant: what is decided is decided by numbers that all ranks have, and rows are summed in
 ///   rank order: all ranks end with the same bits.
 @NullMarked

@@ -3,7 +3,6 @@
 /// Start with [ControlPlane], then [RankInfo], the card a rank hands round.
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.rendezvous`, `org.horovod4j.testing`.
 @NullMarked
 package org.horovod4j.spi;
 

@@ -5,7 +5,6 @@
 ///   `org.horovod4j.runtime.controller`, `org.horovod4j.spi`, `org.horovod4j.transport`,
 ///   `org.horovod4j.transport.local`, `org.horovod4j.transport.shm`, `org.horovod4j.transport.tcp`,
 ///   `org.horovod4j.security`.
-/// - Used by: tests.
 @NullMarked
 package org.horovod4j.testing;
 

@@ -6,7 +6,6 @@
 /// waits.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
-/// - Used by: `org.horovod4j.collectives`, `org.horovod4j.runtime`.
 /// - Invariant: every message and every notice carries the stamp of its operation, and nothing that
 ///   follows a foreign stamp is believed.
 @NullMarked

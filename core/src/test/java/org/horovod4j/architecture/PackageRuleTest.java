@@ -19,7 +19,7 @@ class PackageRuleTest {
                         /// Does `this`.
                         ///
                         /// - May depend on: `a`, `a.c..`.
-                        /// - Used by: `a.d`.
+                        /// - Invariant: `a.d` is not read.
                         package a.b;
                         """);
         assertThat(rule.mayDependOn()).containsExactly("a", "a.c..");

@@ -7,7 +7,6 @@
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.option`,
 ///   `org.horovod4j.rendezvous`, `org.horovod4j.runtime.timeline`, `org.horovod4j.testing`,
 ///   `org.horovod4j.security`.
-/// - Used by: nobody.
 /// - Invariant: a test leaves behind no process and no shared file, however it ends.
 @NullMarked
 package org.horovod4j.process;

@@ -15,7 +15,6 @@
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.elastic`,
 ///   `org.horovod4j.djl`, `org.horovod4j.djl.elastic`, `org.horovod4j.djl.training`,
 ///   `org.horovod4j.launcher`, `org.horovod4j.launcher.function`, `ai.djl..`.
-/// - Used by: people.
 /// - Invariant: what concerns Horovod4J stands in the program itself, in Horovod's six steps.
 @NullMarked
 package org.horovod4j.examples;

@@ -9,7 +9,6 @@
 ///   `org.horovod4j.launcher.elastic`, `org.horovod4j.launcher.mpi`, `org.horovod4j.launcher.plan`,
 ///   `org.horovod4j.launcher.process`, `org.horovod4j.launcher.remote`,
 ///   `org.horovod4j.launcher.output`, `org.horovod4j.launcher.function`, `sun.misc` (signals).
-/// - Used by: its script, and programs that launch functions.
 /// - Invariant: the job's secret travels in the environment, never on a command line.
 @NullMarked
 package org.horovod4j.launcher;

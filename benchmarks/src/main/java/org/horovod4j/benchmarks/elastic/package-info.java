@@ -4,7 +4,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.elastic`, `org.horovod4j.djl`, `org.horovod4j.djl.elastic`,
 ///   `org.horovod4j.benchmarks.report`, `ai.djl..`.
-/// - Used by: `elastic.sh`.
 @NullMarked
 package org.horovod4j.benchmarks.elastic;
 

@@ -4,8 +4,6 @@
 /// programs), [Table] and [ReportWriter].
 ///
 /// - May depend on: the JDK alone.
-/// - Used by: `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.runtime`,
-///   `org.horovod4j.benchmarks.training`.
 /// - Invariant: a ratio is taken round by round before its median is.
 @NullMarked
 package org.horovod4j.benchmarks.report;

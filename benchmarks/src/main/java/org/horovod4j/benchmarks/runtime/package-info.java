@@ -7,8 +7,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.report`,
 ///   `org.horovod4j.runtime.timeline` (by [DisabledTimelineCost] alone).
-/// - Used by: `runtime.sh`; the network and where its gradients lie by
-///   `org.horovod4j.benchmarks.training`.
 /// - Invariant: a peer is timed as we are; `steps_mpi.c` is the twin of [StepTimer].
 @NullMarked
 package org.horovod4j.benchmarks.runtime;

@@ -7,7 +7,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks.report`,
 ///   `org.horovod4j.benchmarks.runtime`, `org.horovod4j.optim`.
-/// - Used by: `scaling.sh`, `training.sh`, `org.horovod4j.benchmarks.training.djl`.
 /// - Invariant: a rank has the same work in every step, in every way and with any number of ranks.
 @NullMarked
 package org.horovod4j.benchmarks.training;

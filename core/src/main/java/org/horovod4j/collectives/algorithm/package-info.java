@@ -7,7 +7,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.transport`,
 ///   `org.horovod4j.collectives.kernel`.
-/// - Used by: `org.horovod4j.collectives`.
 /// - Invariant: the order of a reduction depends on sizes and ranks alone, never on time, and one
 ///   rank's result is copied to the others: all end with the same bits, in every run.
 @NullMarked

@@ -6,8 +6,6 @@
 /// first.
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Used by: `org.horovod4j.collectives`, `org.horovod4j.collectives.algorithm`,
-///   `org.horovod4j.compression`, `org.horovod4j.sparse`.
 /// - Invariant: kernels see memory outside the heap only, and the two twins agree bit by bit,
 ///   but for the payload of a NaN.
 @NullMarked

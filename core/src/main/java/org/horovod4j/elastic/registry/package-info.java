@@ -5,7 +5,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.log`,
 ///   `org.horovod4j.security`.
-/// - Used by: `org.horovod4j.runtime`, the launcher.
 /// - Invariant: every worker of a generation is told the same stamp with its place, so what is
 ///   newer than the generation is newer for all of them.
 @NullMarked

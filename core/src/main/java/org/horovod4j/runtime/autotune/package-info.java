@@ -5,7 +5,6 @@
 /// was worth it). [AutotuneLog] and [SavedTuning] are what remains.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.spi`.
-/// - Used by: `org.horovod4j.runtime`.
 /// - Invariant: the same scores lead to the same tunings: nothing here reads a clock, and every
 ///   random number has a fixed seed.
 @NullMarked

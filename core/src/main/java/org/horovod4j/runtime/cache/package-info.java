@@ -4,7 +4,6 @@
 /// [RankCache].
 ///
 /// - May depend on: `org.horovod4j.runtime.message`.
-/// - Used by: `org.horovod4j.runtime.controller`, `org.horovod4j.runtime.cycle`.
 /// - Invariant: a slot number is used once, so that nothing said about an old one is taken for a
 ///   new one.
 @NullMarked

@@ -7,7 +7,6 @@
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.transport`,
 ///   `org.horovod4j.runtime.message`, `org.horovod4j.runtime.cache`,
 ///   `org.horovod4j.runtime.fusion`.
-/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.runtime.cycle`.
 /// - Invariant: an operation ends the same way on every rank: well, with one
 ///   [org.horovod4j.MismatchException], or with the loss of a rank.
 @NullMarked

@@ -8,7 +8,6 @@
 ///   `org.horovod4j.runtime.cache`, `org.horovod4j.runtime.fusion`,
 ///   `org.horovod4j.runtime.dispatch`, `org.horovod4j.runtime.controller`,
 ///   `org.horovod4j.runtime.timeline`.
-/// - Used by: `org.horovod4j.runtime`.
 /// - Invariant: one thread at a time drives the cycle of a process set, and operations run one at a
 ///   time, in the order that all ranks have agreed on.
 @NullMarked

@@ -4,7 +4,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.runtime.message`,
 ///   `org.horovod4j.runtime.queue`, `org.horovod4j.runtime.fusion`.
-/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.runtime.cycle`.
 @NullMarked
 package org.horovod4j.runtime.dispatch;
 

@@ -5,8 +5,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.runtime.message`,
 ///   `org.horovod4j.runtime.queue`.
-/// - Used by: `org.horovod4j.runtime.dispatch`, `org.horovod4j.runtime.controller`,
-///   `org.horovod4j.runtime.cycle`.
 /// - Invariant: a batch has one kind, data type, reduce op and scale.
 @NullMarked
 package org.horovod4j.runtime.fusion;

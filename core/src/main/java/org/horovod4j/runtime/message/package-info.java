@@ -4,7 +4,6 @@
 /// Start with [Request], then [RankMessage] and [CoordinatorMessage].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
-/// - Used by: `org.horovod4j.runtime` and its other packages.
 @NullMarked
 package org.horovod4j.runtime.message;
 

@@ -3,9 +3,6 @@
 /// An [TensorEntry] is an operation and the handle that the program holds of it.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.runtime.message`.
-/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.runtime.fusion`,
-///   `org.horovod4j.runtime.dispatch`, `org.horovod4j.runtime.controller`,
-///   `org.horovod4j.runtime.cycle`.
 /// - Invariant: an entry ends once, and its tensors are not touched afterwards.
 @NullMarked
 package org.horovod4j.runtime.queue;

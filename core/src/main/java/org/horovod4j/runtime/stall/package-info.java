@@ -6,7 +6,6 @@
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.log`,
 ///   `org.horovod4j.spi`, `org.horovod4j.option`, `org.horovod4j.transport`,
 ///   `org.horovod4j.runtime.message`.
-/// - Used by: `org.horovod4j.runtime`.
 /// - Invariant: a report is made without the help of any rank's program, which may hang.
 @NullMarked
 package org.horovod4j.runtime.stall;

@@ -7,7 +7,6 @@
 /// one trace of many ranks' files.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
-/// - Used by: `org.horovod4j.runtime` and its other parts.
 /// - Invariant: whoever records never waits, neither for a disk nor for a lock; what does not fit
 ///   in the queue is left out and counted.
 @NullMarked

@@ -4,7 +4,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`.
-/// - Used by: `org.horovod4j.runtime`, `org.horovod4j.testing`.
 /// - Invariant: files are 0600 and have no name once [SharedFile#create] returns (where the system
 ///   has `/proc`), so that nothing is left behind however a process ends.
 @NullMarked

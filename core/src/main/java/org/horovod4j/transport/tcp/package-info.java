@@ -7,7 +7,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.network`,
 ///   `org.horovod4j.spi`, `org.horovod4j.transport`, `org.horovod4j.security`.
-/// - Used by: `org.horovod4j.runtime`.
 /// - Invariant: a dialled link is confirmed by the wanted rank, of the same world, channel and
 ///   epoch, before a byte of data travels.
 @NullMarked

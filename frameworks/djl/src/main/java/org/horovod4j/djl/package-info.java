@@ -3,7 +3,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.optim`,
 ///   `org.horovod4j.option`, `org.horovod4j.djl.engine`, `ai.djl..`.
-/// - Used by: training programs.
 /// - Invariant: ranks find each other's gradients by the keys of `block.getParameters()`, never by
 ///   DJL's parameter ids, which differ between processes.
 @NullMarked

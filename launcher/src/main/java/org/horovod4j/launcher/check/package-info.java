@@ -3,7 +3,6 @@
 /// Start with [BuildReport], then [Framework] (what is looked for on a class path).
 ///
 /// - May depend on: `org.horovod4j.option`, `org.horovod4j.launcher.process`.
-/// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: looks and asks, but changes nothing; a tool that does not answer is reported as
 ///   such.
 @NullMarked

@@ -6,7 +6,6 @@
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.elastic`,
 ///   `org.horovod4j.launcher.plan`,
 ///   `org.horovod4j.launcher.yaml`, `picocli`.
-/// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: nothing is started here; all that can be wrong with flags and files is found here.
 @NullMarked
 package org.horovod4j.launcher.command;

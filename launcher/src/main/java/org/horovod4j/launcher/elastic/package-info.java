@@ -6,7 +6,6 @@
 /// [Discovery] (how hosts are found).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.plan`.
-/// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.command`.
 /// - Invariant: a decision depends on the events so far and the time given with each, on nothing
 ///   else, so that any course of a job can be replayed in a test.
 @NullMarked

@@ -3,7 +3,6 @@
 /// Start with [TextFile].
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Used by: `org.horovod4j.launcher.plan`, `org.horovod4j.launcher.yaml`.
 /// - Invariant: whoever cannot have a file learns why, and from where it was looked for.
 @NullMarked
 package org.horovod4j.launcher.file;

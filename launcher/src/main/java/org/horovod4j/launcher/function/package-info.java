@@ -6,7 +6,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.frame`,
 ///   `org.horovod4j.log`, `org.horovod4j.network`, `org.horovod4j.option`, `org.horovod4j.security`.
-/// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: no code travels, only the names of classes and methods that a rank has itself, and
 ///   values that `org.horovod4j.codec` carries.
 @NullMarked

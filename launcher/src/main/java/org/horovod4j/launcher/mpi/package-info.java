@@ -7,7 +7,6 @@
 /// - May depend on: `org.horovod4j`, `org.horovod4j.network`, `org.horovod4j.option`,
 ///   `org.horovod4j.rendezvous`, `org.horovod4j.security`, `org.horovod4j.launcher.output`,
 ///   `org.horovod4j.launcher.plan`, `org.horovod4j.launcher.process`.
-/// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: variables travel by name; no value of one, the job's secret least of all, is on a
 ///   command line.
 @NullMarked

@@ -5,7 +5,6 @@
 /// line comes, [StartupProgress] shows how far the start has come.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.process`.
-/// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.mpi`.
 /// - Invariant: bytes are never decoded on their way, and each line reaches the console in one
 ///   write.
 @NullMarked

@@ -4,8 +4,6 @@
 /// them.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.file`.
-/// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.command`,
-///   `org.horovod4j.launcher.mpi`, `org.horovod4j.launcher.remote`.
 /// - Invariant: a plan depends on the hosts and the number of processes alone, so that two
 ///   launchers given the same ones number their ranks alike.
 @NullMarked

@@ -4,9 +4,6 @@
 /// design. [OutputReader] reads what a process prints.
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Used by: `org.horovod4j.launcher`, `org.horovod4j.launcher.check`,
-///   `org.horovod4j.launcher.mpi`, `org.horovod4j.launcher.output`,
-///   `org.horovod4j.launcher.remote`.
 /// - Invariant: a process that the launcher started, or that such a process started, ends with the
 ///   job, also when the launcher is killed without a chance to say goodbye.
 @NullMarked

@@ -10,7 +10,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.launcher.plan`,
 ///   `org.horovod4j.launcher.process`.
-/// - Used by: `org.horovod4j.launcher`.
 /// - Invariant: whichever end of a connection falls silent, the other notices by itself, and
 ///   nothing of the job stays on the host.
 @NullMarked

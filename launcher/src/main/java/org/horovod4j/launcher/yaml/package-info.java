@@ -5,7 +5,6 @@
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.file`,
 ///   `org.snakeyaml.engine.v2.api`, `org.snakeyaml.engine.v2.api.lowlevel`, `org.snakeyaml.engine.v2.exceptions`,
 ///   `org.snakeyaml.engine.v2.nodes`.
-/// - Used by: `org.horovod4j.launcher.command`.
 /// - Invariant: a file becomes texts, lists and keys, and never an object of a class that it names.
 @NullMarked
 package org.horovod4j.launcher.yaml;

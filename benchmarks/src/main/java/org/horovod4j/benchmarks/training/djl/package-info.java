@@ -5,7 +5,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.djl`, `org.horovod4j.optim`,
 ///   `org.horovod4j.benchmarks.training`, `ai.djl..`.
-/// - Used by: `training.sh`.
 /// - Invariant: a step alone is the same program with the optimizer that is not wrapped.
 @NullMarked
 package org.horovod4j.benchmarks.training.djl;

@@ -8,7 +8,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.option`, `ai.djl..`,
 ///   `com.sun.jna..`.
-/// - Used by: `org.horovod4j.djl`.
 /// - Invariant: no exception leaves a function that a library calls, since that would end the JVM.
 @NullMarked
 package org.horovod4j.djl.engine;

@@ -14,7 +14,6 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.djl`, `org.horovod4j.log`,
 ///   `org.horovod4j.option`, `ai.djl..`.
-/// - Used by: training programs.
 /// - Invariant: what a listener asks of other ranks, it asks on all ranks, at the same event, in
 ///   the same order.
 @NullMarked
