@@ -2,10 +2,10 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.elastic.registry.WorkerPlacement;
 import org.horovod4j.elastic.registry.WorkerRegistry;
-import org.horovod4j.launcher.elastic.Driver;
-import org.horovod4j.launcher.elastic.DriverAction;
-import org.horovod4j.launcher.elastic.DriverEvent;
-import org.horovod4j.launcher.elastic.Worker;
+import org.horovod4j.launcher.driver.DriverAction;
+import org.horovod4j.launcher.driver.DriverEvent;
+import org.horovod4j.launcher.driver.ElasticDriver;
+import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.plan.Host;
@@ -27,7 +27,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/// An elastic job, from the first start to the last end: does what the [Driver] decides.
+/// An elastic job, from the first start to the last end: does what the [ElasticDriver] decides.
 ///
 /// Whatever happens arrives as [ElasticJobEvent] in one queue, and the thread in [#run] alone acts on
 /// it. What may take long is left to [HostTasks], which end in news.
@@ -41,7 +41,7 @@ final class ElasticJob implements WorkerRegistry.Listener {
     record Reception(
             RendezvousServer rendezvous, WorkerRegistry desk, HostTasks.Variables variables) {}
 
-    private final Driver driver;
+    private final ElasticDriver elasticDriver;
     private final ElasticHosts hosts;
     private final HostTasks hostTasks;
     private final LauncherConsole launcherConsole;
@@ -58,8 +58,12 @@ final class ElasticJob implements WorkerRegistry.Listener {
     private @Nullable String verdict;
     private @Nullable Signal interruption;
 
-    ElasticJob(Driver driver, ElasticHosts hosts, OutputTargets outputTargets, boolean verbose) {
-        this.driver = driver;
+    ElasticJob(
+            ElasticDriver elasticDriver,
+            ElasticHosts hosts,
+            OutputTargets outputTargets,
+            boolean verbose) {
+        this.elasticDriver = elasticDriver;
         this.hosts = hosts;
         this.hostTasks = new HostTasks(hosts, outputTargets, news::add);
         this.launcherConsole = outputTargets.launcherConsole();
@@ -119,7 +123,7 @@ final class ElasticJob implements WorkerRegistry.Listener {
     private boolean isOver() {
         return terminationSequence.hasStarted()
                 ? workerProcesses.isEmpty() || terminationSequence.hasGivenUp()
-                : driver.isOver() && workerProcesses.isEmpty();
+                : elasticDriver.isOver() && workerProcesses.isEmpty();
     }
 
     private void hostLost(String host, HostAgent agent, String reason, Reception reception) {
@@ -179,7 +183,7 @@ final class ElasticJob implements WorkerRegistry.Listener {
                 new DriverEvent.WorkerExited(
                         worker.number(), exitStatus.failed(), exitStatus.toString()),
                 reception);
-        if (driver.failure().filter(it -> it.worker().equals(worker)).isPresent()) {
+        if (elasticDriver.failure().filter(it -> it.worker().equals(worker)).isPresent()) {
             culprit = process;
         }
     }
@@ -201,7 +205,7 @@ final class ElasticJob implements WorkerRegistry.Listener {
             return; // there is nothing more to decide
         }
         Duration now = Duration.ofNanos(System.nanoTime() - startedNanos);
-        for (DriverAction driverAction : driver.handle(driverEvent, now)) {
+        for (DriverAction driverAction : elasticDriver.handle(driverEvent, now)) {
             act(driverAction, reception);
         }
     }
@@ -305,7 +309,7 @@ final class ElasticJob implements WorkerRegistry.Listener {
         if (interruption != null) {
             return new ElasticOutcome.Interrupted(interruption, took);
         }
-        Optional<Driver.Failure> first = driver.failure();
+        Optional<ElasticDriver.Failure> first = elasticDriver.failure();
         return verdict == null && first.isEmpty()
                 ? new ElasticOutcome.Done()
                 : new ElasticOutcome.Failed(

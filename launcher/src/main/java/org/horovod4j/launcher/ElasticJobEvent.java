@@ -1,7 +1,7 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.launcher.elastic.DriverEvent;
-import org.horovod4j.launcher.elastic.Worker;
+import org.horovod4j.launcher.driver.DriverEvent;
+import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.process.ExitStatus;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Signal;

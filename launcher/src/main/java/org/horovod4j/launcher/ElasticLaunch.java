@@ -4,11 +4,11 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.elastic.registry.WorkerRegistry;
 import org.horovod4j.launcher.command.Elasticity;
 import org.horovod4j.launcher.command.Invocation;
-import org.horovod4j.launcher.elastic.Discovery;
-import org.horovod4j.launcher.elastic.DiscoveryException;
-import org.horovod4j.launcher.elastic.DiscoveryScript;
-import org.horovod4j.launcher.elastic.DiscoveryWatch;
-import org.horovod4j.launcher.elastic.Driver;
+import org.horovod4j.launcher.driver.Discovery;
+import org.horovod4j.launcher.driver.DiscoveryException;
+import org.horovod4j.launcher.driver.DiscoveryScript;
+import org.horovod4j.launcher.driver.DiscoveryWatch;
+import org.horovod4j.launcher.driver.ElasticDriver;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.plan.Host;
@@ -84,7 +84,7 @@ final class ElasticLaunch {
         try (ElasticHosts hosts = ElasticHosts.open(remoteHostSettings, command, archives)) {
             ElasticJob job =
                     new ElasticJob(
-                            new Driver(
+                            new ElasticDriver(
                                     elasticity.elasticLimits(),
                                     settings.elasticTimeout(),
                                     elasticity.cooldown()),

@@ -1,6 +1,6 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.launcher.elastic.Driver;
+import org.horovod4j.launcher.driver.ElasticDriver;
 import org.horovod4j.launcher.process.Signal;
 import org.jspecify.annotations.Nullable;
 
@@ -51,7 +51,10 @@ sealed interface ElasticOutcome {
     /// @param verdict why it could not go on; null when it came to its end
     /// @param first the first worker to fail, if one did
     /// @param lastErrors the last lines that it printed on standard error
-    record Failed(@Nullable String verdict, Optional<Driver.Failure> first, List<String> lastErrors)
+    record Failed(
+            @Nullable String verdict,
+            Optional<ElasticDriver.Failure> first,
+            List<String> lastErrors)
             implements ElasticOutcome {
         public Failed {
             lastErrors = List.copyOf(lastErrors);

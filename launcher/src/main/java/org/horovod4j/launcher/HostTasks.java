@@ -1,8 +1,8 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.elastic.DriverEvent;
-import org.horovod4j.launcher.elastic.Worker;
+import org.horovod4j.launcher.driver.DriverEvent;
+import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;

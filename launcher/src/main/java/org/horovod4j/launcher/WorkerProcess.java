@@ -1,6 +1,6 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.launcher.elastic.Worker;
+import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.LastLines;
 import org.horovod4j.launcher.output.OutputForwarder;
 import org.horovod4j.launcher.output.OutputSource;

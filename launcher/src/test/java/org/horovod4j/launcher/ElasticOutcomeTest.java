@@ -2,8 +2,8 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.horovod4j.launcher.elastic.Driver;
-import org.horovod4j.launcher.elastic.Worker;
+import org.horovod4j.launcher.driver.ElasticDriver;
+import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.process.Signal;
 import org.junit.jupiter.api.Test;
 
@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Optional;
 
 class ElasticOutcomeTest {
-    private static final Driver.Failure FIRST =
-            new Driver.Failure(new Worker(3, "gpu1", 0), "exit code 3");
+    private static final ElasticDriver.Failure FIRST =
+            new ElasticDriver.Failure(new Worker(3, "gpu1", 0), "exit code 3");
 
     @Test
     void finishedJobHasEmptyText() {

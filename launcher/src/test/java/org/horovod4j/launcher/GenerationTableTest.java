@@ -2,7 +2,7 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.horovod4j.launcher.elastic.Worker;
+import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.plan.Slot;
 import org.junit.jupiter.api.Test;
 

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.horovod4j.launcher.elastic.Worker;
+import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.process.LocalHost;

@@ -8,8 +8,8 @@ import static org.horovod4j.launcher.command.LauncherFlag.RESET_LIMIT;
 import static org.horovod4j.launcher.command.LauncherFlag.SLOTS_PER_HOST;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.elastic.Cooldown;
-import org.horovod4j.launcher.elastic.ElasticLimits;
+import org.horovod4j.launcher.driver.Cooldown;
+import org.horovod4j.launcher.driver.ElasticLimits;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Login;

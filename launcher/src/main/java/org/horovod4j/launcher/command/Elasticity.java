@@ -1,7 +1,7 @@
 package org.horovod4j.launcher.command;
 
-import org.horovod4j.launcher.elastic.Cooldown;
-import org.horovod4j.launcher.elastic.ElasticLimits;
+import org.horovod4j.launcher.driver.Cooldown;
+import org.horovod4j.launcher.driver.ElasticLimits;
 import org.horovod4j.launcher.plan.Login;
 import org.jspecify.annotations.Nullable;
 

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.elastic.Cooldown;
-import org.horovod4j.launcher.elastic.ElasticLimits;
+import org.horovod4j.launcher.driver.Cooldown;
+import org.horovod4j.launcher.driver.ElasticLimits;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
 import org.junit.jupiter.api.Test;

@@ -1,0 +1,289 @@
+package org.horovod4j.launcher.driver;
+
+import org.horovod4j.launcher.plan.Host;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/// Decides who belongs to an elastic job.
+///
+/// A *generation* is a world of some workers. It ends when one of them is lost, or when all were
+/// called back because hosts came or went; then every worker that is left asks for a place in the
+/// next.
+///
+/// Its parts answer one question each: [GenerationManager] who is in the next, [SlotFiller] who is
+/// started, [LivenessMonitor] who is killed. [JobState] is what they all know.
+///
+/// Not safe for use by several threads: the one that runs the job owns it.
+public final class ElasticDriver {
+    /// A worker that failed, and how.
+    public record Failure(Worker worker, String reason) {}
+
+    private final Duration timeout;
+    private final Blacklist blacklist;
+    private final HostPool hosts = new HostPool();
+    private final WorkerTable workers = new WorkerTable();
+    private final LivenessMonitor livenessMonitor = new LivenessMonitor();
+    private final PendingActions actions = new PendingActions();
+    private final JobState jobState;
+    private final GenerationManager generations;
+    private final SlotFiller slotFiller;
+
+    /// A job that knows no hosts yet.
+    ///
+    /// @param timeout how long the job waits for enough workers
+    public ElasticDriver(ElasticLimits elasticLimits, Duration timeout, Cooldown cooldown) {
+        this.timeout = timeout;
+        this.blacklist = new Blacklist(cooldown);
+        this.jobState = new JobState(elasticLimits, actions);
+        this.generations =
+                new GenerationManager(elasticLimits, timeout, hosts, workers, jobState, actions);
+        this.slotFiller = new SlotFiller(elasticLimits, hosts, blacklist, workers, actions);
+    }
+
+    /// Takes in what has happened.
+    ///
+    /// @param now the time since the start of the job, never less than before
+    /// @return what to do, in this order
+    public List<DriverAction> handle(DriverEvent driverEvent, Duration now) {
+        switch (driverEvent) {
+            case DriverEvent.HostsDiscovered(List<Host> found) -> hostsDiscovered(found);
+            case DriverEvent.HostOpened(String host) -> hosts.markOpen(host);
+            case DriverEvent.HostNotReady(String host, String reason) ->
+                    hostNotReady(host, reason, now);
+            case DriverEvent.HostLost(String host, String reason) -> hostLost(host, reason, now);
+            case DriverEvent.WorkerReady(int worker, int from, String why) ->
+                    workerReady(worker, from, why, now);
+            case DriverEvent.WorkerUnresponsive(int worker, String how) ->
+                    workerUnresponsive(worker, how, now);
+            case DriverEvent.WorkerExited(int worker, boolean failed, String how) ->
+                    workerExited(worker, failed, how, now);
+            case DriverEvent.TimePassed() -> {}
+        }
+        if (!jobState.isAborted()) {
+            decide(now);
+        }
+        return actions.drain();
+    }
+
+    /// Whether no worker is left and none will come.
+    public boolean isOver() {
+        return (jobState.isFinishing() || jobState.isAborted()) && workers.isEmpty();
+    }
+
+    /// The first worker to fail in the generation that is the last so far.
+    public Optional<Failure> failure() {
+        return jobState.failure();
+    }
+
+    private void hostsDiscovered(List<Host> found) {
+        boolean isFirst = hosts.listed().isEmpty();
+        if (found.isEmpty()) {
+            actions.info(
+                    isFirst
+                            ? "no host is listed yet; the job waits for some"
+                            : "no host is listed any more; the job goes on with those it has");
+            return;
+        }
+        String changes = hosts.update(found);
+        if (!changes.isEmpty()) {
+            String text = "hosts: " + changes;
+            actions.add(isFirst ? new DriverAction.Verbose(text) : new DriverAction.Info(text));
+        }
+    }
+
+    private void hostNotReady(String host, String reason, Duration now) {
+        hosts.markClosed(host);
+        actions.info(
+                "host %s is not ready: %s\n  %s".formatted(host, reason, blacklistHost(host, now)));
+    }
+
+    private void hostLost(String host, String reason, Duration now) {
+        if (!hosts.isOpen(host)) {
+            return; // it was let go, and may be on its way back
+        }
+        hosts.markClosed(host);
+        List<WorkerState> gone = workers.onHost(host);
+        if (gone.isEmpty()) {
+            actions.verbose("lost contact with host %s, which has no workers".formatted(host));
+            return;
+        }
+        for (WorkerState workerState : gone) {
+            int number = workerState.worker().number();
+            workers.remove(number);
+            livenessMonitor.markAlive(number);
+            jobState.workerLost(workerState, "contact with its host was lost");
+        }
+        actions.info(
+                "lost contact with host %s (%s): %s. %s"
+                        .formatted(
+                                host,
+                                DriverMessages.workerNumbers(gone),
+                                reason,
+                                blacklistHost(host, now)));
+    }
+
+    private void workerReady(int number, int from, String why, Duration now) {
+        livenessMonitor.markAlive(number);
+        WorkerState workerState = workers.find(number).orElse(null);
+        if (workerState == null || workerState.phase() instanceof WorkerState.Leaving) {
+            return; // it is being ended
+        }
+        if (!why.isEmpty()) {
+            actions.verbose(
+                    "%s comes back: %s".formatted(workerState, why.lines().findFirst().orElse("")));
+        }
+        jobState.workerReturned(from, why);
+        workers.update(workerState.worker(), before -> before.ready(from, why, now));
+    }
+
+    private void workerUnresponsive(int number, String how, Duration now) {
+        if (workers.find(number).isPresent()) { // else it is known to be gone
+            livenessMonitor.markUnresponsive(number, how, now);
+        }
+    }
+
+    private void workerExited(int number, boolean failed, String how, Duration now) {
+        Optional<String> killedFor = livenessMonitor.ended(number);
+        WorkerState workerState = workers.remove(number).orElse(null);
+        if (workerState == null) {
+            return; // its host was lost before
+        }
+        if (workerState.phase() instanceof WorkerState.Leaving || jobState.isAborted()) {
+            actions.verbose("%s has left: %s".formatted(workerState, how));
+        } else if (failed || !isEndOfTraining(workerState)) {
+            String story =
+                    failed
+                            ? killedFor.map(silence -> silence + ", so it was killed").orElse(how)
+                            : "it ended before it had a part in the training, with " + how;
+            jobState.workerLost(workerState, story);
+            actions.info(
+                    "%s failed: %s.%s"
+                            .formatted(workerState, story, consequence(workerState.worker(), now)));
+        } else {
+            jobState.finish();
+            actions.verbose("%s has finished".formatted(workerState));
+        }
+    }
+
+    /// Whether the job is done when this one ends well. Of those that come to a training that runs,
+    /// one that ends before it had any part in it knows nothing of its end. Before the first
+    /// generation the program may be one that asks for no place.
+    private boolean isEndOfTraining(WorkerState workerState) {
+        return workerState.hasParticipated() || !jobState.hasStarted();
+    }
+
+    private String consequence(Worker worker, Duration now) {
+        if (jobState.isFinishing()) {
+            return "";
+        }
+        return blacklist
+                .recordFailure(worker, now)
+                .map(
+                        length ->
+                                " Twice on this slot: "
+                                        + DriverMessages.blacklisted(worker.host(), length))
+                .orElse(" Its slot gets another try.");
+    }
+
+    private String blacklistHost(String host, Duration now) {
+        return DriverMessages.blacklisted(host, blacklist.ban(host, now));
+    }
+
+    private void decide(Duration now) {
+        if (jobState.isFinishing()) {
+            finish(now);
+        } else if (canContinue(now)) {
+            generations.startGeneration(now);
+            if (!jobState.isAborted()) {
+                slotFiller.release();
+                startWorkers(now);
+                generations.requestReset(now);
+                enforceTimeouts(now);
+            }
+        }
+    }
+
+    /// The others end by themselves; whoever comes for another place is too late.
+    private void finish(Duration now) {
+        workers.ready().forEach(workerState -> dismiss(workerState, "the training has ended"));
+        if (jobState.hasStarted()) { // else the program may be one that asks for no place
+            workers.starting().forEach(this::kill);
+        }
+        killUnresponsive(now);
+    }
+
+    private boolean canContinue(Duration now) {
+        if (jobState.hasStarted()
+                && workers.staying().stream().noneMatch(WorkerState::hasParticipated)) {
+            jobState.abort(
+                    "all workers are lost, and the state of the training with them. Start it again from"
+                            + " a checkpoint");
+        } else if (!jobState.hasStarted()
+                && workers.isEmpty()
+                && !hosts.listed().isEmpty()
+                && hosts.listed().stream()
+                        .allMatch(host -> blacklist.isBlacklisted(host.name(), now))) {
+            jobState.abort(
+                    "no host is left: all are blacklisted before the training has begun. Try the command"
+                            + " by itself on one of them");
+        }
+        return !jobState.isAborted();
+    }
+
+    /// After a loss the survivors come first, as a start takes their processors.
+    private void startWorkers(Duration now) {
+        boolean isRecovering = jobState.hasLostWorker() && !workers.working().isEmpty();
+        if (jobState.canStartGeneration() && !isRecovering) {
+            slotFiller.fill(now);
+        }
+    }
+
+    /// Ends what would never end by itself.
+    private void enforceTimeouts(Duration now) {
+        killUnresponsive(now);
+        if (workers.working().isEmpty()) {
+            generations.checkIdleTimeout(now);
+        } else {
+            killStragglersAfterTimeout(now);
+        }
+    }
+
+    private void killUnresponsive(Duration now) {
+        for (int number : livenessMonitor.expired(now)) {
+            workers.find(number)
+                    .ifPresent(
+                            workerState ->
+                                    actions.add(new DriverAction.KillWorker(workerState.worker())));
+        }
+    }
+
+    /// Kills workers that do not come back although others of their generation did long ago.
+    private void killStragglersAfterTimeout(Duration now) {
+        boolean isLate =
+                WorkerTable.earliestReady(
+                                workers.ready().stream()
+                                        .filter(WorkerState::hasParticipated)
+                                        .toList())
+                        .filter(since -> now.minus(since).compareTo(timeout) >= 0)
+                        .isPresent();
+        if (isLate) {
+            workers.working()
+                    .forEach(
+                            workerState ->
+                                    livenessMonitor.markOverdue(
+                                            workerState.worker().number(), now));
+        }
+    }
+
+    private void dismiss(WorkerState workerState, String reason) {
+        workers.markLeaving(workerState.worker());
+        actions.add(new DriverAction.DismissWorker(workerState.worker(), reason));
+    }
+
+    private void kill(WorkerState workerState) {
+        workers.markLeaving(workerState.worker());
+        actions.add(new DriverAction.KillWorker(workerState.worker()));
+    }
+}

@@ -1,0 +1,163 @@
+package org.horovod4j.launcher.driver;
+
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.Slot;
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.SequencedMap;
+
+/// Lets one generation follow the other: forms the next when the last is over, and ends the last
+/// when the next would be better.
+///
+/// Survivors of a loss never wait for a process to start. They go on at once if they are enough;
+/// new workers come up beside them, and all are called back only when these are ready, which takes
+/// the time of a commit and not that of a start.
+final class GenerationManager {
+    private final ElasticLimits elasticLimits;
+    private final Duration timeout;
+    private final HostPool hosts;
+    private final WorkerTable workers;
+    private final JobState jobState;
+    private final PendingActions actions;
+    private final MembershipPlan membershipPlan;
+    private boolean isResetRequested;
+    private boolean isShortageReported;
+    private boolean isWaitReported;
+    private @Nullable Duration idleSince = Duration.ZERO;
+
+    /// @param timeout how long the job waits for enough workers
+    GenerationManager(
+            ElasticLimits elasticLimits,
+            Duration timeout,
+            HostPool hosts,
+            WorkerTable workerTable,
+            JobState jobState,
+            PendingActions pendingActions) {
+        this.elasticLimits = elasticLimits;
+        this.timeout = timeout;
+        this.hosts = hosts;
+        this.workers = workerTable;
+        this.jobState = jobState;
+        this.actions = pendingActions;
+        this.membershipPlan = new MembershipPlan(elasticLimits, hosts, workerTable, jobState);
+    }
+
+    /// Makes the next generation, as soon as nobody works in the last and enough are there.
+    void startGeneration(Duration now) {
+        boolean isFirst = !jobState.hasStarted();
+        List<WorkerState> chosen = membershipPlan.select(isFirst);
+        if (!workers.working().isEmpty()
+                || chosen.size() < elasticLimits.requiredWorkers(isFirst)
+                || (isFirst && !membershipPlan.isComplete(chosen, now))) {
+            return;
+        }
+        if (jobState.anyWorkerHadState()
+                && chosen.stream().noneMatch(WorkerState::hasTrainingState)) {
+            jobState.abort(
+                    "the workers that are left never got the state of the training. Start it"
+                            + " again from a checkpoint");
+        } else if (!jobState.canStartGeneration()) {
+            jobState.abort(
+                    ("its workers have changed %d times, which is all that --reset-limit allows. Raise"
+                                    + " it, or leave it out")
+                            .formatted(jobState.resets()));
+        } else {
+            startGeneration(chosen);
+        }
+    }
+
+    private void startGeneration(List<WorkerState> chosen) {
+        boolean sync =
+                !jobState.hasStarted()
+                        || !chosen.stream().allMatch(it -> it.isInSyncWith(jobState.generation()));
+        String because = causeText();
+        jobState.startGeneration();
+        isResetRequested = false;
+        idleSince = null;
+        isWaitReported = false;
+        actions.info(DriverMessages.describe(jobState.generation(), chosen, sync) + because);
+        SequencedMap<Worker, Slot> places =
+                Ranking.of(chosen.stream().map(WorkerState::worker).toList());
+        places.forEach((worker, slot) -> workers.update(worker, it -> it.working(slot.rank())));
+        actions.add(new DriverAction.StartGeneration(jobState.generation(), places, sync));
+        workers.ready().forEach(this::dismiss);
+    }
+
+    private String causeText() {
+        return jobState.failure()
+                .map(it -> ", after the loss of worker %d".formatted(it.worker().number()))
+                .orElse("");
+    }
+
+    private void dismiss(WorkerState workerState) {
+        workers.markLeaving(workerState.worker());
+        String reason =
+                hosts.hasSlotFor(workerState.worker())
+                        ? "there are as many workers as --max-np allows"
+                        : "its host is gone";
+        actions.add(new DriverAction.DismissWorker(workerState.worker(), reason));
+    }
+
+    /// Has all workers come back if the next generation would be another one than this. Else nobody
+    /// waits for a generation that may never come.
+    void requestReset(Duration now) {
+        if (workers.working().isEmpty()
+                || isResetRequested
+                || jobState.hasLostWorker()
+                || !jobState.canStartGeneration()) {
+            return;
+        }
+        MembershipPlan.Change change = membershipPlan.change(now);
+        if (change.isResetDue()) {
+            isResetRequested = true;
+            actions.verbose(
+                    "%d workers are called back at their next commit: %d join, %d leave"
+                            .formatted(
+                                    change.working(),
+                                    change.joining(),
+                                    change.working() - change.staying()));
+            actions.add(new DriverAction.RequestReset());
+        } else {
+            membershipPlan.surplus().forEach(this::dismiss);
+            if (change.isShrinking() && !isShortageReported) {
+                actions.info(
+                        ("without the hosts that are gone there would be %d workers, and --min-np is"
+                                        + " %d: they stay until others come")
+                                .formatted(change.size(), elasticLimits.minWorkers()));
+            }
+        }
+        isShortageReported = change.isShrinking();
+    }
+
+    /// Tells of a job that waits for slots, and ends one that has waited for enough workers for too
+    /// long. To be called while nobody works.
+    void checkIdleTimeout(Duration now) {
+        if (idleSince == null) {
+            idleSince = now;
+        }
+        int needed = elasticLimits.requiredWorkers(!jobState.hasStarted());
+        int slots = hosts.listed().stream().mapToInt(Host::slots).sum();
+        if (!isWaitReported && slots > 0 && slots < needed) {
+            isWaitReported = true;
+            actions.info(
+                    "the job needs %d workers, and its hosts have slots for %d (%s): it waits for more, %d s at most"
+                            .formatted(
+                                    needed,
+                                    slots,
+                                    DriverMessages.describe(hosts.listed()),
+                                    timeout.toSeconds()));
+        }
+        if (now.minus(idleSince).compareTo(timeout) >= 0) {
+            jobState.abort(
+                    ("after %d s %d workers are ready, and it needs %d. Hosts: %s. Find more of them, or"
+                                    + " raise --elastic-timeout")
+                            .formatted(
+                                    timeout.toSeconds(),
+                                    workers.ready().size(),
+                                    needed,
+                                    DriverMessages.describe(hosts.listed())));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package org.horovod4j.launcher.driver;
+
+import org.horovod4j.launcher.driver.WorkerState.Leaving;
+import org.horovod4j.launcher.driver.WorkerState.Phase;
+import org.horovod4j.launcher.driver.WorkerState.Ready;
+import org.horovod4j.launcher.driver.WorkerState.Starting;
+import org.horovod4j.launcher.driver.WorkerState.Working;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+
+/// The live workers, by number.
+final class WorkerTable {
+    private final Map<Integer, WorkerState> members = new TreeMap<>();
+    private int nextNumber;
+
+    /// A new worker for a slot, with the next number.
+    Worker add(String host, int slot) {
+        Worker worker = new Worker(nextNumber++, host, slot);
+        members.put(worker.number(), WorkerState.starting(worker));
+        return worker;
+    }
+
+    Optional<WorkerState> find(int number) {
+        return Optional.ofNullable(members.get(number));
+    }
+
+    void update(Worker worker, UnaryOperator<WorkerState> change) {
+        members.computeIfPresent(worker.number(), (_, workerState) -> change.apply(workerState));
+    }
+
+    /// The worker is told to end.
+    void markLeaving(Worker worker) {
+        update(worker, WorkerState::leaving);
+    }
+
+    Optional<WorkerState> remove(int number) {
+        return Optional.ofNullable(members.remove(number));
+    }
+
+    boolean isEmpty() {
+        return members.isEmpty();
+    }
+
+    List<WorkerState> onHost(String host) {
+        return members.values().stream()
+                .filter(workerState -> workerState.worker().host().equals(host))
+                .toList();
+    }
+
+    boolean isOccupied(String host, int slot) {
+        return onHost(host).stream().anyMatch(workerState -> workerState.worker().slot() == slot);
+    }
+
+    List<WorkerState> starting() {
+        return inPhase(Starting.class);
+    }
+
+    /// Those that wait for a place, the senior one first.
+    List<WorkerState> ready() {
+        return inPhase(Ready.class).stream().sorted(WorkerState.BY_SENIORITY).toList();
+    }
+
+    List<WorkerState> working() {
+        return inPhase(Working.class);
+    }
+
+    /// All that were not told to end.
+    List<WorkerState> staying() {
+        return members.values().stream()
+                .filter(workerState -> !(workerState.phase() instanceof Leaving))
+                .toList();
+    }
+
+    /// Since when the first of these has been waiting for a place.
+    static Optional<Duration> earliestReady(List<WorkerState> members) {
+        return members.stream()
+                .map(WorkerState::phase)
+                .filter(Ready.class::isInstance)
+                .map(phase -> ((Ready) phase).since())
+                .min(Duration::compareTo);
+    }
+
+    private List<WorkerState> inPhase(Class<? extends Phase> phase) {
+        return members.values().stream()
+                .filter(workerState -> phase.isInstance(workerState.phase()))
+                .toList();
+    }
+}
