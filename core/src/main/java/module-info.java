@@ -9,6 +9,7 @@ module org.horovod4j.core {
     exports org.horovod4j;
     exports org.horovod4j.codec;
     exports org.horovod4j.compression;
+    exports org.horovod4j.data;
     exports org.horovod4j.elastic;
     exports org.horovod4j.elastic.registry;
     exports org.horovod4j.frame;

@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
 /// ```java
 /// Hvd.init();
 /// float[] weights = initialWeights();
-/// ElasticSampler sampler = ElasticSampler.shuffled(samples, 42);
+/// ElasticSampler sampler = new ElasticSampler(samples, Sampling.shuffled(42));
 /// ObjectState state = new ObjectState().with("weights", weights).with("sampler", sampler);
 /// Elastic.run(state, s -> {
 ///     while (sampler.epoch() < epochs) {
-///         while (sampler.hasNext()) {
+///         while (sampler.hasNext(32)) {
 ///             trainOn(weights, sampler.nextBatch(32));
 ///             s.commit();
 ///         }

@@ -1,23 +1,33 @@
 package org.horovod4j.elastic;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.data.LastBatch;
+import org.horovod4j.data.Sampling;
 
 import java.util.List;
-import java.util.Random;
 
-/// Shares the samples of an epoch out to the ranks, whichever ranks there are at a time.
+/// Divides the samples of an epoch among the ranks, while the number of ranks changes.
 ///
-/// All ranks go through one order of the samples together: each step takes the next ones, and every
-/// rank its part of them. So how far the epoch has come is one number, the same on all ranks, which
-/// survives a change of their count: within an epoch no sample is lost and none comes twice, as far
-/// as steps count that were not undone by going back to a commit.
+/// All ranks go through one order of the samples together: each step takes the next samples, and
+/// every rank gets its part of them. So the position in the epoch is one number. It is the same on
+/// all ranks and stays valid when the number of ranks changes: within an epoch no sample is lost
+/// and none is used twice, not counting steps that a return to the last commit undid.
 ///
-/// As part of a state it is committed, restored and sent like the rest of it.
+/// ```java
+/// ElasticSampler sampler = new ElasticSampler(samples, Sampling.shuffled(42));
+/// ObjectState state = new ObjectState().with("sampler", sampler);
+/// Elastic.run(state, s -> {
+///     while (sampler.hasNext(32)) {
+///         trainOn(sampler.nextBatch(32));
+///         s.commit();
+///     }
+/// });
+/// ```
+///
+/// As part of a state it is committed, restored and sent like the rest of the state.
 public final class ElasticSampler extends State {
-    private final int count;
-    private final boolean isShuffled;
-    private final long seed;
-    private LastBatch lastBatch = LastBatch.UNEVEN;
+    private final int samples;
+    private final Sampling sampling;
     private int rank;
     private int size;
     private Progress progress = new Progress(0, 0);
@@ -25,141 +35,118 @@ public final class ElasticSampler extends State {
     private int[] order;
     private int orderedEpoch;
 
-    private ElasticSampler(int count, boolean isShuffled, long seed) {
-        if (count < 0) {
+    /// Samples 0 to `samples - 1`.
+    ///
+    /// @param samples how many the data set has
+    /// @param sampling their order, and what happens to the last ones
+    public ElasticSampler(int samples, Sampling sampling) {
+        if (samples < 0) {
             throw new IllegalArgumentException(
                     "an ElasticSampler of %d samples: give how many the data set has, 0 or more"
-                            .formatted(count));
+                            .formatted(samples));
         }
-        this.count = count;
-        this.isShuffled = isShuffled;
-        this.seed = seed;
-        this.order = orderOf(0);
+        this.samples = samples;
+        this.sampling = sampling;
+        this.order = sampling.order(samples, 0);
     }
 
-    /// What the ranks get in the last step of an epoch, when there is less left than all of them
-    /// want.
-    public enum LastBatch {
-        /// What there is, in parts that differ by one at most: some batches may be empty.
-        UNEVEN,
-        /// Full batches, filled up with samples from the start of the epoch's order.
-        REPEAT
-    }
-
-    /// How far it has come.
+    /// The position in the data.
     ///
     /// @param processed samples of the epoch that all ranks together have taken
     private record Progress(int epoch, int processed) {}
 
-    /// Samples 0 to `count - 1`, in an order that is random and in each epoch another, but the same
-    /// in every run with this seed.
-    public static ElasticSampler shuffled(int count, long seed) {
-        return new ElasticSampler(count, true, seed);
-    }
-
-    /// Samples 0 to `count - 1` in this order.
-    public static ElasticSampler inOrder(int count) {
-        return new ElasticSampler(count, false, 0);
-    }
-
-    /// Decides about the last step of each epoch; without, it is [LastBatch#UNEVEN].
-    public ElasticSampler withLastBatch(LastBatch choice) {
-        lastBatch = choice;
-        return this;
-    }
-
-    /// The epoch that is under way, from 0.
+    /// The current epoch, from 0.
     public int epoch() {
         return progress.epoch;
     }
 
-    /// How many samples of the epoch the ranks have taken, all together.
+    /// How many samples of the epoch all ranks together have taken.
     public int processed() {
         return progress.processed;
     }
 
-    /// Begins there, on all ranks: how a job goes on from a checkpoint on disk, which kept [#epoch] and
-    /// [#processed] of a sampler with the same count, order and seed.
+    /// Starts at this position, on all ranks, to resume from a checkpoint on disk. The checkpoint
+    /// has [#epoch] and [#processed] of a sampler with the same number of samples, order and seed.
     ///
-    /// @throws IllegalArgumentException when the data set has no such place
+    /// @throws IllegalArgumentException when the data set has no such position
     public ElasticSampler startAt(int epoch, int processed) {
-        if (epoch < 0 || processed < 0 || processed > count) {
+        if (epoch < 0 || processed < 0 || processed > samples) {
             throw new IllegalArgumentException(
                     "startAt(%d, %d): give an epoch from 0 on, and how many of its %d samples were taken"
-                            .formatted(epoch, processed, count));
+                            .formatted(epoch, processed, samples));
         }
         progress = new Progress(epoch, processed);
         committed = progress;
         return this;
     }
 
-    /// Whether the epoch has more: the same on all ranks.
-    public boolean hasNext() {
-        return progress.processed < count;
+    /// Whether the epoch has a batch of up to `batchSize` samples for each rank: the same answer on
+    /// all ranks.
+    ///
+    /// @throws IllegalStateException outside of [Elastic#run]
+    public boolean hasNext(int batchSize) {
+        check(batchSize);
+        int left = samples - progress.processed;
+        return switch (sampling.lastBatch()) {
+            case KEEP -> left >= size;
+            case DROP -> left >= (long) batchSize * size;
+            case PAD, UNEVEN -> left > 0;
+        };
     }
 
-    /// The samples of this rank's next batch. All ranks ask, with the same size of the batch.
+    /// The samples of this rank's next batch. All ranks call this, with the same batch size.
     ///
-    /// @throws IllegalStateException when the epoch has no more, or outside of [Elastic#run]
+    /// @throws IllegalStateException when [#hasNext] is false, and outside of [Elastic#run]
     public int[] nextBatch(int batchSize) {
-        if (batchSize < 1) {
-            throw new IllegalArgumentException(
-                    "nextBatch(%d): give the size of this rank's batch, 1 or more"
-                            .formatted(batchSize));
-        }
-        if (size == 0) {
+        if (!hasNext(batchSize)) {
             throw new IllegalStateException(
-                    "who gets which sample is known inside of Elastic.run alone: make this sampler part of"
-                            + " the state");
-        }
-        if (!hasNext()) {
-            throw new IllegalStateException(
-                    "epoch %d has no more samples: call nextEpoch".formatted(progress.epoch));
+                    "epoch %d has no more batches: call nextEpoch".formatted(progress.epoch));
         }
         long wanted = (long) batchSize * size;
-        int left = count - progress.processed;
-        int[] batch =
-                wanted > left && lastBatch == LastBatch.UNEVEN
-                        ? part((long) left * rank / size, (long) left * (rank + 1) / size)
-                        : part((long) batchSize * rank, (long) batchSize * (rank + 1));
+        int left = samples - progress.processed;
+        int[] batch = wanted > left ? lastBatch(left) : batch((long) batchSize * rank, batchSize);
         progress = new Progress(progress.epoch, progress.processed + (int) Math.min(wanted, left));
         return batch;
     }
 
-    /// Begins the next epoch.
+    private void check(int batchSize) {
+        if (batchSize < 1) {
+            throw new IllegalArgumentException(
+                    "a batch of %d samples: give the size of this rank's batch, 1 or more"
+                            .formatted(batchSize));
+        }
+        if (size == 0) {
+            throw new IllegalStateException(
+                    "an ElasticSampler knows its rank inside of Elastic.run only: make it part of the"
+                            + " state that Elastic.run gets");
+        }
+    }
+
+    /// Starts the next epoch.
     public void nextEpoch() {
         progress = new Progress(progress.epoch + 1, 0);
     }
 
-    /// Samples of the order from here on, which begins anew where it ends.
-    private int[] part(long from, long to) {
-        if (orderedEpoch != progress.epoch) {
-            order = orderOf(progress.epoch);
-            orderedEpoch = progress.epoch;
+    private int[] lastBatch(int left) {
+        if (sampling.lastBatch() == LastBatch.PAD) {
+            int padded = Math.ceilDiv(left, size);
+            return batch((long) padded * rank, padded);
         }
-        int[] part = new int[Math.toIntExact(to - from)];
-        for (int i = 0; i < part.length; i++) {
-            part[i] = order[(int) ((progress.processed + from + i) % count)];
-        }
-        return part;
+        long from = (long) left * rank / size;
+        return batch(from, (int) ((long) left * (rank + 1) / size - from));
     }
 
-    /// `Random` is specified to the last bit, so every rank and every Java has the same order.
-    private int[] orderOf(int epoch) {
-        int[] shuffled = new int[count];
-        for (int i = 0; i < count; i++) {
-            shuffled[i] = i;
+    /// Samples from position `processed + from` of the order, which starts again after its end.
+    private int[] batch(long from, int length) {
+        if (orderedEpoch != progress.epoch) {
+            order = sampling.order(samples, progress.epoch);
+            orderedEpoch = progress.epoch;
         }
-        if (isShuffled) {
-            Random random = new Random(seed + epoch);
-            for (int i = count - 1; i > 0; i--) {
-                int other = random.nextInt(i + 1);
-                int sample = shuffled[i];
-                shuffled[i] = shuffled[other];
-                shuffled[other] = sample;
-            }
+        int[] batch = new int[length];
+        for (int i = 0; i < length; i++) {
+            batch[i] = order[(int) ((progress.processed + from + i) % samples)];
         }
-        return shuffled;
+        return batch;
     }
 
     @Override
@@ -184,9 +171,9 @@ public final class ElasticSampler extends State {
 
     @Override
     public void sync(Communicator communicator, int rootRank) {
-        List<Integer> told =
+        List<Integer> received =
                 communicator.broadcastObject(
                         "elastic: sampler", List.of(progress.epoch, progress.processed), rootRank);
-        progress = new Progress(told.get(0), told.get(1));
+        progress = new Progress(received.get(0), received.get(1));
     }
 }

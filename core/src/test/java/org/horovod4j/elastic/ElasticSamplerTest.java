@@ -3,11 +3,13 @@ package org.horovod4j.elastic;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import org.horovod4j.elastic.ElasticSampler.LastBatch;
+import org.horovod4j.data.LastBatch;
+import org.horovod4j.data.Sampling;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,37 +25,76 @@ final class ElasticSamplerTest {
 
     @ParameterizedTest(name = "{0} samples, {1} ranks, batches of {2}")
     @CsvSource({"12, 3, 2", "13, 3, 2", "1, 4, 8", "0, 2, 3", "101, 1, 7", "7, 8, 1"})
-    void allRanksTogetherTakeEachSampleOnce(int count, int size, int batchSize) {
-        List<ElasticSampler> ranks = ranks(() -> ElasticSampler.shuffled(count, 5), size);
+    void allRanksTogetherTakeEachSampleOnce(int samples, int size, int batchSize) {
+        List<Integer> taken = epoch(samples, LastBatch.UNEVEN, size, batchSize);
+        assertThat(taken).containsExactlyInAnyOrderElementsOf(all(samples));
+    }
+
+    @ParameterizedTest
+    @EnumSource(LastBatch.class)
+    void lastSamplesAreUsedAsInAShard(LastBatch lastBatch) {
+        for (int size = 1; size <= 5; size++) {
+            for (int samples : new int[] {0, 1, 4, 7, 12, 13, 64, 101}) {
+                for (int batchSize : new int[] {1, 2, 3, 8, 200}) {
+                    List<Integer> taken = epoch(samples, lastBatch, size, batchSize);
+                    long missing = samples - taken.stream().distinct().count();
+                    long repeated = taken.size() - taken.stream().distinct().count();
+                    int remainder = samples % size;
+                    boolean isOwnBatch = samples / size % batchSize == 0;
+                    assertThat(List.of(missing, repeated))
+                            .as("%d samples, %d ranks of %d", samples, size, batchSize)
+                            .isEqualTo(
+                                    switch (lastBatch) {
+                                        case KEEP -> List.of(isOwnBatch ? (long) remainder : 0, 0L);
+                                        case DROP ->
+                                                List.of((long) (samples % (batchSize * size)), 0L);
+                                        case PAD ->
+                                                List.of(0L, remainder == 0 ? 0L : size - remainder);
+                                        case UNEVEN -> List.of(0L, 0L);
+                                    });
+                }
+            }
+        }
+    }
+
+    /// The samples that all ranks together take in one epoch.
+    private static List<Integer> epoch(int samples, LastBatch lastBatch, int size, int batchSize) {
+        Sampling sampling = Sampling.shuffled(5).withLastBatch(lastBatch);
+        List<ElasticSampler> ranks = ranks(() -> new ElasticSampler(samples, sampling), size);
         List<Integer> taken = new ArrayList<>();
-        while (ranks.getFirst().hasNext()) {
-            assertThat(ranks).allMatch(ElasticSampler::hasNext);
+        while (ranks.getFirst().hasNext(batchSize)) {
+            assertThat(ranks).allMatch(rank -> rank.hasNext(batchSize));
             taken.addAll(step(ranks, batchSize));
         }
-        assertThat(ranks).noneMatch(ElasticSampler::hasNext);
-        assertThat(taken).containsExactlyInAnyOrderElementsOf(all(count));
+        assertThat(ranks).noneMatch(rank -> rank.hasNext(batchSize));
+        return taken;
     }
 
-    @Test
-    void unevenPartsDifferByOneAtMost() {
-        List<ElasticSampler> ranks = ranks(() -> ElasticSampler.inOrder(11), 4);
+    @ParameterizedTest(name = "{0}: [{1}]")
+    @CsvSource({"KEEP, ''", "DROP, ''", "PAD, '1, 1, 1, 1'", "UNEVEN, '0, 1, 1, 1'"})
+    void threeSamplesRemainForFourRanks(LastBatch lastBatch, String lastSizes) {
+        Sampling sampling = Sampling.inOrder().withLastBatch(lastBatch);
+        List<ElasticSampler> ranks = ranks(() -> new ElasticSampler(11, sampling), 4);
         assertThat(sizes(ranks, 2)).containsExactly(2, 2, 2, 2);
-        assertThat(sizes(ranks, 2)).containsExactly(0, 1, 1, 1);
+        assertThat(ranks).allMatch(rank -> rank.hasNext(2) != lastSizes.isEmpty());
+        if (!lastSizes.isEmpty()) {
+            assertThat(sizes(ranks, 2)).hasToString("[%s]".formatted(lastSizes));
+        }
     }
 
     @Test
-    void lastBatchIsFilledFromStartOfOrder() {
-        List<ElasticSampler> ranks =
-                ranks(() -> ElasticSampler.inOrder(5).withLastBatch(LastBatch.REPEAT), 2);
+    void lastBatchIsPaddedFromStartOfOrder() {
+        Sampling sampling = Sampling.inOrder().withLastBatch(LastBatch.PAD);
+        List<ElasticSampler> ranks = ranks(() -> new ElasticSampler(5, sampling), 2);
         assertThat(step(ranks, 2)).containsExactly(0, 1, 2, 3);
-        assertThat(step(ranks, 2)).containsExactly(4, 0, 1, 2);
-        assertThat(ranks).noneMatch(ElasticSampler::hasNext);
+        assertThat(step(ranks, 2)).containsExactly(4, 0);
+        assertThat(ranks).noneMatch(rank -> rank.hasNext(2));
     }
 
     @Test
     void orderDiffersByEpochAndIsReproducible() {
-        ElasticSampler one = ElasticSampler.shuffled(50, 9);
-        ElasticSampler two = ElasticSampler.shuffled(50, 9);
+        ElasticSampler one = new ElasticSampler(50, Sampling.shuffled(9));
+        ElasticSampler two = new ElasticSampler(50, Sampling.shuffled(9));
         one.generationStarted(0, 1);
         two.generationStarted(0, 1);
         int[] first = one.nextBatch(50);
@@ -76,17 +117,17 @@ final class ElasticSamplerTest {
     }
 
     @Test
-    void repeatedSamplesAreLessThanOneStepAcrossMembershipChanges() {
+    void paddedSamplesAreFewerThanRanksAcrossMembershipChanges() {
         long seed = Long.getLong("horovod4j.seed", System.nanoTime());
         System.out.println("ElasticSamplerTest: -Dhorovod4j.seed=" + seed);
         Random random = new Random(seed);
         for (int round = 0; round < ROUNDS; round++) {
             int count = 1 + random.nextInt(200);
-            List<Integer> taken = new SimulatedEpoch(count, LastBatch.REPEAT, random).run();
+            List<Integer> taken = new SimulatedEpoch(count, LastBatch.PAD, random).run();
             assertThat(taken).as("seed %d, round %d", seed, round).containsAll(all(count));
             assertThat(taken.size() - count)
                     .as("seed %d, round %d", seed, round)
-                    .isLessThan(SimulatedEpoch.MAX_RANKS * SimulatedEpoch.MAX_BATCH_SIZE);
+                    .isLessThan(SimulatedEpoch.MAX_RANKS);
         }
     }
 
@@ -104,14 +145,17 @@ final class ElasticSamplerTest {
 
         SimulatedEpoch(int count, LastBatch lastBatch, Random random) {
             long order = random.nextLong();
-            this.sampler = () -> ElasticSampler.shuffled(count, order).withLastBatch(lastBatch);
+            this.sampler =
+                    () ->
+                            new ElasticSampler(
+                                    count, Sampling.shuffled(order).withLastBatch(lastBatch));
             this.random = random;
             resize(anySize());
         }
 
         /// @return the samples of all steps that were not taken back
         List<Integer> run() {
-            while (ranks.getFirst().hasNext()) {
+            while (ranks.getFirst().hasNext(1)) {
                 counted.addAll(step(ranks, 1 + random.nextInt(MAX_BATCH_SIZE)));
                 switch (random.nextInt(6)) {
                     case 0, 1 -> commit();
@@ -166,7 +210,7 @@ final class ElasticSamplerTest {
         World.run(
                 3,
                 comm -> {
-                    ElasticSampler sampler = ElasticSampler.shuffled(90, 1);
+                    ElasticSampler sampler = new ElasticSampler(90, Sampling.shuffled(1));
                     sampler.generationStarted(comm);
                     if (comm.rank() == 1) {
                         sampler.nextEpoch();
@@ -180,14 +224,15 @@ final class ElasticSamplerTest {
 
     @Test
     void resumesFromCheckpointWithDifferentSize() {
-        List<ElasticSampler> before = ranks(() -> ElasticSampler.shuffled(20, 3), 2);
+        Sampling exactlyOnce = Sampling.shuffled(3).withLastBatch(LastBatch.UNEVEN);
+        List<ElasticSampler> before = ranks(() -> new ElasticSampler(20, exactlyOnce), 2);
         before.forEach(ElasticSampler::nextEpoch);
         List<Integer> taken = new ArrayList<>(step(before, 4));
         int epoch = before.getFirst().epoch();
         int processed = before.getFirst().processed();
         List<ElasticSampler> after =
-                ranks(() -> ElasticSampler.shuffled(20, 3).startAt(epoch, processed), 3);
-        while (after.getFirst().hasNext()) {
+                ranks(() -> new ElasticSampler(20, exactlyOnce).startAt(epoch, processed), 3);
+        while (after.getFirst().hasNext(2)) {
             taken.addAll(step(after, 2));
         }
         assertThat(after.getFirst().epoch()).isEqualTo(1);
@@ -197,7 +242,7 @@ final class ElasticSamplerTest {
     @ParameterizedTest(name = "epoch {0}, {1} samples")
     @CsvSource({"-1, 0", "0, -1", "0, 4"})
     void invalidStartPositionIsRejected(int epoch, int processed) {
-        ElasticSampler sampler = ElasticSampler.inOrder(3);
+        ElasticSampler sampler = new ElasticSampler(3, Sampling.inOrder());
         assertThatThrownBy(() -> sampler.startAt(epoch, processed))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(
@@ -207,19 +252,19 @@ final class ElasticSamplerTest {
 
     @Test
     void nextBatchOutsideElasticRunFails() {
-        assertThatThrownBy(() -> ElasticSampler.inOrder(3).nextBatch(1))
+        assertThatThrownBy(() -> new ElasticSampler(3, Sampling.inOrder()).nextBatch(1))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("inside of Elastic.run");
     }
 
     @Test
     void nextBatchAfterEndOfEpochFails() {
-        ElasticSampler sampler = ElasticSampler.inOrder(1);
+        ElasticSampler sampler = new ElasticSampler(1, Sampling.inOrder());
         sampler.generationStarted(0, 1);
         assertThat(sampler.nextBatch(1)).containsExactly(0);
         assertThatThrownBy(() -> sampler.nextBatch(1))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("epoch 0 has no more samples: call nextEpoch");
+                .hasMessageContaining("epoch 0 has no more batches: call nextEpoch");
     }
 
     private static List<Integer> all(int count) {

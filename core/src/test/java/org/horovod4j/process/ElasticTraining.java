@@ -3,6 +3,8 @@ package org.horovod4j.process;
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.data.LastBatch;
+import org.horovod4j.data.Sampling;
 import org.horovod4j.elastic.Elastic;
 import org.horovod4j.elastic.ElasticSampler;
 import org.horovod4j.elastic.ObjectState;
@@ -28,7 +30,8 @@ final class ElasticTraining {
 
     private final List<String> arguments;
     private final float[] weights = new float[LENGTH];
-    private final ElasticSampler sampler = ElasticSampler.shuffled(SAMPLES, 7);
+    private final ElasticSampler sampler =
+            new ElasticSampler(SAMPLES, Sampling.shuffled(7).withLastBatch(LastBatch.UNEVEN));
     private final ObjectState state =
             new ObjectState()
                     .with("holding", new PausingState())
@@ -67,7 +70,7 @@ final class ElasticTraining {
     private void train() {
         System.out.println("begin, " + where());
         while (sampler.epoch() < EPOCHS) {
-            while (sampler.hasNext()) {
+            while (sampler.hasNext(BATCH)) {
                 step();
             }
             sampler.nextEpoch();

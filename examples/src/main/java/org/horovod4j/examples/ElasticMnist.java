@@ -20,11 +20,12 @@ import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 
 import org.horovod4j.Hvd;
+import org.horovod4j.data.LastBatch;
+import org.horovod4j.data.Sampling;
 import org.horovod4j.djl.HvdDjl;
 import org.horovod4j.djl.elastic.DjlState;
 import org.horovod4j.elastic.Elastic;
 import org.horovod4j.elastic.ElasticSampler;
-import org.horovod4j.elastic.ElasticSampler.LastBatch;
 import org.horovod4j.elastic.ObjectState;
 
 import java.io.IOException;
@@ -61,7 +62,8 @@ public final class ElasticMnist {
         this.epochs = epochs;
         // Elastic 1: a sampler that shares out what is left of an epoch among those that are left.
         this.sampler =
-                ElasticSampler.shuffled(training.count(), 42).withLastBatch(LastBatch.REPEAT);
+                new ElasticSampler(
+                        training.count(), Sampling.shuffled(42).withLastBatch(LastBatch.PAD));
         // Elastic 2: all that training must not lose is in the state.
         this.state =
                 new ObjectState()
@@ -111,9 +113,10 @@ public final class ElasticMnist {
     private void train() {
         print("goes on");
         while (sampler.epoch() < epochs) {
-            while (sampler.hasNext()) {
-                // The batch of all stays the same, and with it the learning rate.
-                step(sampler.nextBatch(Math.ceilDiv(BATCH_OF_ALL, Hvd.size())));
+            // The batch of all stays the same, and with it the learning rate.
+            int batchSize = Math.ceilDiv(BATCH_OF_ALL, Hvd.size());
+            while (sampler.hasNext(batchSize)) {
+                step(sampler.nextBatch(batchSize));
                 int step = state.getInt("step") + 1;
                 state.set("step", step);
                 // Elastic 4: keep what there is; after a loss, what came later is done again.

@@ -4,6 +4,8 @@ import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
+import org.horovod4j.data.LastBatch;
+import org.horovod4j.data.Sampling;
 import org.horovod4j.elastic.Elastic;
 import org.horovod4j.elastic.ElasticSampler;
 import org.horovod4j.elastic.ObjectState;
@@ -60,7 +62,9 @@ final class ElasticTrainer {
     private final String worker = String.valueOf(System.getenv("HOROVOD_ELASTIC_WORKER"));
     private final SmallNetwork network = new SmallNetwork(1);
     private final int[] seen = new int[SmallNetwork.SAMPLES];
-    private final ElasticSampler sampler = ElasticSampler.shuffled(SmallNetwork.SAMPLES, 2);
+    private final ElasticSampler sampler =
+            new ElasticSampler(
+                    SmallNetwork.SAMPLES, Sampling.shuffled(2).withLastBatch(LastBatch.UNEVEN));
     private final ObjectState state =
             new ObjectState()
                     .with("phases", new PhaseState())
@@ -144,7 +148,7 @@ final class ElasticTrainer {
     }
 
     private void finishEpoch() {
-        while (sampler.hasNext()) {
+        while (sampler.hasNext(BATCH / Hvd.size())) {
             step(state.getInt("step") + 1);
             state.commit();
             out.accept("step=%d size=%d".formatted(state.getInt("step"), Hvd.size()));

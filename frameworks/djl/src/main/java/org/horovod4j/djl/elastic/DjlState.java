@@ -26,7 +26,7 @@ import java.util.function.Predicate;
 ///
 /// ```java
 /// trainer.initialize(new Shape(1, 784));
-/// ElasticSampler sampler = ElasticSampler.shuffled(images, 42);
+/// ElasticSampler sampler = new ElasticSampler(images, Sampling.shuffled(42));
 /// ObjectState state =
 ///         new ObjectState()
 ///                 .with("model", new DjlState(model, optimizer))

@@ -1,0 +1,14 @@
+/// How the samples of a data set are divided among ranks, for programs and for the adapters of all
+/// frameworks.
+///
+/// Start with [Sampling] (the order of the samples, and what happens to the last ones), then
+/// [Shard], one rank's batches of an epoch. Where the number of ranks changes within an epoch,
+/// `org.horovod4j.elastic.ElasticSampler` takes the place of [Shard].
+///
+/// - May depend on: `org.horovod4j`.
+/// - Invariant: which samples a rank gets follows from seed, epoch, rank and size alone, so ranks
+///   exchange no messages about it.
+@NullMarked
+package org.horovod4j.data;
+
+import org.jspecify.annotations.NullMarked;
