@@ -1,123 +1,109 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.elastic.registry.WorkerPlacement;
 import org.horovod4j.elastic.registry.WorkerRegistry;
 import org.horovod4j.launcher.command.Elasticity;
-import org.horovod4j.launcher.command.Invocation;
-import org.horovod4j.launcher.driver.Discovery;
 import org.horovod4j.launcher.driver.DiscoveryException;
 import org.horovod4j.launcher.driver.DiscoveryScript;
 import org.horovod4j.launcher.driver.DiscoveryWatch;
+import org.horovod4j.launcher.driver.Driver;
 import org.horovod4j.launcher.driver.ElasticDriver;
-import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.LocalHost;
-import org.horovod4j.launcher.process.Signal;
-import org.horovod4j.launcher.remote.RemoteHostSettings;
 import org.horovod4j.option.Options;
 import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
-import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.List;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 
-/// Launches jobs whose workers come and go. Reads from top to bottom like the life of one.
-final class ElasticLaunch {
-    /// Between two looks for hosts.
-    private static final Duration DISCOVERY_PAUSE = Duration.ofSeconds(1);
+/// Launches a job whose workers come and go: hosts are made ready when the driver asks for them.
+final class ElasticLaunch extends JobLaunch {
+    private static final Duration DISCOVERY_INTERVAL = Duration.ofSeconds(1);
 
-    private final LauncherConsole launcherConsole;
-    private final Invocation.Launch launch;
     private final Elasticity elasticity;
-    private final JobSettings settings;
-    private final RemoteHostSettings remoteHostSettings;
-    private final Optional<ClassArchives> archives;
-    private volatile @Nullable ElasticJob current;
 
-    ElasticLaunch(
-            LauncherConsole launcherConsole,
-            Invocation.Launch launch,
-            Elasticity elasticity,
-            JobSettings settings,
-            RemoteHostSettings remoteHostSettings,
-            Optional<ClassArchives> archives) {
-        this.launcherConsole = launcherConsole;
-        this.launch = launch;
+    /// Whether any worker may run on another host. A script may name one later.
+    private final boolean mayBeRemote;
+
+    ElasticLaunch(LaunchContext context, Elasticity elasticity) {
+        super(context);
         this.elasticity = elasticity;
-        this.settings = settings;
-        this.remoteHostSettings = remoteHostSettings;
-        this.archives = archives;
+        this.mayBeRemote =
+                elasticity.script() != null
+                        || !context.launch().hosts().stream()
+                                .map(Host::name)
+                                .allMatch(LocalHost::isNamed);
     }
 
-    /// Runs the commands of a job, each once the one before has ended well, and gives the exit
-    /// code.
-    int run(Callable<TerminationSignals> interrupts) throws IOException, InterruptedException {
-        AsyncValue<TerminationSignals> caught = AsyncValue.of(interrupts);
-        int exitCode = 0;
+    /// Runs the job to its end.
+    ///
+    /// @return the exit code of the launcher
+    int run(Callable<TerminationSignals> install) throws IOException, InterruptedException {
+        AsyncValue<TerminationSignals> signals = AsyncValue.of(install);
         try (OutputTargets outputTargets =
-                OutputTargets.ofWorkers(
-                        launcherConsole,
-                        launch.outputSettings().folder(),
-                        launch.outputSettings().timestamps())) {
-            for (List<String> command : launch.commands()) {
-                if (exitCode == 0 && !caught.get().anyReceived()) {
-                    exitCode = run(command, outputTargets, caught.get());
-                }
+                        OutputTargets.ofWorkers(
+                                context.launcherConsole(),
+                                context.launch().outputSettings().folder(),
+                                context.launch().outputSettings().timestamps());
+                Hosts hosts = context.newHosts(new CompletableFuture<>())) {
+            var _ = hosts.openLocal(); // before the discovery script, which it ends
+            if (elasticity.script() == null
+                    && context.launch().hosts().stream()
+                            .map(Host::name)
+                            .anyMatch(LocalHost::isNamed)) {
+                var _ = hosts.localPrograms(); // throws when a command cannot be found
             }
-        }
-        return exitCode;
-    }
-
-    private int run(
-            List<String> command,
-            OutputTargets outputTargets,
-            TerminationSignals terminationSignals)
-            throws IOException, InterruptedException {
-        try (ElasticHosts hosts = ElasticHosts.open(remoteHostSettings, command, archives)) {
-            ElasticJob job =
-                    new ElasticJob(
-                            new ElasticDriver(
-                                    elasticity.elasticLimits(),
-                                    settings.elasticTimeout(),
-                                    elasticity.cooldown()),
-                            hosts,
-                            outputTargets,
-                            launch.outputSettings().verbose());
-            current = job;
-            terminationSignals.forwardTo(this::interrupt);
-            if (elasticity.script() == null) {
-                hosts.requireProgram(launch.hosts());
-                job.found(launch.hosts());
-                serve(job);
-            } else {
-                serve(job, elasticity.script(), terminationSignals);
-            }
-            hosts.ended(job.wentWell(), terminationSignals.firstSignal());
-            return job.conclude();
+            return runCommands(hosts, outputTargets, signals);
         }
     }
 
-    /// With hosts that a script finds. A signal ends the wait for the first of them too.
-    private void serve(ElasticJob job, String script, TerminationSignals terminationSignals)
+    @Override
+    Driver newDriver() {
+        return new ElasticDriver(
+                elasticity.elasticLimits(),
+                context.settings().elasticTimeout(),
+                elasticity.cooldown());
+    }
+
+    @Override
+    void serve(Job job, int command, Hosts hosts, AsyncValue<TerminationSignals> signals)
             throws InterruptedException {
-        Discovery discovery =
+        signals.get().forwardTo(job::interrupt);
+        if (elasticity.script() == null) {
+            job.found(context.launch().hosts());
+            serve(job);
+        } else {
+            serve(job, elasticity.script(), signals.get());
+        }
+    }
+
+    /// With hosts that a script finds. A signal also ends the wait for the first of them.
+    private void serve(Job job, String script, TerminationSignals terminationSignals)
+            throws InterruptedException {
+        DiscoveryScript discovery =
                 new DiscoveryScript(
                         script,
                         elasticity.slotsPerHost(),
                         elasticity.login(),
-                        Map.of(Options.JOB_ID.variable(), settings.id()),
+                        Map.of(Options.JOB_ID.variable(), context.settings().id()),
                         DiscoveryScript.TIMEOUT);
         try (DiscoveryWatch watch =
                 new DiscoveryWatch(
-                        discovery, DISCOVERY_PAUSE, job::found, launcherConsole::printMessage)) {
+                        discovery,
+                        DISCOVERY_INTERVAL,
+                        job::found,
+                        context.launcherConsole()::printMessage)) {
             watch.start(terminationSignals.firstSignal());
             serve(job);
         } catch (DiscoveryException e) {
@@ -128,53 +114,95 @@ final class ElasticLaunch {
         }
     }
 
-    private void serve(ElasticJob job) throws InterruptedException {
-        InetSocketAddress anyPort = bind();
+    private void serve(Job job) throws InterruptedException {
+        JobSettings settings = context.settings();
+        InetSocketAddress bind = context.bindAddress(mayBeRemote);
         try (RendezvousServer rendezvous =
                         RendezvousServer.startElastic(
                                 settings.secret(),
-                                anyPort,
+                                bind,
                                 settings.heartbeatTimeout(),
                                 settings.startTimeout(),
                                 MembershipListener.NONE);
-                WorkerRegistry desk =
+                WorkerRegistry registry =
                         WorkerRegistry.open(
-                                settings.secret(), anyPort, settings.heartbeatTimeout(), job)) {
-            JobVariables variables = variables(rendezvous.address().getPort());
+                                settings.secret(), bind, settings.heartbeatTimeout(), job)) {
             job.run(
-                    new ElasticJob.Reception(
+                    new ElasticServices(
                             rendezvous,
-                            desk,
-                            (worker, remote) ->
-                                    variables.of(worker, desk.address().getPort(), remote)));
+                            registry,
+                            context.variables(rendezvous.address().getPort(), mayBeRemote)));
         }
     }
 
-    private void interrupt(Signal signal) {
-        ElasticJob job = current;
-        if (job != null) {
-            job.interrupt(signal);
+    private static final class ElasticServices implements WorkerServices {
+        private final RendezvousServer rendezvous;
+        private final WorkerRegistry registry;
+        private final JobVariables variables;
+        private final Map<Worker, Integer> ranks = new HashMap<>();
+        private int generation;
+        private long hostsVersion;
+
+        ElasticServices(
+                RendezvousServer rendezvous, WorkerRegistry registry, JobVariables variables) {
+            this.rendezvous = rendezvous;
+            this.registry = registry;
+            this.variables = variables;
         }
-    }
 
-    /// As few as possible can reach a job that stays on this machine.
-    private InetSocketAddress bind() {
-        return mayBeRemote()
-                ? new InetSocketAddress(0)
-                : new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-    }
+        @Override
+        public Map<String, String> variables(Worker worker, boolean remote) {
+            return variables.of(worker, registry.address().getPort(), remote);
+        }
 
-    /// Whether any worker may be on another host: a script may yet name one.
-    private boolean mayBeRemote() {
-        return elasticity.script() != null
-                || !launch.hosts().stream().map(Host::name).allMatch(LocalHost::isNamed);
-    }
+        @Override
+        public void reportExit(Worker worker, String how) {
+            Integer rank = ranks.get(worker);
+            if (rank != null) {
+                rendezvous.reportExit(generation, rank, how);
+            }
+        }
 
-    /// Made once, before any worker: a network interface that is not there is found then.
-    private JobVariables variables(int port) {
-        return new JobVariables(
-                settings,
-                LauncherAddress.of(port, mayBeRemote(), settings.networkInterfaces()),
-                launch.options());
+        @Override
+        public void reportLoss(Worker worker, String how) {
+            Integer rank = ranks.get(worker);
+            if (rank != null) {
+                rendezvous.reportLoss(generation, rank, how);
+            }
+        }
+
+        @Override
+        public void startGeneration(int number, SequencedMap<Worker, Slot> slots, boolean sync) {
+            generation = number;
+            ranks.clear();
+            rendezvous.beginGeneration(number, slots.size());
+            slots.forEach(
+                    (worker, slot) -> {
+                        ranks.put(worker, slot.rank());
+                        registry.assign(worker.number(), placement(number, slot, sync));
+                    });
+        }
+
+        private static WorkerPlacement placement(int generation, Slot slot, boolean sync) {
+            return new WorkerPlacement(
+                    generation,
+                    slot.rank(),
+                    slot.size(),
+                    slot.localRank(),
+                    slot.localSize(),
+                    slot.crossRank(),
+                    slot.crossSize(),
+                    sync);
+        }
+
+        @Override
+        public void requestReset() {
+            registry.hostsUpdated(++hostsVersion);
+        }
+
+        @Override
+        public void dismiss(Worker worker, String reason) {
+            registry.dismiss(worker.number(), reason);
+        }
     }
 }

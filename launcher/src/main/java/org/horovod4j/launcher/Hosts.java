@@ -16,133 +16,91 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
-/// The hosts of a job, by name. All are made ready at once, before anything is started on any.
+/// The hosts that are ready to run the commands of a job, by name.
 ///
-/// Names that mean this machine share one agent, which needs no ssh.
+/// Names of this machine share one agent, which needs no ssh. Thread-safe.
 final class Hosts implements AutoCloseable {
-    private final CompletionStage<?> givenUp;
-    private final LauncherConsole launcherConsole;
-    private final Map<String, HostAgent> agents = new LinkedHashMap<>();
-    private final Set<String> remote = new LinkedHashSet<>();
-    private final Map<String, List<Program>> programs = new LinkedHashMap<>();
+    /// A host that is ready for processes.
+    ///
+    /// @param programs how it runs each command of the job
+    record Ready(HostAgent agent, List<Program> programs, boolean isRemote) {}
 
-    private Hosts(CompletionStage<?> givenUp, LauncherConsole launcherConsole) {
-        this.givenUp = givenUp;
-        this.launcherConsole = launcherConsole;
+    /// Some hosts cannot take part in the job. The message has a line for each.
+    static final class NotReadyException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        NotReadyException(String message) {
+            super(message);
+        }
     }
 
-    /// Makes the hosts ready for these commands.
-    ///
-    /// @param archives where archives of classes are kept on this machine, if they are
-    /// @param givenUp when complete, whoever is not ready yet counts as not ready at once
-    /// @param launcherConsole where it shows who is waited for
-    /// @throws ConfigurationException when this machine itself is not
-    /// @throws HostsNotReadyException when others are not
-    static Hosts open(
-            List<Host> hosts,
-            RemoteHostSettings job,
+    private final RemoteHostSettings settings;
+    private final List<List<String>> commands;
+    private final Optional<ClassArchives> archives;
+    private final Map<String, Ready> ready = new ConcurrentSkipListMap<>();
+
+    /// Complete when no more hosts are wanted.
+    private final CompletableFuture<Void> closed = new CompletableFuture<>();
+
+    private @Nullable HostAgent localAgent;
+    private @Nullable List<Program> localPrograms;
+
+    /// @param archives where class archives are kept on this machine, if they are
+    /// @param cancellation when complete, hosts that are not ready yet count as not ready
+    /// @throws ConfigurationException when a file that hosts get a copy of cannot be read
+    Hosts(
+            RemoteHostSettings settings,
             List<List<String>> commands,
             Optional<ClassArchives> archives,
-            CompletionStage<?> givenUp,
-            LauncherConsole launcherConsole)
-            throws IOException, InterruptedException {
-        CopySources.requireReadable(job.copies());
-        Hosts opened = new Hosts(givenUp, launcherConsole);
-        boolean ready = false;
-        try {
-            List<Boolean> local = ParallelTasks.map(hosts, host -> LocalHost.isNamed(host.name()));
-            List<Host> remote = new ArrayList<>();
-            for (int at = 0; at < hosts.size(); at++) {
-                if (local.get(at)) {
-                    opened.addLocal(hosts.get(at).name(), job.jobVariable(), commands, archives);
-                } else {
-                    remote.add(hosts.get(at));
-                }
-            }
-            opened.addRemote(remote, job, commands);
-            ready = true;
-            return opened;
-        } finally {
-            if (!ready) {
-                opened.close();
-            }
-        }
+            CompletionStage<?> cancellation) {
+        CopySources.requireReadable(settings.copies());
+        this.settings = settings;
+        this.commands = commands;
+        this.archives = archives;
+        var _ = cancellation.thenRun(() -> closed.complete(null));
     }
 
-    private void addLocal(
-            String name, String mark, List<List<String>> commands, Optional<ClassArchives> archives)
-            throws IOException {
-        if (!agents.isEmpty()) {
-            String known = agents.keySet().iterator().next();
-            agents.put(name, agent(known));
-            programs.put(name, programs.getOrDefault(known, List.of()));
+    /// Makes all these hosts ready, at the same time.
+    ///
+    /// @param launcherConsole shows how many are ready
+    /// @throws ConfigurationException when a command cannot be found on this machine
+    /// @throws NotReadyException when other hosts are not ready
+    void addAll(List<Host> hosts, LauncherConsole launcherConsole)
+            throws IOException, InterruptedException {
+        List<Boolean> isLocal = ParallelTasks.map(hosts, host -> LocalHost.isNamed(host.name()));
+        List<Host> remote = new ArrayList<>();
+        for (int index = 0; index < hosts.size(); index++) {
+            if (isLocal.get(index)) {
+                addLocal(hosts.get(index).name());
+            } else {
+                remote.add(hosts.get(index));
+            }
+        }
+        if (remote.isEmpty()) {
             return;
         }
-        HostAgent agent = LocalHost.open(mark);
-        agents.put(name, agent);
-        programs.put(
-                name,
-                programs(agent, commands).stream()
-                        .map(program -> archives.map(each -> each.of(program)).orElse(program))
-                        .toList());
-    }
-
-    private static List<Program> programs(HostAgent agent, List<List<String>> commands)
-            throws IOException {
-        List<Program> programs = new ArrayList<>();
-        for (List<String> words : commands) {
-            programs.add(agent.program(words));
-        }
-        return programs;
-    }
-
-    private void addRemote(List<Host> hosts, RemoteHostSettings job, List<List<String>> commands)
-            throws IOException, InterruptedException {
-        if (hosts.isEmpty()) {
-            return;
-        }
-        List<Attempt> attempts = attempts(hosts, job, commands);
-        for (Attempt attempt : attempts) {
-            if (attempt.agent != null) {
-                agents.put(attempt.host.name(), attempt.agent);
-                remote.add(attempt.host.name());
-                programs.put(attempt.host.name(), attempt.programs);
-            }
-        }
-        List<String> complaints =
-                attempts.stream()
-                        .filter(attempt -> !attempt.complaint.isEmpty())
-                        .map(
-                                attempt ->
-                                        "  %s: %s"
-                                                .formatted(attempt.host.name(), attempt.complaint))
-                        .toList();
-        if (!complaints.isEmpty()) {
-            throw new HostsNotReadyException(
+        List<String> problems =
+                addRemote(remote, launcherConsole).stream().flatMap(Optional::stream).toList();
+        if (!problems.isEmpty()) {
+            throw new NotReadyException(
                     "%d of %d hosts are not ready, so nothing was started:\n%s"
-                            .formatted(
-                                    complaints.size(),
-                                    hosts.size() + agents.size() - remote.size(),
-                                    String.join("\n", complaints)));
+                            .formatted(problems.size(), hosts.size(), String.join("\n", problems)));
         }
     }
 
-    /// A host with its agent, how it runs the commands, and a complaint if it is not ready.
-    private record Attempt(
-            Host host, @Nullable HostAgent agent, List<Program> programs, String complaint) {}
-
-    private List<Attempt> attempts(
-            List<Host> hosts, RemoteHostSettings job, List<List<String>> commands)
+    /// @return for each host what is wrong with it, if anything
+    private List<Optional<String>> addRemote(List<Host> hosts, LauncherConsole launcherConsole)
             throws IOException, InterruptedException {
         try (StartupProgress startupProgress =
                 StartupProgress.showHosts(
@@ -150,88 +108,194 @@ final class Hosts implements AutoCloseable {
             return ParallelTasks.map(
                     hosts,
                     host -> {
-                        Attempt attempt = attempt(host, job, commands);
+                        Optional<String> problem = tryAddRemote(host);
                         startupProgress.joined(hosts.indexOf(host));
-                        return attempt;
+                        return problem;
                     });
         }
     }
 
-    private Attempt attempt(Host host, RemoteHostSettings job, List<List<String>> commands) {
-        HostAgent agent = null;
+    private Optional<String> tryAddRemote(Host host) {
         try {
-            agent = RemoteHost.open(host, job, givenUp);
-            return new Attempt(host, agent, programs(agent, commands), "");
+            HostAgent _ = addRemote(host);
+            return Optional.empty();
         } catch (HostNotReadyException | IOException | ConfigurationException e) {
-            return new Attempt(host, agent, List.of(), String.valueOf(e.getMessage()));
+            return Optional.of("  %s: %s".formatted(host.name(), e.getMessage()));
         }
     }
 
-    HostAgent agent(String host) {
-        HostAgent agent = agents.get(host);
-        if (agent == null) {
-            throw new IllegalArgumentException("no host " + host);
+    /// Makes a host ready, unless it is. May take as long as the start timeout.
+    ///
+    /// @throws HostNotReadyException with one sentence that says why and what to do
+    /// @throws ConfigurationException when a command cannot be found there
+    HostAgent add(Host host) throws IOException, HostNotReadyException {
+        Ready known = ready.get(host.name());
+        if (known != null) {
+            return known.agent;
+        }
+        return LocalHost.isNamed(host.name()) ? addLocal(host.name()) : addRemote(host);
+    }
+
+    private HostAgent addLocal(String name) throws IOException {
+        HostAgent agent = openLocal();
+        ready.put(name, new Ready(agent, localPrograms(), false));
+        return agent;
+    }
+
+    private HostAgent addRemote(Host host) throws IOException, HostNotReadyException {
+        HostAgent agent = RemoteHost.open(host, settings, closed);
+        boolean isKept = false;
+        try {
+            isKept = keep(host.name(), new Ready(agent, programs(agent), true));
+        } finally {
+            if (!isKept) {
+                agent.close();
+            }
         }
         return agent;
     }
 
-    Set<String> names() {
-        return agents.keySet();
+    /// @return false when the job ended while the host was made ready
+    private synchronized boolean keep(String host, Ready opened) {
+        boolean isWanted = !closed.isDone();
+        if (isWanted) {
+            ready.put(host, opened);
+        }
+        return isWanted;
+    }
+
+    private List<Program> programs(HostAgent agent) throws IOException {
+        List<Program> programs = new ArrayList<>();
+        for (List<String> words : commands) {
+            programs.add(agent.program(words));
+        }
+        return List.copyOf(programs);
+    }
+
+    /// Starts the agent of this machine, unless it runs. Its watchdog ends everything on this
+    /// machine that carries the job's variable, such as a discovery script.
+    synchronized HostAgent openLocal() throws IOException {
+        if (localAgent == null) {
+            localAgent = LocalHost.open(settings.jobVariable());
+        }
+        return localAgent;
+    }
+
+    /// One list for all names of this machine, since its class archives are written once.
+    ///
+    /// @throws ConfigurationException when a command cannot be found on this machine
+    synchronized List<Program> localPrograms() throws IOException {
+        if (localPrograms == null) {
+            localPrograms =
+                    programs(openLocal()).stream()
+                            .map(program -> archives.map(each -> each.of(program)).orElse(program))
+                            .toList();
+        }
+        return localPrograms;
+    }
+
+    /// Removes a host that has no workers left, or is lost. Does not wait until its agent ends.
+    ///
+    /// @param before runs first, on another thread; must end
+    void remove(String host, Runnable before) {
+        Ready removed = ready.remove(host);
+        if (removed != null && removed.isRemote) {
+            Thread.ofPlatform()
+                    .daemon()
+                    .name("hvd-release")
+                    .start(
+                            () -> {
+                                before.run();
+                                removed.agent.close();
+                            });
+        }
+    }
+
+    /// The host of this name, if it is ready.
+    Optional<Ready> find(String host) {
+        return Optional.ofNullable(ready.get(host));
+    }
+
+    /// Whether the host of this name has this agent now.
+    boolean isAgent(HostAgent agent, String host) {
+        return find(host).map(Ready::agent).filter(agent::equals).isPresent();
+    }
+
+    void forEachAgent(BiConsumer<String, HostAgent> action) {
+        ready.forEach((name, host) -> action.accept(name, host.agent));
     }
 
     boolean isRemote(String host) {
-        return remote.contains(host);
+        return find(host).map(Ready::isRemote).orElse(false);
     }
 
     boolean anyRemote() {
-        return !remote.isEmpty();
+        return ready.values().stream().anyMatch(Ready::isRemote);
     }
 
     /// How each remote host was reached.
     List<String> routes() {
         List<String> routes = new ArrayList<>();
-        for (String name : remote) {
-            if (agents.get(name) instanceof RemoteHost host) {
-                routes.add("host %s is ready, by: %s".formatted(name, host.route()));
-            }
-        }
+        ready.forEach(
+                (name, host) -> {
+                    if (host.agent instanceof RemoteHost remote) {
+                        routes.add("host %s is ready, by: %s".formatted(name, remote.route()));
+                    }
+                });
         return routes;
     }
 
-    /// How a host runs the command of that number.
-    Program program(String host, int command) {
-        return programs.getOrDefault(host, List.of()).get(command);
+    /// What each host runs for a command, for messages.
+    List<String> commandLines(int command) {
+        Map<String, List<String>> byProgram =
+                ready.keySet().stream()
+                        .collect(
+                                Collectors.groupingBy(
+                                        name ->
+                                                find(name)
+                                                        .map(host -> host.programs.get(command))
+                                                        .map(Program::toString)
+                                                        .orElse("")));
+        return byProgram.entrySet().stream()
+                .map(
+                        each ->
+                                byProgram.size() == 1
+                                        ? "each rank runs: " + each.getKey()
+                                        : "each rank on %s runs: %s"
+                                                .formatted(
+                                                        String.join(", ", each.getValue()),
+                                                        each.getKey()))
+                .toList();
     }
 
-    /// Tells how many ranks are to run the command of that number on this machine.
+    /// Prepares the start of a command on this machine.
     ///
-    /// @param interrupted when complete, nobody waits for them any more
+    /// @param ranks how many processes run it here
+    /// @param interrupted when complete, this ends early
     void prepare(int command, int ranks, CompletionStage<?> interrupted) {
-        distinctPrograms(command).forEach(program -> program.prepare(ranks, interrupted));
+        localProgram(command).ifPresent(program -> program.prepare(ranks, interrupted));
     }
 
-    /// Tells how the command of that number ended.
+    /// To be called when a command has ended: its class archive may be written now.
     ///
-    /// @param interrupted when complete, the user wants this to end
-    void ended(int command, boolean wentWell, CompletionStage<?> interrupted) {
-        distinctPrograms(command).forEach(program -> program.ended(wentWell, interrupted));
+    /// @param interrupted when complete, this ends early
+    void ended(int command, boolean succeeded, CompletionStage<?> interrupted) {
+        localProgram(command).ifPresent(program -> program.ended(succeeded, interrupted));
     }
 
-    private Stream<Program> distinctPrograms(int command) {
-        return programs.values().stream().map(each -> each.get(command)).distinct();
+    private synchronized Optional<Program> localProgram(int command) {
+        return Optional.ofNullable(localPrograms).map(programs -> programs.get(command));
     }
 
     void signal(Signal signal) {
-        distinct().forEach(agent -> agent.signal(signal));
+        agents().forEach(agent -> agent.signal(signal));
     }
 
-    /// Ends what the job has left behind, on all hosts at once.
+    /// Ends what the job left behind, on all hosts at the same time. To be called once.
     ///
-    /// @return what that was: "20310 sleep 1000", with its host where there are others
+    /// @return what that was: "20310 sleep 1000", with its host if any is remote
     List<String> sweep() throws IOException, InterruptedException {
-        return ParallelTasks.map(distinct(), this::sweep).stream()
-                .flatMap(List::stream)
-                .collect(Collectors.toList());
+        return ParallelTasks.map(agents(), this::sweep).stream().flatMap(List::stream).toList();
     }
 
     private List<String> sweep(HostAgent agent) throws InterruptedException {
@@ -242,24 +306,30 @@ final class Hosts implements AutoCloseable {
     }
 
     private String nameOf(HostAgent agent) {
-        return agents.entrySet().stream()
-                .filter(entry -> entry.getValue().equals(agent))
+        return ready.entrySet().stream()
+                .filter(entry -> entry.getValue().agent.equals(agent))
                 .map(Map.Entry::getKey)
-                .collect(Collectors.joining(", "));
+                .reduce((one, other) -> one + ", " + other)
+                .orElse("localhost");
     }
 
-    private Set<HostAgent> distinct() {
-        return new LinkedHashSet<>(agents.values());
+    private synchronized Set<HostAgent> agents() {
+        Set<HostAgent> agents = new LinkedHashSet<>();
+        if (localAgent != null) {
+            agents.add(localAgent);
+        }
+        ready.values().forEach(each -> agents.add(each.agent));
+        return agents;
     }
 
     @Override
     public void close() {
-        if (agents.isEmpty()) {
-            return;
+        synchronized (this) {
+            boolean _ = closed.complete(null);
         }
         try {
             ParallelTasks.map(
-                    distinct(),
+                    agents(),
                     agent -> {
                         agent.close();
                         return true;

@@ -1,282 +1,309 @@
 package org.horovod4j.launcher;
 
+import org.horovod4j.elastic.registry.WorkerRegistry;
+import org.horovod4j.launcher.driver.Driver;
+import org.horovod4j.launcher.driver.DriverAction;
+import org.horovod4j.launcher.driver.DriverEvent;
+import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.FailureReport;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.output.OutputTargets;
-import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.ExitStatus;
 import org.horovod4j.launcher.process.HostAgent;
-import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import java.util.TreeMap;
+import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
-/// The processes of a job, from their start until none is left: those of one command after those of
-/// another, if there are several.
+/// The processes of one command of a job, from the first start to the last exit.
 ///
-/// Whatever happens arrives as an [Event] in one queue, and the thread in [#await] alone acts on
-/// it.
-final class Job {
-    /// Hears what became of ranks: others may still wait for them.
-    interface ExitListener {
-        /// The process of a rank has ended, well or badly.
-        void exited(int rank, String how);
+/// Everything that happens arrives as an [Event] in one queue. The thread in [#run] takes the
+/// events in order, asks the [Driver] what to do, and does it. Slow work on hosts is left to
+/// [HostTasks], which report through the queue.
+final class Job implements WorkerRegistry.Listener {
+    /// How often the driver learns the time.
+    private static final Duration TICK = Duration.ofMillis(200);
 
-        /// Nobody knows any more what its process does.
-        default void lost(int rank, String how) {
-            exited(rank, how);
-        }
+    sealed interface Event {
+        /// An event that only needs a decision.
+        record ForDriver(DriverEvent driverEvent) implements Event {}
 
-        /// One that tells this one, and then the other.
-        default ExitListener before(ExitListener other) {
-            return new ExitListener() {
-                @Override
-                public void exited(int rank, String how) {
-                    ExitListener.this.exited(rank, how);
-                    other.exited(rank, how);
-                }
+        /// An agent lost its host. By now the host may have another agent.
+        record HostLost(String host, HostAgent agent, String reason) implements Event {}
 
-                @Override
-                public void lost(int rank, String how) {
-                    ExitListener.this.lost(rank, how);
-                    other.lost(rank, how);
-                }
-            };
-        }
+        record Started(WorkerProcess process) implements Event {}
+
+        record NotStarted(Worker worker, String reason) implements Event {}
+
+        record Exited(WorkerProcess process, ExitStatus exitStatus) implements Event {}
+
+        /// The launcher received a signal.
+        record Interrupted(Signal signal) implements Event {}
     }
 
-    private sealed interface Event {}
-
-    private record Exited(RankProcess rank, ExitStatus exitStatus) implements Event {}
-
-    private record HostLost(String host, String reason) implements Event {}
-
-    private record Blamed(int rank, String reason) implements Event {}
-
-    private record Interrupted(Signal signal) implements Event {}
-
-    private record Failure(RankProcess rank, String how) {}
-
-    private final HostPlan plan;
+    private final Driver driver;
     private final Hosts hosts;
-    private final OutputTargets outputTargets;
+    private final HostTasks hostTasks;
     private final LauncherConsole launcherConsole;
     private final boolean verbose;
     private final TerminationSequence terminationSequence;
+    private final long startedNanos = System.nanoTime();
     private final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
-    private final Map<Integer, RankProcess> ranks = new TreeMap<>();
-    private final Set<RankProcess> running = new LinkedHashSet<>();
-    private Duration took = Duration.ZERO;
-    private final Map<RankProcess, ExitStatus> endings = new HashMap<>();
-    private @Nullable Blamed blamed;
-    private @Nullable Failure firstFailure;
+    private final WorkerProcesses workerProcesses = new WorkerProcesses();
+    private boolean isSignalReported;
+    private Duration shutdownTime = Duration.ZERO;
+    private @Nullable String abortReason;
+    private @Nullable String startFailure;
     private @Nullable Signal interruption;
 
-    Job(HostPlan plan, Hosts hosts, OutputTargets outputTargets, boolean verbose) {
-        this.plan = plan;
+    /// @param command the number of the command among those of [Hosts]
+    Job(Driver driver, Hosts hosts, int command, OutputTargets outputTargets, boolean verbose) {
+        this.driver = driver;
         this.hosts = hosts;
-        this.outputTargets = outputTargets;
+        this.hostTasks = new HostTasks(hosts, command, outputTargets, events::add);
         this.launcherConsole = outputTargets.launcherConsole();
         this.verbose = verbose;
         this.terminationSequence = new TerminationSequence(hosts::signal);
-        hosts.routes().forEach(this::explain);
-        for (String name : hosts.names()) {
-            hosts.agent(name).onLoss(reason -> events.add(new HostLost(name, reason)));
-        }
     }
 
-    /// Starts every rank of the plan; those of one host one after the other, since a start takes
-    /// 2 ms and several at a time measured no faster there.
-    ///
-    /// @param command the number of the command that they run
-    /// @throws IOException when one cannot be started; those that were are gone by then
-    void start(int command, JobVariables variables) throws IOException, InterruptedException {
-        awaitOutput(); // of the command before
-        explainCommand(command);
-        ranks.clear();
-        endings.clear();
-        blamed = null;
-        try {
-            for (List<RankProcess> started :
-                    ParallelTasks.map(byHost(), slots -> start(slots, command, variables))) {
-                started.forEach(rank -> ranks.put(rank.rank(), rank));
-            }
-        } catch (IOException e) {
-            hosts.signal(Signal.KILL);
-            List<String> _ = hosts.sweep(); // returns when nothing of the job is left
-            throw e;
-        }
-        running.addAll(ranks.values());
+    /// The hosts that exist now. Thread-safe, like all methods before [#run].
+    void found(List<Host> found) {
+        notifyDriver(new DriverEvent.HostsDiscovered(found));
     }
 
-    private List<RankProcess> start(List<Slot> slots, int command, JobVariables variables)
-            throws IOException {
-        List<RankProcess> started = new ArrayList<>();
-        for (Slot slot : slots) {
-            Program program = hosts.program(slot.host(), command);
-            HostAgent agent = hosts.agent(slot.host());
-            Process process =
-                    agent.start(
-                            program.command(slot.rank()),
-                            variables.of(slot, hosts.isRemote(slot.host())));
-            RankProcess rank =
-                    new RankProcess(slot, agent, process, outputTargets, program.unwantedLine());
-            started.add(rank);
-            var _ =
-                    process.onExit()
-                            .thenAccept(
-                                    it ->
-                                            events.add(
-                                                    new Exited(
-                                                            rank, new ExitStatus(it.exitValue()))));
-            explain("started " + rank);
-        }
-        return started;
+    /// The ranks report which of them failed first.
+    void failureReported(int rank, String reason) {
+        notifyDriver(new DriverEvent.FailureReported(rank, reason));
     }
 
-    private List<List<Slot>> byHost() {
-        return List.copyOf(
-                plan.slots().stream()
-                        .collect(
-                                Collectors.groupingBy(
-                                        Slot::host, LinkedHashMap::new, Collectors.toList()))
-                        .values());
+    @Override
+    public void ready(int worker, int stateGeneration, String failure) {
+        notifyDriver(new DriverEvent.WorkerReady(worker, stateGeneration, failure));
     }
 
-    /// Passes a signal of the launcher's own on to the job. May be called from any thread.
+    @Override
+    public void lost(int worker, String reason) {
+        notifyDriver(new DriverEvent.WorkerUnresponsive(worker, reason));
+    }
+
+    private void notifyDriver(DriverEvent driverEvent) {
+        events.add(new Event.ForDriver(driverEvent));
+    }
+
+    /// Ends the job: the launcher received a signal.
     void interrupt(Signal signal) {
-        events.add(new Interrupted(signal));
+        events.add(new Event.Interrupted(signal));
     }
 
-    /// Tells which rank has failed first as far as the ranks know. Its process may take longer to end
-    /// than those which cannot go on without it. May be called from any thread.
-    void blame(int rank, String reason) {
-        events.add(new Blamed(rank, reason));
-    }
-
-    /// Waits for the end of all ranks, and ends them all once one has failed.
-    ///
-    /// @return whether all went well
-    boolean await(ExitListener listener) throws InterruptedException {
-        while (!running.isEmpty() && !terminationSequence.hasGivenUp()) {
-            switch (events.poll(terminationSequence.timeLeft().toNanos(), TimeUnit.NANOSECONDS)) {
-                case Exited exited -> exited(exited, listener);
-                case HostLost lost -> lost(lost, listener);
-                case Blamed told -> blamed = firstFailure == null ? told : blamed;
-                case Interrupted(Signal signal) -> interrupted(signal);
-                case null -> escalate();
+    /// Runs the job until no process is left.
+    void run(WorkerServices services) throws InterruptedException {
+        hostTasks.watchReadyHosts();
+        decide(new DriverEvent.JobStarted(), services);
+        while (!isOver()) {
+            Duration wait = terminationSequence.timeLeft();
+            boolean isTicking = wait.compareTo(TICK) > 0;
+            switch (events.poll((isTicking ? TICK : wait).toNanos(), TimeUnit.NANOSECONDS)) {
+                case Event.ForDriver(DriverEvent driverEvent) -> decide(driverEvent, services);
+                case Event.HostLost(String host, HostAgent agent, String reason) ->
+                        hostLost(host, agent, reason, services);
+                case Event.Started(WorkerProcess process) -> started(process, services);
+                case Event.NotStarted(Worker worker, String reason) -> {
+                    workerProcesses.notStarted(worker);
+                    decide(new DriverEvent.WorkerNotStarted(worker.number(), reason), services);
+                }
+                case Event.Exited(WorkerProcess process, ExitStatus exitStatus) ->
+                        exited(process, exitStatus, services);
+                case Event.Interrupted(Signal signal) -> interrupted(signal);
+                case null -> {
+                    if (isTicking) {
+                        decide(new DriverEvent.TimePassed(), services);
+                    } else {
+                        terminationSequence.escalate();
+                        explain("%s: %s".formatted(terminationSequence, workerProcesses.running()));
+                    }
+                }
+            }
+            if (terminationSequence.hasSignalled() && !isSignalReported) {
+                isSignalReported = true;
+                decide(new DriverEvent.SignalSent(), services);
             }
         }
-        took = terminationSequence.elapsed();
-        return firstFailure == null && interruption == null;
+        shutdownTime = terminationSequence.elapsed();
     }
 
-    private void exited(Exited exited, ExitListener listener) {
-        if (!running.remove(exited.rank)) {
+    private boolean isOver() {
+        return (workerProcesses.isEmpty() && (terminationSequence.hasStarted() || driver.isOver()))
+                || terminationSequence.hasGivenUp();
+    }
+
+    private void hostLost(String host, HostAgent agent, String reason, WorkerServices services) {
+        if (!hosts.isAgent(agent, host)) {
+            return; // the job had released it, and may have the host again through another agent
+        }
+        workerProcesses
+                .removeHost(host)
+                .forEach(worker -> services.reportLoss(worker, "contact with its host was lost"));
+        hosts.remove(host, () -> {});
+        decide(new DriverEvent.HostLost(host, reason), services);
+    }
+
+    private void started(WorkerProcess process, WorkerServices services) {
+        workerProcesses.started(process);
+        var _ =
+                process.process()
+                        .onExit()
+                        .thenAccept(
+                                it ->
+                                        events.add(
+                                                new Event.Exited(
+                                                        process, new ExitStatus(it.exitValue()))));
+        explain("started " + process);
+        if (terminationSequence.hasSignalled()) {
+            process.kill(); // the signal was sent before it started
+        }
+        decide(
+                new DriverEvent.WorkerStarted(process.worker().number(), process.process().pid()),
+                services);
+    }
+
+    private void exited(WorkerProcess process, ExitStatus exitStatus, WorkerServices services) {
+        if (!workerProcesses.ended(process)) {
             return; // its host was lost before
         }
-        hosts.agent(exited.rank.host()).ended(exited.rank.process());
-        listener.exited(exited.rank.rank(), exited.exitStatus.toString());
-        if (!terminationSequence.hasSignalled()) {
-            endings.put(exited.rank, exited.exitStatus);
+        if (exitStatus.failed() && driver.replacesFailedWorkers()) {
+            process.kill(); // what is left of its process group
         }
-        if (!exited.exitStatus.failed() || terminationSequence.hasSignalled()) {
-            explain("%s: %s".formatted(exited.rank, exited.exitStatus));
-            return;
-        }
-        failed(exited.rank, exited.exitStatus.toString());
-        launcherConsole.printMessage("%s failed: %s".formatted(exited.rank, exited.exitStatus));
-    }
-
-    private void lost(HostLost lost, ExitListener listener) {
-        List<RankProcess> gone =
-                running.stream().filter(rank -> rank.host().equals(lost.host)).toList();
-        if (gone.isEmpty()) {
-            explain("lost contact with host %s, which had ended its part".formatted(lost.host));
-            return;
-        }
-        gone.forEach(running::remove);
-        String how = "contact with its host was lost";
-        gone.forEach(rank -> listener.lost(rank.rank(), how));
-        if (!terminationSequence.hasSignalled()) {
-            failed(gone.getFirst(), how);
-        }
-        launcherConsole.printMessage(
-                "lost contact with host %s (%s): %s. Its processes there end by themselves."
-                        .formatted(lost.host, numbers(gone), lost.reason));
-    }
-
-    private void failed(RankProcess rank, String how) {
-        if (firstFailure == null) {
-            firstFailure = new Failure(rank, how);
-            terminationSequence.startGracePeriod();
-        }
-    }
-
-    private static String numbers(List<RankProcess> ranks) {
-        return ranks.stream()
-                .map(rank -> Integer.toString(rank.rank()))
-                .collect(Collectors.joining(", ", ranks.size() == 1 ? "rank " : "ranks ", ""));
+        process.ended();
+        Worker worker = process.worker();
+        services.reportExit(worker, exitStatus.toString());
+        decide(
+                new DriverEvent.WorkerExited(
+                        worker.number(), exitStatus.failed(), exitStatus.toString()),
+                services);
     }
 
     private void interrupted(Signal signal) {
         interruption = signal;
-        terminationSequence.signal(
-                signal); // before it is told, as a console may be stopped by its user
+        // Before the message: the user may have stopped the terminal.
+        terminationSequence.signal(signal);
         launcherConsole.printMessage(
-                "got %s, ending %d processes".formatted(signal, running.size()));
+                "got %s, ending %d processes".formatted(signal, workerProcesses.running().size()));
     }
 
-    private void escalate() {
-        terminationSequence.escalate();
-        explain("%s: %s".formatted(terminationSequence, running));
+    private void decide(DriverEvent driverEvent, WorkerServices services) {
+        Duration now = Duration.ofNanos(System.nanoTime() - startedNanos);
+        List<Worker> starting = new ArrayList<>();
+        for (DriverAction driverAction : driver.handle(driverEvent, now)) {
+            if (driverAction instanceof DriverAction.StartWorker(Worker worker)) {
+                workerProcesses.starting(worker);
+                starting.add(worker);
+            } else {
+                act(driverAction, services);
+            }
+        }
+        hostTasks.start(starting, services);
     }
 
-    /// Ends what is left of the job, and says how it went.
+    private void act(DriverAction driverAction, WorkerServices services) {
+        switch (driverAction) {
+            case DriverAction.OpenHost(Host host) -> hostTasks.open(host);
+            case DriverAction.ReleaseHost(String host) ->
+                    hostTasks.release(host, workerProcesses.withOpenOutputOn(host));
+            case DriverAction.StartWorker _ -> {} // collected by decide, to start them by host
+            case DriverAction.StartGeneration startGeneration ->
+                    startGeneration(startGeneration, services);
+            case DriverAction.RequestReset() -> services.requestReset();
+            case DriverAction.DismissWorker(Worker worker, String reason) -> {
+                workerProcesses.find(worker).ifPresent(WorkerProcess::clearRank);
+                services.dismiss(worker, reason);
+            }
+            case DriverAction.KillWorker(Worker worker) -> workerProcesses.kill(worker);
+            case DriverAction.FailJob() -> terminationSequence.startGracePeriod();
+            case DriverAction.AbortJob(String reason) -> {
+                abortReason = reason;
+                terminationSequence.signal(Signal.TERM);
+            }
+            case DriverAction.AbortStart(String reason) -> {
+                startFailure = reason;
+                terminationSequence.kill();
+            }
+            case DriverAction.Info(String text) -> launcherConsole.printMessage(text);
+            case DriverAction.Verbose(String text) -> explain(text);
+        }
+    }
+
+    private void startGeneration(
+            DriverAction.StartGeneration startGeneration, WorkerServices services) {
+        SequencedMap<Worker, Slot> slots = startGeneration.slots();
+        workerProcesses.forgetEnded();
+        slots.forEach(
+                (worker, slot) ->
+                        workerProcesses
+                                .find(worker)
+                                .ifPresent(process -> process.setRank(slot.rank())));
+        services.startGeneration(startGeneration.generation(), slots, startGeneration.sync());
+        if (verbose) {
+            launcherConsole.printMessage(
+                    GenerationTable.of(startGeneration.generation(), slots, this::pid));
+        }
+    }
+
+    private Optional<Long> pid(Worker worker) {
+        return workerProcesses.find(worker).map(process -> process.process().pid());
+    }
+
+    /// Whether all processes did what they were started for. To be called after [#run].
+    boolean succeeded() {
+        return interruption == null
+                && abortReason == null
+                && startFailure == null
+                && driver.failure().isEmpty();
+    }
+
+    /// Waits until all output of the job is written. To be called after [#run].
+    void awaitOutput() throws InterruptedException {
+        workerProcesses.awaitOutput();
+    }
+
+    /// Ends processes that the job left behind, and reports how it went.
     ///
     /// @return the exit code of the launcher
+    /// @throws IOException when a process could not be started
     int conclude() throws IOException, InterruptedException {
         sweep();
         awaitOutput();
-        for (RankProcess rank : running) {
+        for (WorkerProcess process : workerProcesses.running()) {
             launcherConsole.printMessage(
-                    "gave up on %s, which does not even end by SIGKILL".formatted(rank));
+                    "%s did not exit after SIGKILL; giving up".formatted(process));
+        }
+        if (startFailure != null) {
+            throw new IOException(startFailure);
         }
         if (interruption != null) {
             launcherConsole.printMessage(
-                    "ended by %s after %s".formatted(interruption, FailureReport.seconds(took)));
+                    "ended by %s after %s"
+                            .formatted(interruption, FailureReport.seconds(shutdownTime)));
             return 128 + interruption.number();
         }
-        if (firstFailure != null) {
-            launcherConsole.printMessage(report(culprit(firstFailure)));
+        if (!succeeded()) {
+            launcherConsole.printMessage(failureReport().toString());
             return HorovodRun.FAILURE;
         }
         return 0;
     }
 
-    private void awaitOutput() throws InterruptedException {
-        for (RankProcess rank : ranks.values()) {
-            rank.awaitOutput();
-        }
-    }
-
-    /// Ends what the ranks have left behind. That is worth a message only if they ended of their
-    /// own accord: after a signal, their children may just be a moment slower.
+    /// Ends processes that the workers left behind. After a signal that is reported only if
+    /// `--verbose` is given: such processes may just take a moment longer to exit.
     private void sweep() throws IOException, InterruptedException {
         for (String left : hosts.sweep()) {
             String message = "ended a process that the job had left behind: " + left;
@@ -288,47 +315,19 @@ final class Job {
         }
     }
 
-    /// Who failed first: the rank whose failure was seen first, unless that came of another's. A rank
-    /// that ended well is nobody's excuse: the others may have had no more need of it.
-    private Failure culprit(Failure seen) {
-        RankProcess rank = blamed == null ? null : ranks.get(blamed.rank);
-        if (blamed == null || rank == null) {
-            return seen;
-        }
-        ExitStatus exitStatus = endings.get(rank);
-        if (exitStatus == null) {
-            return new Failure(rank, blamed.reason);
-        }
-        return exitStatus.failed() ? new Failure(rank, exitStatus.toString()) : seen;
-    }
-
-    private String report(Failure first) {
+    private FailureReport failureReport() {
+        boolean othersEnded = abortReason == null && workerProcesses.startedCount() > 1;
         return new FailureReport(
-                        first.rank.toString(),
-                        first.how,
-                        first.rank.lastErrors(),
-                        ranks.size() > 1 ? took : null)
-                .toString();
-    }
-
-    private void explainCommand(int command) {
-        if (!verbose) {
-            return;
-        }
-        Map<String, List<String>> byProgram =
-                hosts.names().stream()
-                        .collect(
-                                Collectors.groupingBy(
-                                        name -> hosts.program(name, command).toString(),
-                                        LinkedHashMap::new,
-                                        Collectors.toList()));
-        byProgram.forEach(
-                (program, names) ->
-                        launcherConsole.printMessage(
-                                byProgram.size() == 1
-                                        ? "each rank runs: " + program
-                                        : "each rank on %s runs: %s"
-                                                .formatted(String.join(", ", names), program)));
+                abortReason,
+                driver.failure()
+                        .map(
+                                it ->
+                                        new FailureReport.FirstFailure(
+                                                it.name(),
+                                                it.reason(),
+                                                workerProcesses.lastErrors(it.worker())))
+                        .orElse(null),
+                othersEnded && terminationSequence.hasStarted() ? shutdownTime : null);
     }
 
     private void explain(String step) {

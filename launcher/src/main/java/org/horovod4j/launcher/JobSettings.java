@@ -4,13 +4,9 @@ import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.WorkerSettings;
-import org.horovod4j.rendezvous.MembershipListener;
-import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.security.Protection;
 import org.horovod4j.security.Secret;
 
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -64,19 +60,5 @@ record JobSettings(
     /// What the environment of each of its processes contains.
     String jobVariable() {
         return Options.JOB_ID.variable() + "=" + id;
-    }
-
-    /// Opens the place where its ranks meet. Nobody else can reach it if all of them run on this
-    /// machine.
-    ///
-    /// @param membershipListener hears of each rank that comes
-    RendezvousServer openRendezvous(
-            int size, boolean anyRemote, MembershipListener membershipListener) {
-        InetSocketAddress anyPort =
-                anyRemote
-                        ? new InetSocketAddress(0)
-                        : new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-        return RendezvousServer.start(
-                secret, size, anyPort, heartbeatTimeout, startTimeout, membershipListener);
     }
 }

@@ -6,7 +6,6 @@ import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.RemoteSetup;
 import org.horovod4j.launcher.mpi.MpiJob;
 import org.horovod4j.launcher.mpi.MpiRunner;
-import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.process.JavaHome;
 import org.horovod4j.launcher.process.Program;
@@ -14,39 +13,36 @@ import org.horovod4j.launcher.process.SearchPath;
 
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 
-/// A job whose processes `mpirun` starts.
-record MpiLaunch(LauncherConsole launcherConsole, Map<String, String> environment) {
-    /// Runs the job to its end, and gives the exit code of `mpirun`.
-    int run(
-            Invocation.Launch launch,
-            Controller.Mpi mpi,
-            JobSettings settings,
-            Callable<TerminationSignals> interrupts)
+/// Launches a job whose processes `mpirun` starts.
+final class MpiLaunch {
+    private MpiLaunch() {}
+
+    /// Runs the job to its end, and returns the exit code of `mpirun`.
+    static int run(
+            LaunchContext context, Controller.Mpi mpi, Callable<TerminationSignals> install)
             throws IOException, InterruptedException {
-        HostPlan _ = HostPlan.of(launch.hosts(), launch.processes()); // or there are too few slots
-        Map<String, String> variables = new HashMap<>(environment);
-        variables.putAll(launch.options());
+        Invocation.Launch launch = context.launch();
+        JobSettings settings = context.settings();
+        HostPlan _ = HostPlan.of(launch.hosts(), launch.processes()); // throws: too few slots
         MpiRunner run =
                 new MpiRunner(
-                        launcherConsole,
-                        launch.outputSettings().verbose(),
-                        variables,
+                        context.launcherConsole(),
+                        context.verbose(),
+                        launch.mergedWith(context.environment()),
                         settings.id(),
                         settings.secret(),
                         settings.heartbeatTimeout(),
                         settings.startTimeout());
-        AsyncValue.of(interrupts).get().forwardTo(run::interrupt);
+        AsyncValue.of(install).get().forwardTo(run::interrupt);
         return run.run(
                 new MpiJob(
                         launch.processes(),
                         launch.hosts(),
                         launch.commands().stream()
-                                .map(command -> words(command, launch.remoteSetup()))
+                                .map(command -> words(context, command, launch.remoteSetup()))
                                 .toList(),
                         mpi.arguments(),
                         mpi.bindingArguments(),
@@ -56,8 +52,9 @@ record MpiLaunch(LauncherConsole launcherConsole, Map<String, String> environmen
                         launch.outputSettings().timestamps()));
     }
 
-    /// The same words for all hosts, as `mpirun` takes one command line.
-    private List<String> words(List<String> command, RemoteSetup remoteSetup) {
+    /// The same words for all hosts, since `mpirun` takes one command line.
+    private static List<String> words(
+            LaunchContext context, List<String> command, RemoteSetup remoteSetup) {
         if (!remoteSetup.copies().isEmpty()) {
             throw new ConfigurationException(
                     "--mpi: mpirun copies no files to other hosts. Put them where all hosts find them"
@@ -70,7 +67,7 @@ record MpiLaunch(LauncherConsole launcherConsole, Map<String, String> environmen
         }
         return Program.of(
                         words,
-                        SearchPath.of(environment.getOrDefault("PATH", "")),
+                        SearchPath.of(context.environment().getOrDefault("PATH", "")),
                         JavaHome.current())
                 .command();
     }

@@ -23,8 +23,10 @@ final class ParallelTasks {
     static <T, R> List<R> map(Collection<T> all, Task<T, R> task)
             throws IOException, InterruptedException {
         List<R> results = new ArrayList<>();
-        if (all.size() == 1) {
-            results.add(task.apply(all.iterator().next()));
+        if (all.size() <= 1) {
+            for (T each : all) {
+                results.add(task.apply(each));
+            }
             return results;
         }
         try (ExecutorService threads =

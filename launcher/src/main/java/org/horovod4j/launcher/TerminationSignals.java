@@ -1,25 +1,28 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.launcher.process.Signal;
+import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
-/// Catches Ctrl-C and `kill`, which would end the launcher, and hands them to the job instead.
+/// Catches Ctrl-C and `kill`, which would end the launcher, and forwards them to the job.
 ///
-/// `sun.misc.Signal` is the one way in Java to learn which signal came. Its absence costs little: the
-/// JVM then ends by itself and the watchdog ends the job.
+/// `sun.misc.Signal` is the only way in Java to learn which signal came. Without it the JVM ends
+/// and the watchdog ends the job.
 final class TerminationSignals {
-    private final CompletableFuture<Consumer<Signal>> receiver = new CompletableFuture<>();
-
     private final CompletableFuture<Signal> firstSignal = new CompletableFuture<>();
+    private final List<Signal> received = new ArrayList<>();
+    private @Nullable Consumer<Signal> receiver;
 
     private TerminationSignals() {}
 
-    /// Catches SIGINT and SIGTERM from now on, once for the process. A signal that the process was
-    /// started to ignore, as a shell does for background jobs, stays ignored.
+    /// Catches SIGINT and SIGTERM from now on; to be called once in a process. A signal that the
+    /// process was started to ignore, as a shell does for background jobs, stays ignored.
     static TerminationSignals install() {
         TerminationSignals terminationSignals = new TerminationSignals();
         try {
@@ -32,33 +35,41 @@ final class TerminationSignals {
         return terminationSignals;
     }
 
-    /// Catches no signal, for a job inside a program whose signals are its own; see [#receive].
+    /// Catches no signals, for a job inside a program; see [#receive].
     static TerminationSignals manual() {
         return new TerminationSignals();
     }
 
-    /// Names who is told, on a thread of the JVM, of each signal, also of those caught already.
-    void forwardTo(Consumer<Signal> to) {
-        receiver.complete(to);
+    /// Forwards all signals to `receiver`, including those received before, and no longer to the
+    /// receiver before it.
+    ///
+    /// @param receiver called on any thread; must not block
+    synchronized void forwardTo(Consumer<Signal> receiver) {
+        this.receiver = receiver;
+        received.forEach(receiver);
     }
 
     private void handle(Signal signal) {
         sun.misc.Signal.handle(new sun.misc.Signal(signal.name()), _ -> receive(signal));
     }
 
-    /// Whether any signal has come.
     boolean anyReceived() {
         return firstSignal.isDone();
     }
 
-    /// Complete when a signal has come.
+    /// Complete when a signal was received.
     CompletionStage<Signal> firstSignal() {
         return firstSignal;
     }
 
-    /// Passes on a signal that came, or that somebody else wants to have come.
+    /// Acts as if the process had received this signal.
     void receive(Signal signal) {
         firstSignal.complete(signal);
-        var _ = receiver.thenAccept(to -> to.accept(signal));
+        synchronized (this) {
+            received.add(signal);
+            if (receiver != null) {
+                receiver.accept(signal);
+            }
+        }
     }
 }

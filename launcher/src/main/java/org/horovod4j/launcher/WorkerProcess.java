@@ -11,7 +11,7 @@ import org.horovod4j.launcher.process.OutputReader;
 import java.time.Duration;
 import java.util.List;
 
-/// A running worker of an elastic job: its process and the two threads that carry its output.
+/// The process of a worker, and the two threads that forward its output.
 final class WorkerProcess {
     private final Worker worker;
     private final HostAgent agent;
@@ -22,6 +22,7 @@ final class WorkerProcess {
     private final OutputReader output;
     private final OutputReader errors;
 
+    /// @param unwantedLine a line of standard error to drop once; empty for none
     WorkerProcess(
             Worker worker,
             HostAgent agent,
@@ -32,7 +33,7 @@ final class WorkerProcess {
         this.agent = agent;
         this.process = process;
         this.outputTargets = outputTargets;
-        this.outputSource = OutputSource.ofWorker(worker.number());
+        this.outputSource = outputTargets.source(worker.number());
         this.output =
                 OutputForwarder.ofOutput(outputSource, process.getInputStream(), outputTargets);
         this.errors =
@@ -52,50 +53,50 @@ final class WorkerProcess {
         return process;
     }
 
-    /// Its lines carry this rank from now on.
-    void becomes(int rank) {
+    /// Prints its lines with this rank from now on.
+    void setRank(int rank) {
         outputSource.setRank(rank);
     }
 
-    /// It has no rank any more.
-    void leaves() {
+    /// Prints its lines without a rank from now on.
+    void clearRank() {
         outputSource.clearRank();
     }
 
-    /// Kills it, and all that is left of its process group. Does nothing when its host is lost.
+    /// Kills the process and the rest of its process group. Does nothing when its host is lost.
     void kill() {
         agent.kill(process);
     }
 
-    /// Takes note that it is gone.
+    /// To be called when the process has exited.
     void ended() {
         agent.ended(process);
     }
 
-    /// Whether both streams have come to their end.
+    /// Whether both output streams have ended.
     boolean hasPrintedAll() {
         return output.hasEnded() && errors.hasEnded();
     }
 
-    /// Waits for the rest of what it has printed. To be called when it has ended.
+    /// Waits for the rest of its output. To be called when it has exited.
     void awaitOutput() throws InterruptedException {
         Duration silence = agent.drain(process);
         boolean _ = output.awaitEnd(silence);
         boolean _ = errors.awaitEnd(silence);
     }
 
-    /// Closes its files. To be called when it has printed all.
+    /// Closes its output files. To be called when [#hasPrintedAll].
     void closeFiles() {
         outputTargets.close(worker.number());
     }
 
-    /// Complete once [#awaitOutput] has returned.
+    /// The last lines of its standard error; complete after [#awaitOutput].
     List<String> lastErrors() {
         return lastErrors.lines();
     }
 
     @Override
     public String toString() {
-        return "%s (process %d)".formatted(worker, process.pid());
+        return "%s on %s (process %d)".formatted(outputSource, worker.host(), process.pid());
     }
 }

@@ -4,6 +4,7 @@ import org.horovod4j.launcher.driver.Worker;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -11,28 +12,33 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 
-/// The processes of an elastic job, each from the order to start it to the last line that it
-/// prints.
+/// The processes of a job, each from the request to start it to its last line of output.
 ///
-/// Starting takes a while, so a worker may be lost or not wanted any more before its process is
-/// known. The thread that runs the job owns this.
+/// A start takes time, so a worker may be killed before its process is known. The thread that runs
+/// the job owns this.
 final class WorkerProcesses {
     private final Set<Integer> starting = new HashSet<>();
     private final Set<Integer> killOnStart = new HashSet<>();
     private final Map<Integer, WorkerProcess> running = new TreeMap<>();
 
-    /// Those that may still print, some of them ended.
+    /// Exited, or on a lost host. Kept for their last lines of standard error.
+    private final Map<Integer, WorkerProcess> ended = new HashMap<>();
+
+    /// Those that may still print, including some that have exited.
     private final List<WorkerProcess> withOpenOutput = new ArrayList<>();
 
-    /// A process is on its way for this worker.
+    private int startedCount;
+
+    /// A process is being started for this worker.
     void starting(Worker worker) {
         starting.add(worker.number());
     }
 
-    /// Takes in a process that has been started. One that is not wanted any more is killed, and its
-    /// end is still to come.
+    /// Adds a process that has been started. If its worker was killed meanwhile, the process is
+    /// killed now and stays until it has exited.
     void started(WorkerProcess process) {
         int number = process.worker().number();
+        startedCount++;
         starting.remove(number);
         running.put(number, process);
         closeFinishedOutput();
@@ -42,8 +48,8 @@ final class WorkerProcesses {
         }
     }
 
-    /// Lets go of processes that have ended and said all, so that a long job does not run out of
-    /// files.
+    /// Closes the files of processes that have printed all, so that a long job does not run out of
+    /// file descriptors.
     private void closeFinishedOutput() {
         List<WorkerProcess> silent =
                 withOpenOutput.stream().filter(WorkerProcess::hasPrintedAll).toList();
@@ -56,30 +62,30 @@ final class WorkerProcesses {
         killOnStart.remove(worker.number());
     }
 
-    /// Takes note that a process has ended.
+    /// Removes a process that has exited.
     ///
-    /// @return whether it was one of the job's; it is not when its host was lost before
+    /// @return false when it was removed before, because its host was lost
     boolean ended(WorkerProcess process) {
-        return running.remove(process.worker().number(), process);
+        boolean isRemoved = running.remove(process.worker().number(), process);
+        if (isRemoved) {
+            ended.put(process.worker().number(), process);
+        }
+        return isRemoved;
     }
 
-    /// Takes note that a host is lost, whose processes end by themselves, unseen.
+    /// Removes the running processes of a lost host.
     ///
-    /// @return the workers there
+    /// @return their workers
     List<Worker> removeHost(String host) {
-        List<Worker> gone = workersOn(host, running.values());
-        gone.forEach(worker -> running.remove(worker.number()));
-        return gone;
+        List<WorkerProcess> lost =
+                running.values().stream()
+                        .filter(process -> process.worker().host().equals(host))
+                        .toList();
+        lost.forEach(this::ended);
+        return lost.stream().map(WorkerProcess::worker).toList();
     }
 
-    private static List<Worker> workersOn(String host, Collection<WorkerProcess> processes) {
-        return processes.stream()
-                .map(WorkerProcess::worker)
-                .filter(worker -> worker.host().equals(host))
-                .toList();
-    }
-
-    /// Kills the process of a worker, as soon as there is one.
+    /// Kills the process of a worker, now or when it has started.
     void kill(Worker worker) {
         WorkerProcess process = running.get(worker.number());
         if (process != null) {
@@ -98,19 +104,37 @@ final class WorkerProcesses {
         return List.copyOf(running.values());
     }
 
-    /// Whether no process is left and none is on its way.
+    /// Whether no process runs and none is being started.
     boolean isEmpty() {
         return running.isEmpty() && starting.isEmpty();
     }
 
-    /// Those of a host that may still print.
+    /// How many processes were ever started.
+    int startedCount() {
+        return startedCount;
+    }
+
+    /// Drops the processes that have exited.
+    void forgetEnded() {
+        ended.clear();
+    }
+
+    /// The last lines of standard error of a worker; none if it never ran.
+    List<String> lastErrors(Worker worker) {
+        return find(worker)
+                .or(() -> Optional.ofNullable(ended.get(worker.number())))
+                .map(WorkerProcess::lastErrors)
+                .orElse(List.of());
+    }
+
+    /// The processes of a host that may still print.
     List<WorkerProcess> withOpenOutputOn(String host) {
         return withOpenOutput.stream()
                 .filter(process -> process.worker().host().equals(host))
                 .toList();
     }
 
-    /// Waits for the last lines of all. To be called when they have ended.
+    /// Waits for the last lines of all processes. To be called when they have exited.
     void awaitOutput() throws InterruptedException {
         for (WorkerProcess process : withOpenOutput) {
             process.awaitOutput();

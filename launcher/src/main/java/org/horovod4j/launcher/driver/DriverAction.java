@@ -7,20 +7,20 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 
-/// What a decision asks for.
+/// What a [Driver] has decided to do.
 public sealed interface DriverAction {
-    /// Get a host ready, and tell how that went.
+    /// Make a host ready, and report [DriverEvent.HostOpened] or [DriverEvent.HostNotReady].
     record OpenHost(Host host) implements DriverAction {}
 
-    /// Let go of a host, which has no workers any more.
+    /// Close the connection to a host that has no workers left.
     record ReleaseHost(String host) implements DriverAction {}
 
     record StartWorker(Worker worker) implements DriverAction {}
 
-    /// Give these workers their places.
+    /// Give these workers their ranks.
     ///
     /// @param slots by rank
-    /// @param sync whether they get their state from rank 0 first
+    /// @param sync whether they first get the state of rank 0
     record StartGeneration(int generation, SequencedMap<Worker, Slot> slots, boolean sync)
             implements DriverAction {
         public StartGeneration {
@@ -36,12 +36,18 @@ public sealed interface DriverAction {
 
     record KillWorker(Worker worker) implements DriverAction {}
 
-    /// End the job: it cannot go on.
+    /// End the job because a worker has failed. The others first get time to exit by themselves.
+    record FailJob() implements DriverAction {}
+
+    /// End the job now: it cannot continue.
     record AbortJob(String reason) implements DriverAction {}
 
-    /// Tell the user of a decision.
+    /// End the job now: a worker could not be started.
+    record AbortStart(String reason) implements DriverAction {}
+
+    /// Print a message.
     record Info(String text) implements DriverAction {}
 
-    /// The same for users who want to know all.
+    /// Print a message if `--verbose` is given.
     record Verbose(String text) implements DriverAction {}
 }

@@ -4,9 +4,12 @@ import org.horovod4j.launcher.plan.Host;
 
 import java.util.List;
 
-/// What can happen to an elastic job.
+/// What can happen to a job.
 public sealed interface DriverEvent {
-    /// These hosts there are now.
+    /// The job begins. Always the first event.
+    record JobStarted() implements DriverEvent {}
+
+    /// The hosts that exist now.
     record HostsDiscovered(List<Host> hosts) implements DriverEvent {
         public HostsDiscovered {
             hosts = List.copyOf(hosts);
@@ -19,20 +22,35 @@ public sealed interface DriverEvent {
     /// A host cannot be made ready.
     record HostNotReady(String host, String reason) implements DriverEvent {}
 
-    /// Nothing is known any more of the workers of a host.
+    /// Contact with a host is lost. The state of its workers is unknown from now on.
     record HostLost(String host, String reason) implements DriverEvent {}
 
-    /// A worker wants a place in the next generation.
+    /// The process of a worker runs.
+    record WorkerStarted(int worker, long pid) implements DriverEvent {}
+
+    /// The process of a worker could not be started.
+    record WorkerNotStarted(int worker, String reason) implements DriverEvent {}
+
+    /// A worker asks for a place in the next generation.
     ///
-    /// @param stateGeneration whose state it has; negative when it has none
-    /// @param failure the failure that it saw; empty when there was none
+    /// @param stateGeneration the generation whose state it has; negative for none
+    /// @param failure the failure that it saw; empty for none
     record WorkerReady(int worker, int stateGeneration, String failure) implements DriverEvent {}
 
-    /// A worker answers no more, while its process is not known to have ended.
+    /// A worker does not answer; its process may still run.
     record WorkerUnresponsive(int worker, String reason) implements DriverEvent {}
 
-    /// The process of a worker has ended, or could not be started.
+    /// The process of a worker has exited.
+    ///
+    /// @param description "exit code 3", "killed by signal 9 (SIGKILL)"
     record WorkerExited(int worker, boolean failed, String description) implements DriverEvent {}
+
+    /// The ranks report which of them failed first. Its process may exit later than those of ranks
+    /// that failed because of it.
+    record FailureReported(int rank, String reason) implements DriverEvent {}
+
+    /// A signal was sent to all processes: from now on they may exit because of it.
+    record SignalSent() implements DriverEvent {}
 
     /// Time has passed.
     record TimePassed() implements DriverEvent {}

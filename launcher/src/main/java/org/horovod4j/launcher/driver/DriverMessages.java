@@ -10,6 +10,9 @@ import java.util.stream.Collectors;
 
 /// How decisions are told.
 final class DriverMessages {
+    /// Why a worker on a lost host counts as failed.
+    static final String HOST_LOST = "contact with its host was lost";
+
     private DriverMessages() {}
 
     /// As in "generation 1: 3 workers (gpu1:1, gpu2:2), with worker 4, state from worker 0".
@@ -30,10 +33,13 @@ final class DriverMessages {
         if (generation == 0) {
             return text;
         }
-        List<WorkerState> joining =
-                members.stream().filter(workerState -> !workerState.hasParticipated()).toList();
+        List<Worker> joining =
+                members.stream()
+                        .filter(workerState -> !workerState.hasParticipated())
+                        .map(WorkerState::worker)
+                        .toList();
         return text
-                + (joining.isEmpty() ? "" : ", with " + workerNumbers(joining))
+                + (joining.isEmpty() ? "" : ", with " + numbers("worker", joining))
                 + (sync ? ", state from worker " + members.getFirst().worker().number() : "");
     }
 
@@ -44,11 +50,11 @@ final class DriverMessages {
     }
 
     /// As in "workers 2, 3".
-    static String workerNumbers(List<WorkerState> members) {
-        return members.stream()
-                .map(workerState -> Integer.toString(workerState.worker().number()))
+    static String numbers(String noun, List<Worker> workers) {
+        return workers.stream()
+                .map(worker -> Integer.toString(worker.number()))
                 .collect(
-                        Collectors.joining(", ", members.size() == 1 ? "worker " : "workers ", ""));
+                        Collectors.joining(", ", noun + (workers.size() == 1 ? " " : "s "), ""));
     }
 
     static String blacklisted(String host, Duration length) {

@@ -16,10 +16,7 @@ import java.util.Optional;
 /// started, [LivenessMonitor] who is killed. [JobState] is what they all know.
 ///
 /// Not safe for use by several threads: the one that runs the job owns it.
-public final class ElasticDriver {
-    /// A worker that failed, and how.
-    public record Failure(Worker worker, String reason) {}
-
+public final class ElasticDriver implements Driver {
     private final Duration timeout;
     private final Blacklist blacklist;
     private final HostPool hosts = new HostPool();
@@ -29,6 +26,7 @@ public final class ElasticDriver {
     private final JobState jobState;
     private final GenerationManager generations;
     private final SlotFiller slotFiller;
+    private boolean isSignalSent;
 
     /// A job that knows no hosts yet.
     ///
@@ -42,11 +40,12 @@ public final class ElasticDriver {
         this.slotFiller = new SlotFiller(elasticLimits, hosts, blacklist, workers, actions);
     }
 
-    /// Takes in what has happened.
-    ///
-    /// @param now the time since the start of the job, never less than before
-    /// @return what to do, in this order
+    @Override
     public List<DriverAction> handle(DriverEvent driverEvent, Duration now) {
+        isSignalSent |= driverEvent instanceof DriverEvent.SignalSent;
+        if (isSignalSent) {
+            return List.of(); // the job ends: there is nothing to decide
+        }
         switch (driverEvent) {
             case DriverEvent.HostsDiscovered(List<Host> found) -> hostsDiscovered(found);
             case DriverEvent.HostOpened(String host) -> hosts.markOpen(host);
@@ -59,7 +58,13 @@ public final class ElasticDriver {
                     workerUnresponsive(worker, how, now);
             case DriverEvent.WorkerExited(int worker, boolean failed, String how) ->
                     workerExited(worker, failed, how, now);
-            case DriverEvent.TimePassed() -> {}
+            case DriverEvent.WorkerNotStarted(int worker, String reason) ->
+                    workerExited(worker, true, "it cannot be started: " + reason, now);
+            case DriverEvent.JobStarted _,
+                    DriverEvent.WorkerStarted _,
+                    DriverEvent.FailureReported _,
+                    DriverEvent.SignalSent _,
+                    DriverEvent.TimePassed _ -> {}
         }
         if (!jobState.isAborted()) {
             decide(now);
@@ -67,14 +72,20 @@ public final class ElasticDriver {
         return actions.drain();
     }
 
-    /// Whether no worker is left and none will come.
+    @Override
     public boolean isOver() {
         return (jobState.isFinishing() || jobState.isAborted()) && workers.isEmpty();
     }
 
     /// The first worker to fail in the generation that is the last so far.
+    @Override
     public Optional<Failure> failure() {
         return jobState.failure();
+    }
+
+    @Override
+    public boolean replacesFailedWorkers() {
+        return true;
     }
 
     private void hostsDiscovered(List<Host> found) {
@@ -113,13 +124,13 @@ public final class ElasticDriver {
             int number = workerState.worker().number();
             workers.remove(number);
             livenessMonitor.markAlive(number);
-            jobState.workerLost(workerState, "contact with its host was lost");
+            jobState.workerLost(workerState, DriverMessages.HOST_LOST);
         }
         actions.info(
                 "lost contact with host %s (%s): %s. %s"
                         .formatted(
                                 host,
-                                DriverMessages.workerNumbers(gone),
+                                DriverMessages.numbers("worker", gone.stream().map(WorkerState::worker).toList()),
                                 reason,
                                 blacklistHost(host, now)));
     }

@@ -13,7 +13,7 @@ final class JobState {
     private boolean isFinishing;
     private boolean isAborted;
     private boolean anyWorkerHadState;
-    private ElasticDriver.@Nullable Failure failure;
+    private Driver.@Nullable Failure failure;
 
     JobState(ElasticLimits elasticLimits, PendingActions pendingActions) {
         this.maxResets = elasticLimits.maxResets();
@@ -54,7 +54,7 @@ final class JobState {
         }
         hasLostWorker |= workerState.hasParticipated();
         if (failure == null && (workerState.hasParticipated() || !hasStarted())) {
-            failure = new ElasticDriver.Failure(workerState.worker(), how);
+            failure = new Driver.Failure(workerState.worker(), workerState.worker().toString(), how);
         }
     }
 
@@ -79,7 +79,7 @@ final class JobState {
     }
 
     /// The first worker to fail in this generation.
-    Optional<ElasticDriver.Failure> failure() {
+    Optional<Driver.Failure> failure() {
         return Optional.ofNullable(failure);
     }
 

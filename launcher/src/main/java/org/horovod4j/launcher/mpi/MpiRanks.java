@@ -126,9 +126,11 @@ final class MpiRanks implements MembershipListener {
         int rank = first.getAsInt();
         LastLines errors = lastErrors.get(rank);
         return new FailureReport(
-                        name(rank),
-                        describeEnd(rank, code),
-                        errors == null ? List.of() : errors.lines(),
+                        null,
+                        new FailureReport.FirstFailure(
+                                name(rank),
+                                describeEnd(rank, code),
+                                errors == null ? List.of() : errors.lines()),
                         size == 1 ? null : others)
                 .toString();
     }

@@ -6,17 +6,23 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
-/// The last words on a job that failed.
+/// The last message about a job that failed.
 ///
-/// @param process the first to fail, as in "rank 2 on node2 (process 256)"
-/// @param reason "exit code 3", "killed by signal 9 (SIGKILL)"
-/// @param lastErrors its last lines on standard error
-/// @param shutdownTime how long the other processes took to end after it; null when there were none, or
-///     nobody knows
+/// @param reason why the job could not continue; null when it is the first failure
+/// @param first the first process that failed; null when none did
+/// @param shutdownTime how long the other processes took to exit after it; null when there were
+///     none, or it is unknown
 public record FailureReport(
-        String process, String reason, List<String> lastErrors, @Nullable Duration shutdownTime) {
-    public FailureReport {
-        lastErrors = List.copyOf(lastErrors);
+        @Nullable String reason, @Nullable FirstFailure first, @Nullable Duration shutdownTime) {
+    /// The first process that failed.
+    ///
+    /// @param process as in "rank 2 on node2 (process 256)"
+    /// @param reason "exit code 3", "killed by signal 9 (SIGKILL)"
+    /// @param lastErrors its last lines on standard error
+    public record FirstFailure(String process, String reason, List<String> lastErrors) {
+        public FirstFailure {
+            lastErrors = List.copyOf(lastErrors);
+        }
     }
 
     /// As in "0.2 s".
@@ -27,11 +33,17 @@ public record FailureReport(
     /// The text, in several lines.
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder();
-        text.append("the job failed. First to fail was %s: %s.".formatted(process, reason));
-        if (!lastErrors.isEmpty()) {
-            text.append("\n  Its last lines on standard error:");
-            lastErrors.forEach(line -> text.append("\n    ").append(line));
+        StringBuilder text = new StringBuilder("the job failed");
+        if (reason != null) {
+            text.append(": ").append(reason);
+        }
+        text.append('.');
+        if (first != null) {
+            text.append(" First to fail was %s: %s.".formatted(first.process, first.reason));
+            if (!first.lastErrors.isEmpty()) {
+                text.append("\n  Its last lines on standard error:");
+                first.lastErrors.forEach(line -> text.append("\n    ").append(line));
+            }
         }
         if (shutdownTime != null) {
             text.append(

@@ -7,6 +7,7 @@ import org.horovod4j.launcher.process.OutputReader;
 
 import java.io.ByteArrayOutputStream;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /// Cuts one stream of one rank into lines and puts `[rank]<stream>:` before each, with the rank
 /// that its process has at that moment. A file of the stream gets the same lines without that mark,
@@ -26,8 +27,8 @@ final class LinePrefixer implements OutputReader.Receiver {
     private final OutputSource source;
     private final StandardStream standardStream;
     private final LauncherConsole launcherConsole;
-    private final OutputFile file;
-    private final LineTimestamp timestamp;
+    private final OutputFiles.OutputFile file;
+    private final Supplier<String> timestamp;
     private final Predicate<byte[]> filter;
     private final ByteArrayOutputStream line = new ByteArrayOutputStream();
     private final ByteArrayOutputStream ready = new ByteArrayOutputStream();
@@ -106,7 +107,7 @@ final class LinePrefixer implements OutputReader.Receiver {
     }
 
     private void appendLine(byte[] whole) {
-        byte[] time = timestamp.now().getBytes(UTF_8);
+        byte[] time = timestamp.get().getBytes(UTF_8);
         ready.writeBytes(time);
         ready.writeBytes(source.linePrefix(standardStream).getBytes(UTF_8));
         ready.writeBytes(whole);

@@ -17,33 +17,57 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntFunction;
 
-/// The files `rank.<number>/stdout` and `rank.<number>/stderr` of a folder, one pair for each rank;
-/// in an elastic job `worker.<number>/…`, as ranks change there.
+/// The files `rank.<number>/stdout` and `rank.<number>/stderr` in a folder, one pair for each rank;
+/// in an elastic job `worker.<number>/…`, since ranks change there.
 ///
-/// The folder, and what belongs to ranks, is made before the job starts, so that one which cannot
-/// be written to is found then. When writing fails later, mostly because the disk is full, the job
-/// goes on: one message says so, for all files, and the file takes no more.
+/// The folder and the files of ranks are created before the job starts, so that a folder which
+/// cannot be written is found early. When a write fails later, mostly because the disk is full, the
+/// job continues: one message is printed for all files, and the file takes no more lines.
 final class OutputFiles {
+    /// Takes what one stream of one process prints. It never throws: a job does not end because its
+    /// output file cannot be written.
+    interface OutputFile {
+        /// Takes nothing.
+        OutputFile NONE =
+                new OutputFile() {
+                    @Override
+                    public void write(byte[] lines) {}
+
+                    @Override
+                    public void close() {}
+                };
+
+        /// Writes whole lines without buffering, so that `tail -f` shows them as soon as the
+        /// console does.
+        void write(byte[] lines);
+
+        void close();
+    }
+
     private final Path folder;
+    private final IntFunction<String> names;
     private final LauncherConsole launcherConsole;
     private final Map<Integer, Map<StandardStream, OutputFile>> pairs = new ConcurrentHashMap<>();
     private final Set<Integer> closed = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean failureReported = new AtomicBoolean();
 
-    private OutputFiles(Path folder, LauncherConsole launcherConsole) {
+    private OutputFiles(Path folder, IntFunction<String> names, LauncherConsole launcherConsole) {
         this.folder = folder;
+        this.names = names;
         this.launcherConsole = launcherConsole;
     }
 
-    /// Makes the folder and the files; what files of these names held is gone.
+    /// Creates the folder and the files of all ranks; existing files are emptied.
     ///
-    /// @throws ConfigurationException when that is not possible
-    static OutputFiles create(Path folder, int size, LauncherConsole launcherConsole) {
-        OutputFiles files = new OutputFiles(folder, launcherConsole);
+    /// @throws ConfigurationException when that fails
+    static OutputFiles ofRanks(Path folder, int size, LauncherConsole launcherConsole) {
+        OutputFiles files =
+                new OutputFiles(folder, rank -> folderName(rank, size), launcherConsole);
         try {
             for (int rank = 0; rank < size; rank++) {
-                files.pairs.put(rank, files.pair(folderName(rank, size), TRUNCATE_EXISTING));
+                files.pairs.put(rank, files.open(rank, TRUNCATE_EXISTING));
             }
         } catch (IOException e) {
             throw cannotCreate(folder, e);
@@ -51,16 +75,16 @@ final class OutputFiles {
         return files;
     }
 
-    /// Makes the folder; each worker gets its files when they are first asked for.
+    /// Creates the folder. The files of a worker are created when they are first used.
     ///
-    /// @throws ConfigurationException when that is not possible
+    /// @throws ConfigurationException when that fails
     static OutputFiles ofWorkers(Path folder, LauncherConsole launcherConsole) {
         try {
             Files.createDirectories(folder);
         } catch (IOException e) {
             throw cannotCreate(folder, e);
         }
-        return new OutputFiles(folder, launcherConsole);
+        return new OutputFiles(folder, number -> "worker." + number, launcherConsole);
     }
 
     private static ConfigurationException cannotCreate(Path folder, IOException e) {
@@ -70,54 +94,53 @@ final class OutputFiles {
                 e);
     }
 
-    /// As wide for all ranks as the highest needs, so that the folders sort by rank.
+    /// Padded with zeros, so that the folders sort by rank.
     static String folderName(int rank, int size) {
         int width = Integer.toString(size - 1).length();
         String digits = Integer.toString(rank);
         return "rank." + "0".repeat(width - digits.length()) + digits;
     }
 
-    /// @param whatIsThere what becomes of it: `TRUNCATE_EXISTING` or `APPEND`
-    private Map<StandardStream, OutputFile> pair(String name, OpenOption whatIsThere)
+    /// @param existing `TRUNCATE_EXISTING` or `APPEND`
+    private Map<StandardStream, OutputFile> open(int number, OpenOption existing)
             throws IOException {
-        Path place = folder.resolve(name);
+        Path place = folder.resolve(names.apply(number));
         Files.createDirectories(place);
         Map<StandardStream, OutputFile> pair = new EnumMap<>(StandardStream.class);
         for (StandardStream standardStream : StandardStream.values()) {
             Path file = place.resolve(standardStream.toString());
             pair.put(
                     standardStream,
-                    new LogFile(file, Files.newOutputStream(file, CREATE, whatIsThere)));
+                    new LogFile(file, Files.newOutputStream(file, CREATE, existing)));
         }
         return pair;
     }
 
     /// @param number of the rank, or of the worker
     OutputFile file(int number, StandardStream standardStream) {
-        return pairs.computeIfAbsent(number, this::pairOfWorker)
+        return pairs.computeIfAbsent(number, this::openOrReport)
                 .getOrDefault(standardStream, OutputFile.NONE);
     }
 
-    private Map<StandardStream, OutputFile> pairOfWorker(int number) {
-        String name = "worker." + number;
+    private Map<StandardStream, OutputFile> openOrReport(int number) {
         try {
-            return pair(name, closed.contains(number) ? APPEND : TRUNCATE_EXISTING);
+            return open(number, closed.contains(number) ? APPEND : TRUNCATE_EXISTING);
         } catch (IOException e) {
-            reportFailure(folder.resolve(name), e);
+            reportFailure(folder.resolve(names.apply(number)), e);
             return Map.of();
         }
     }
 
-    /// Closes those of a worker; asked for again, they go on where they ended.
-    void close(int worker) {
-        closed.add(worker);
-        Map<StandardStream, OutputFile> pair = pairs.remove(worker);
+    /// Closes the files of a process. If they are used again, lines are appended.
+    void close(int number) {
+        closed.add(number);
+        Map<StandardStream, OutputFile> pair = pairs.remove(number);
         if (pair != null) {
             pair.values().forEach(OutputFile::close);
         }
     }
 
-    /// Closes them all; whatever still writes finds them closed.
+    /// Closes all files. Later writes are dropped.
     void close() {
         pairs.values().forEach(pair -> pair.values().forEach(OutputFile::close));
     }
@@ -130,7 +153,7 @@ final class OutputFiles {
         }
     }
 
-    /// Used by the thread of its stream, one after the other if a job has several commands.
+    /// The thread that reads the stream writes to it; with several commands, one after the other.
     private final class LogFile implements OutputFile {
         private final Path file;
         private final OutputStream stream;

@@ -1,24 +1,21 @@
 package org.horovod4j.launcher.output;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
 import org.horovod4j.launcher.process.OutputReader;
 
 import java.io.InputStream;
 import java.util.function.Predicate;
 
-/// Carries one stream of one process to the console and its file.
+/// Forwards one stream of one process to the console and its file.
 public final class OutputForwarder {
-    /// As much as a pipe holds on Linux.
+    /// The size of a pipe on Linux.
     private static final int CHUNK = 1 << 16;
 
     private OutputForwarder() {}
 
     /// Forwards standard output.
-    public static OutputReader ofOutput(int rank, InputStream source, OutputTargets outputTargets) {
-        return ofOutput(OutputSource.ofRank(rank), source, outputTargets);
-    }
-
-    /// Forwards standard output of a process whose rank may change.
     public static OutputReader ofOutput(
             OutputSource outputSource, InputStream source, OutputTargets outputTargets) {
         return forwardLines(outputSource, StandardStream.STDOUT, source, outputTargets, _ -> true);
@@ -28,27 +25,17 @@ public final class OutputForwarder {
     ///
     /// @param unwanted a line to drop the first time it is seen; empty for none
     public static OutputReader ofErrors(
-            int rank,
-            InputStream source,
-            OutputTargets outputTargets,
-            LastLines last,
-            String unwanted) {
-        return ofErrors(OutputSource.ofRank(rank), source, outputTargets, last, unwanted);
-    }
-
-    /// The same for a process whose rank may change.
-    public static OutputReader ofErrors(
             OutputSource outputSource,
             InputStream source,
             OutputTargets outputTargets,
-            LastLines last,
+            LastLines lastLines,
             String unwanted) {
         return forwardLines(
                 outputSource,
                 StandardStream.STDERR,
                 source,
                 outputTargets,
-                new StderrLineFilter(last, unwanted));
+                new StderrLineFilter(lastLines, unwanted));
     }
 
     private static OutputReader forwardLines(
@@ -56,23 +43,23 @@ public final class OutputForwarder {
             StandardStream standardStream,
             InputStream source,
             OutputTargets outputTargets,
-            Predicate<byte[]> admission) {
+            Predicate<byte[]> filter) {
         return OutputReader.start(
                 "hvd-output-" + outputSource.number() + "-" + standardStream,
                 source,
                 CHUNK,
-                new LinePrefixer(outputSource, standardStream, outputTargets, admission));
+                new LinePrefixer(outputSource, standardStream, outputTargets, filter));
     }
 
-    /// Forwards lines as they are, from one who has marked them already.
+    /// Forwards lines that carry a prefix already.
     ///
-    /// @param admission asked for each line: whether it may be printed
+    /// @param filter whether a line may be printed
     public static OutputReader ofPrefixed(
             String name,
             StandardStream standardStream,
             InputStream source,
             LauncherConsole launcherConsole,
-            Predicate<byte[]> admission) {
+            Predicate<byte[]> filter) {
         return OutputReader.start(
                 "hvd-%s-%s".formatted(name, standardStream),
                 source,
@@ -80,7 +67,31 @@ public final class OutputForwarder {
                 new LinePrefixer(
                         OutputSource.ofPrefixed(),
                         standardStream,
-                        new OutputTargets(launcherConsole, null, LineTimestamp.NONE),
-                        admission));
+                        OutputTargets.ofConsole(launcherConsole),
+                        filter));
+    }
+
+    /// Drops one unwanted line, once, and keeps the last of the others.
+    static final class StderrLineFilter implements Predicate<byte[]> {
+        private final LastLines lastLines;
+        private final String unwanted;
+        private boolean dropped;
+
+        StderrLineFilter(LastLines lastLines, String unwanted) {
+            this.lastLines = lastLines;
+            this.unwanted = unwanted;
+            this.dropped = unwanted.isEmpty();
+        }
+
+        @Override
+        public boolean test(byte[] bytes) {
+            String line = new String(bytes, UTF_8).stripTrailing();
+            if (!dropped && line.equals(unwanted)) {
+                dropped = true;
+                return false;
+            }
+            lastLines.add(line);
+            return true;
+        }
     }
 }

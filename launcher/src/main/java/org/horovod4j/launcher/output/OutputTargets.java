@@ -4,37 +4,71 @@ import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
+import java.time.ZoneId;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
+import java.util.function.Supplier;
 
-/// Where the output of a job's ranks goes: to the console, and to files if they are asked for.
+/// Where the output of a job's processes goes: to the console and, on request, to files.
 ///
 /// @param files null for none
-/// @param timestamp what comes before each line, on the console and in files
+/// @param timestamp what comes before each line, on the console and in files; asked for when the
+///     line has ended
+/// @param byRank whether the number of a process is its rank
 public record OutputTargets(
-        LauncherConsole launcherConsole, @Nullable OutputFiles files, LineTimestamp timestamp)
+        LauncherConsole launcherConsole,
+        @Nullable OutputFiles files,
+        Supplier<String> timestamp,
+        boolean byRank)
         implements AutoCloseable {
-    /// Makes the files, before anything of the job is started.
+    private static final Supplier<String> NO_TIMESTAMP = () -> "";
+
+    /// The console only, without timestamps.
+    static OutputTargets ofConsole(LauncherConsole launcherConsole) {
+        return new OutputTargets(launcherConsole, null, NO_TIMESTAMP, true);
+    }
+
+    /// For processes that keep their ranks. Creates their files.
     ///
-    /// @param folder for a file for each stream of each rank; null for none
+    /// @param folder for the files of each rank; null for none
     /// @param timestamps whether each line carries the time
-    /// @param size how many ranks there are
-    /// @throws org.horovod4j.ConfigurationException when a file cannot be made
-    public static OutputTargets of(
+    /// @param size the number of ranks
+    /// @throws org.horovod4j.ConfigurationException when a file cannot be created
+    public static OutputTargets ofRanks(
             LauncherConsole launcherConsole, @Nullable Path folder, boolean timestamps, int size) {
         return new OutputTargets(
                 launcherConsole,
-                folder == null ? null : OutputFiles.create(folder, size, launcherConsole),
-                timestamps ? LineTimestamp.ofCurrentTime() : LineTimestamp.NONE);
+                folder == null ? null : OutputFiles.ofRanks(folder, size, launcherConsole),
+                timestamps ? currentTime() : NO_TIMESTAMP,
+                true);
     }
 
-    /// The same for an elastic job, each worker of which gets its files when it is started.
+    /// For elastic workers, whose ranks change. The files of each are created when it starts.
     ///
-    /// @throws org.horovod4j.ConfigurationException when the folder cannot be made
+    /// @param folder for the files of each worker; null for none
+    /// @param timestamps whether each line carries the time
+    /// @throws org.horovod4j.ConfigurationException when the folder cannot be created
     public static OutputTargets ofWorkers(
             LauncherConsole launcherConsole, @Nullable Path folder, boolean timestamps) {
         return new OutputTargets(
                 launcherConsole,
                 folder == null ? null : OutputFiles.ofWorkers(folder, launcherConsole),
-                timestamps ? LineTimestamp.ofCurrentTime() : LineTimestamp.NONE);
+                timestamps ? currentTime() : NO_TIMESTAMP,
+                false);
+    }
+
+    /// As in `2026-11-15T12:20:33.123+01:00` and a blank. Lines of several hosts and days sort by
+    /// it, unlike Horovod's `Sun Nov 15 12:20:33 2026`.
+    private static Supplier<String> currentTime() {
+        DateTimeFormatter format =
+                DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSxxx ", Locale.ROOT);
+        return () -> format.format(ZonedDateTime.now(ZoneId.systemDefault()));
+    }
+
+    /// The source for the process of this rank, or of the worker of this number.
+    public OutputSource source(int number) {
+        return byRank ? OutputSource.ofRank(number) : OutputSource.ofWorker(number);
     }
 
     /// Closes the files.
@@ -45,16 +79,18 @@ public record OutputTargets(
         }
     }
 
-    /// Closes the files of a worker that prints nothing more. If a later command of the job has a
-    /// worker of that number, its lines come after these.
-    public void close(int worker) {
+    /// Closes the files of a process that prints nothing more. If a later command of the job has a
+    /// process of that number, its lines are appended.
+    public void close(int number) {
         if (files != null) {
-            files.close(worker);
+            files.close(number);
         }
     }
 
-    /// The file of one stream of one rank or worker, or nothing at all.
-    OutputFile file(int number, StandardStream standardStream) {
-        return files == null ? OutputFile.NONE : files.file(number, standardStream);
+    /// The file of one stream of one process, or a file that takes nothing.
+    OutputFiles.OutputFile file(int number, StandardStream standardStream) {
+        return files == null
+                ? OutputFiles.OutputFile.NONE
+                : files.file(number, standardStream);
     }
 }

@@ -44,7 +44,7 @@ class DriverEndTest extends DriverScenario {
                                 + " command by itself on one of them");
         assertThat(elasticDriver.isOver()).isTrue();
         assertThat(elasticDriver.failure())
-                .contains(new ElasticDriver.Failure(new Worker(0, "a", 0), "killed"));
+                .contains(new Driver.Failure(new Worker(0, "a", 0), "worker 0 on a", "killed"));
     }
 
     @Test
@@ -119,7 +119,7 @@ class DriverEndTest extends DriverScenario {
         handle(new DriverEvent.WorkerExited(3, false, "exit code 0"));
         assertThat(elasticDriver.isOver()).isTrue();
         assertThat(elasticDriver.failure())
-                .contains(new ElasticDriver.Failure(new Worker(1, "a", 1), "killed"));
+                .contains(new Driver.Failure(new Worker(1, "a", 1), "worker 1 on a", "killed"));
     }
 
     @Test

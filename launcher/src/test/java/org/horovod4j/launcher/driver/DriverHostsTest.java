@@ -165,8 +165,10 @@ class DriverHostsTest extends DriverScenario {
         workerReady(0, -1);
         assertThat(elasticDriver.failure())
                 .contains(
-                        new ElasticDriver.Failure(
-                                new Worker(2, "b", 0), "contact with its host was lost"));
+                        new Driver.Failure(
+                                new Worker(2, "b", 0),
+                                "worker 2 on b",
+                                "contact with its host was lost"));
     }
 
     @Test

@@ -220,6 +220,8 @@ class DriverPropertyTest {
             }
             case DriverAction.AbortJob _ -> isAborted = true;
             case DriverAction.ReleaseHost(String host) -> open.remove(host);
+            case DriverAction.FailJob _, DriverAction.AbortStart _ ->
+                    throw new AssertionError("only a fixed job ends like this: " + driverAction);
             case DriverAction.Info _, DriverAction.Verbose _ -> {}
         }
     }

@@ -21,8 +21,8 @@ class LinePrefixerTest {
         return new LinePrefixer(
                 OutputSource.ofRank(3),
                 standardStream,
-                new OutputTargets(launcherConsole, null, LineTimestamp.NONE),
-                new StderrLineFilter(last, unwanted));
+                OutputTargets.ofConsole(launcherConsole),
+                new OutputForwarder.StderrLineFilter(last, unwanted));
     }
 
     private static void feed(LinePrefixer prefixer, String text) {
@@ -143,8 +143,7 @@ class LinePrefixerTest {
                 new LinePrefixer(
                         OutputSource.ofRank(0),
                         StandardStream.STDOUT,
-                        new OutputTargets(
-                                new LauncherConsole(counting, counting), null, LineTimestamp.NONE),
+                        OutputTargets.ofConsole(new LauncherConsole(counting, counting)),
                         _ -> true);
         feed(prefixer, "a\nb\nc\r");
         assertThat(writes[0]).isOne();

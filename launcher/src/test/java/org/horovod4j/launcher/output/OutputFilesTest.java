@@ -24,7 +24,7 @@ class OutputFilesTest {
     @Test
     void everyStreamOfEveryRankHasAFile() throws Exception {
         Path deep = folder.resolve("logs", "today");
-        OutputTargets outputTargets = OutputTargets.of(launcherConsole, deep, false, 11);
+        OutputTargets outputTargets = OutputTargets.ofRanks(launcherConsole, deep, false, 11);
         print(outputTargets, 3, StandardStream.STDOUT, "one\ntwo");
         print(outputTargets, 3, StandardStream.STDERR, "oops\r\n");
         assertThat(deep.resolve("rank.03", "stdout")).hasContent("one\ntwo\n");
@@ -38,7 +38,7 @@ class OutputFilesTest {
     void linesAreInTheFileAsSoonAsOnTheConsole() {
         LinePrefixer lines =
                 lines(
-                        OutputTargets.of(launcherConsole, folder, false, 1),
+                        OutputTargets.ofRanks(launcherConsole, folder, false, 1),
                         0,
                         StandardStream.STDOUT);
         feed(lines, "one\ntw");
@@ -49,7 +49,7 @@ class OutputFilesTest {
     void splitWindowsLineEndStaysOneLineEnd() throws Exception {
         LinePrefixer lines =
                 lines(
-                        OutputTargets.of(launcherConsole, folder, false, 1),
+                        OutputTargets.ofRanks(launcherConsole, folder, false, 1),
                         0,
                         StandardStream.STDOUT);
         feed(lines, "a\r");
@@ -63,7 +63,7 @@ class OutputFilesTest {
         Path old = Files.createDirectories(folder.resolve("rank.0")).resolve("stdout");
         Files.writeString(old, "the output of yesterday\n");
         print(
-                OutputTargets.of(launcherConsole, folder, false, 1),
+                OutputTargets.ofRanks(launcherConsole, folder, false, 1),
                 0,
                 StandardStream.STDOUT,
                 "new\n");
@@ -77,7 +77,7 @@ class OutputFilesTest {
         try (OutputTargets outputTargets =
                 OutputTargets.ofWorkers(launcherConsole, folder, false)) {
             print(outputTargets, 4, StandardStream.STDOUT, "one\n");
-            OutputFile closed = outputTargets.file(4, StandardStream.STDOUT);
+            OutputFiles.OutputFile closed = outputTargets.file(4, StandardStream.STDOUT);
             outputTargets.close(4);
             closed.write("too late\n".getBytes(UTF_8));
             print(outputTargets, 4, StandardStream.STDOUT, "two\n");
@@ -89,7 +89,7 @@ class OutputFilesTest {
     void folderThatCannotBeCreatedIsRejected() throws Exception {
         Path file = Files.createFile(folder.resolve("file"));
         assertThatExceptionOfType(ConfigurationException.class)
-                .isThrownBy(() -> OutputTargets.of(launcherConsole, file.resolve("logs"), false, 2))
+                .isThrownBy(() -> OutputTargets.ofRanks(launcherConsole, file.resolve("logs"), false, 2))
                 .withMessageStartingWith("--output-filename: cannot make the files of " + file)
                 .withMessageEndingWith("Name a folder that can be made.");
     }
@@ -102,7 +102,7 @@ class OutputFilesTest {
             Path file = Files.createDirectories(folder.resolve(rank)).resolve("stdout");
             Files.createSymbolicLink(file, Path.of("/dev/full"));
         }
-        OutputTargets outputTargets = OutputTargets.of(launcherConsole, folder, false, 2);
+        OutputTargets outputTargets = OutputTargets.ofRanks(launcherConsole, folder, false, 2);
         LinePrefixer first = lines(outputTargets, 0, StandardStream.STDOUT);
         feed(first, "a\n");
         feed(first, "b\n");
@@ -120,7 +120,7 @@ class OutputFilesTest {
     @Test
     void timestampsPrecedeEachLine() throws Exception {
         print(
-                OutputTargets.of(launcherConsole, folder, true, 1),
+                OutputTargets.ofRanks(launcherConsole, folder, true, 1),
                 0,
                 StandardStream.STDOUT,
                 "one\ntwo\n");
@@ -135,7 +135,7 @@ class OutputFilesTest {
     void timestampIsTakenAtLineEnd() {
         int[] lines = {0};
         OutputTargets outputTargets =
-                new OutputTargets(launcherConsole, null, () -> ++lines[0] + " ");
+                new OutputTargets(launcherConsole, null, () -> ++lines[0] + " ", true);
         LinePrefixer prefixer = lines(outputTargets, 0, StandardStream.STDERR);
         feed(prefixer, "10 %\r20 ");
         feed(prefixer, "%\rdone");

@@ -19,15 +19,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 
 /// With real agents, which a program in place of ssh runs on this machine.
 @Timeout(120)
-class ElasticHostsTest {
+class HostsTest {
     private static final Host FAR = new Host("far.invalid", 1);
     private static final Host OTHER = new Host("other.invalid", 1);
 
     @TempDir Path folder;
-    private ElasticHosts hosts;
+    private Hosts hosts;
 
     @BeforeEach
     void open() throws IOException {
@@ -43,7 +44,11 @@ class ElasticHostsTest {
                         null,
                         List.of(),
                         Map.of("OMPI_MCA_plm_rsh_agent", shell.toString()));
-        hosts = ElasticHosts.open(job, List.of("/bin/true"), Optional.empty());
+        hosts = new Hosts(
+                        job,
+                        List.of(List.of("/bin/true")),
+                        Optional.empty(),
+                        new CompletableFuture<>());
     }
 
     @AfterEach

@@ -1,0 +1,60 @@
+package org.horovod4j.launcher;
+
+import org.horovod4j.launcher.command.Invocation;
+import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.remote.RemoteHostSettings;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+
+/// Everything that is known about a launch before anything is started.
+///
+/// @param environment the variables of the launcher itself
+record LaunchContext(
+        LauncherConsole launcherConsole,
+        Invocation.Launch launch,
+        JobSettings settings,
+        Map<String, String> environment) {
+    boolean verbose() {
+        return launch.outputSettings().verbose();
+    }
+
+    /// No hosts yet; [Hosts#add] makes them ready.
+    ///
+    /// @param cancellation when complete, hosts that are not ready yet count as not ready
+    Hosts newHosts(CompletionStage<?> cancellation) {
+        return new Hosts(
+                new RemoteHostSettings(
+                        settings.jobVariable(),
+                        settings.heartbeatTimeout(),
+                        settings.startTimeout(),
+                        Path.of("").toAbsolutePath(),
+                        launch.remoteSetup().java(),
+                        launch.remoteSetup().copies(),
+                        environment),
+                launch.commands(),
+                ClassArchives.of(launch.mergedWith(environment), settings.jobVariable()),
+                cancellation);
+    }
+
+    /// Where the launcher listens. Other machines cannot reach a job that stays on this one.
+    InetSocketAddress bindAddress(boolean anyRemote) {
+        return anyRemote
+                ? new InetSocketAddress(0)
+                : new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    }
+
+    /// The variables of the processes.
+    ///
+    /// @param port of the rendezvous server
+    /// @throws org.horovod4j.ConfigurationException when a network interface does not exist
+    JobVariables variables(int port, boolean anyRemote) {
+        return new JobVariables(
+                settings,
+                LauncherAddress.of(port, anyRemote, settings.networkInterfaces()),
+                launch.options());
+    }
+}
