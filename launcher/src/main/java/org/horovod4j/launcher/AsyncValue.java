@@ -4,8 +4,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 
-/// A value that another thread is making already. A whole executor would take longer to load than
-/// most values of a launcher take to make.
+/// A value that another thread computes. Loading an executor would take longer than most of these
+/// computations.
 final class AsyncValue<T> {
     private final FutureTask<T> task;
 
@@ -19,7 +19,7 @@ final class AsyncValue<T> {
         return new AsyncValue<>(task);
     }
 
-    /// Waits for the value; what its making threw is thrown here.
+    /// Waits for the value. Throws what the computation threw.
     T get() throws InterruptedException {
         try {
             return task.get();

@@ -10,21 +10,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// Archives of the classes of Java programs, from which this machine starts them faster.
+/// The class archives of this machine, which make Java programs start faster.
 ///
 /// @param folder where they are kept: where [Options#CLASS_ARCHIVES] says, else in the user's cache
 /// @param jobVariable the job that they are for, in the form `NAME=value`
 record ClassArchives(Path folder, SearchPath path, String jobVariable) {
     private static final String NONE = "none";
 
-    /// What every JVM reads. An agent that is named there keeps it from making an archive, and ends
-    /// it.
+    /// Options for every JVM. An agent that is named there prevents archives and ends the JVM that
+    /// would write one.
     private static final List<String> JVM_VARIABLES =
             List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
 
-    /// Nothing when archives are not wanted, the user has no home, or variables change every JVM.
+    /// Empty when archives are switched off, the user has no home, or variables change every JVM.
     ///
-    /// @param variables what the processes of the job find in their environment
+    /// @param variables the environment of the processes of the job
     static Optional<ClassArchives> of(Map<String, String> variables, String jobVariable) {
         if (JVM_VARIABLES.stream().anyMatch(name -> !variables.getOrDefault(name, "").isBlank())) {
             return Optional.empty();

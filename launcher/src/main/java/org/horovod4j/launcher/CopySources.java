@@ -11,13 +11,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// The files and folders that hosts are to get a copy of: whether all of them can be read is asked
-/// before anything is started.
+/// Checks, before anything is started, that files to copy to hosts can be read.
 final class CopySources {
     private CopySources() {}
 
     /// @param copies files and folders
-    /// @throws ConfigurationException that names the first that cannot be read
+    /// @throws ConfigurationException when one cannot be read
     static void requireReadable(List<Path> copies) {
         for (Path copy : copies) {
             try (Stream<Path> files = Files.walk(copy)) {
@@ -37,7 +36,7 @@ final class CopySources {
     }
 
     private static ConfigurationException unreadable(Path path, @Nullable IOException cause) {
-        // The system's own words name the folder.
+        // The message of the system names the folder.
         String reason = cause == null || cause instanceof NoSuchFileException ? "" : ": " + cause;
         return new ConfigurationException(
                 """

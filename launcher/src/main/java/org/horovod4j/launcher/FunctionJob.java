@@ -15,8 +15,8 @@ import java.util.List;
 
 /// One launch of a function, from the start of its processes to the list of its results.
 ///
-/// @param outcomes where the ranks' outcomes come in
-/// @param report what the launcher says of the job
+/// @param outcomes of the ranks
+/// @param report the messages of the launcher
 record FunctionJob(
         HorovodRun launcher,
         Invocation.Launch launch,
@@ -24,7 +24,7 @@ record FunctionJob(
         HostPlan plan,
         RankOutcomes outcomes,
         LastMessageStream report) {
-    /// Runs the job, and returns when none of its processes is left.
+    /// Runs the job, and returns when all its processes have exited.
     ///
     /// @return what the function returned, by rank
     List<@Nullable Object> run(ObjectCodec codec) {
@@ -61,7 +61,7 @@ record FunctionJob(
                 "the thread that launched the job was interrupted; its processes are ended", cause);
     }
 
-    /// Stays until the job has ended, also when this thread is interrupted: that ends the job.
+    /// Waits until the job has ended. An interrupt of this thread ends the job.
     private static int await(AsyncValue<Integer> job, TerminationSignals terminationSignals) {
         boolean interrupted = false;
         try {
@@ -89,7 +89,7 @@ record FunctionJob(
         };
     }
 
-    /// A process that ends with 0 is no failure to the launcher, which then says nothing.
+    /// If a process exits with 0, the launcher sees no failure and prints nothing.
     private String details() {
         return report.lastMessage().isEmpty()
                 ? "Does the function call System.exit?"

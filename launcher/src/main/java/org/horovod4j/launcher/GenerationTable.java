@@ -8,20 +8,20 @@ import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.function.Function;
 
-/// Who has which place in a generation, as a table for users who want to know all.
+/// The ranks of a generation as a table, for `--verbose`.
 final class GenerationTable {
     private GenerationTable() {}
 
-    /// @param places by rank
+    /// @param slots by rank
     /// @param pid the process of a worker, if it still runs
     static String of(
             int generation,
-            SequencedMap<Worker, Slot> places,
+            SequencedMap<Worker, Slot> slots,
             Function<Worker, Optional<Long>> pid) {
         StringBuilder table =
                 new StringBuilder("the places of generation %d:".formatted(generation));
         table.append(row("rank", "worker", "local", "cross", "process", "host"));
-        places.forEach(
+        slots.forEach(
                 (worker, slot) ->
                         table.append(
                                 row(

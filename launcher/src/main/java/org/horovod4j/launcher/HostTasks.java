@@ -24,8 +24,7 @@ final class HostTasks {
     private final Consumer<Job.Event> events;
 
     /// @param events called from any thread; must not block
-    HostTasks(
-            Hosts hosts, int command, OutputTargets outputTargets, Consumer<Job.Event> events) {
+    HostTasks(Hosts hosts, int command, OutputTargets outputTargets, Consumer<Job.Event> events) {
         this.hosts = hosts;
         this.command = command;
         this.outputTargets = outputTargets;
@@ -65,8 +64,7 @@ final class HostTasks {
                 .values()
                 .forEach(
                         sameHost ->
-                                startThread(
-                                        () -> sameHost.forEach(each -> start(each, services))));
+                                startThread(() -> sameHost.forEach(each -> start(each, services))));
     }
 
     private void start(Worker worker, WorkerServices services) {
@@ -77,14 +75,9 @@ final class HostTasks {
         }
     }
 
-    private WorkerProcess startProcess(Worker worker, WorkerServices services)
-            throws IOException {
+    private WorkerProcess startProcess(Worker worker, WorkerServices services) throws IOException {
         Hosts.Ready host =
-                hosts.find(worker.host())
-                        .orElseThrow(
-                                () ->
-                                        new IOException(
-                                                "host %s is gone".formatted(worker.host())));
+                hosts.find(worker.host()).orElseThrow(() -> new IOException("its host is gone"));
         Program program = host.programs().get(command);
         Process process =
                 host.agent()

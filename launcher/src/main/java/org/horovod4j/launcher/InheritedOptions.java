@@ -7,14 +7,14 @@ import org.horovod4j.option.Options;
 
 import java.util.Map;
 
-/// The options that the processes of a job find in the environment, where nobody has looked yet.
+/// Checks the options that the processes of a job inherit from the environment.
 final class InheritedOptions {
     private InheritedOptions() {}
 
-    /// Refuses what every process would refuse, once and before any is started. Those without a
-    /// flag are no matter here: the launcher sets them itself for each process.
+    /// Rejects, once and before anything is started, what every process would reject. Options without
+    /// a flag are skipped: the launcher sets them for each process.
     ///
-    /// @param variables what they find
+    /// @param variables the environment of the processes
     /// @throws ConfigurationException when a value is not allowed
     static void check(Map<String, String> variables) {
         Environment options = new Environment(variables);

@@ -6,10 +6,10 @@ import java.util.concurrent.CompletionStage;
 
 /// How a job may be ended from outside.
 ///
-/// @param whileStarting complete when hosts that are not ready yet shall be given up
-/// @param signals gives whoever may end it later, and is asked once all hosts are ready
+/// @param whileStarting when complete, hosts that are not ready yet count as not ready
+/// @param signals called when all hosts are ready; returns the signals that end the job from then on
 record JobCancellation(CompletionStage<?> whileStarting, Callable<TerminationSignals> signals) {
-    /// By Ctrl-C and `kill`, which until all hosts are ready just end the launcher.
+    /// By Ctrl-C and `kill`. Until all hosts are ready they simply end the launcher.
     static JobCancellation bySignal() {
         return new JobCancellation(new CompletableFuture<>(), TerminationSignals::install);
     }

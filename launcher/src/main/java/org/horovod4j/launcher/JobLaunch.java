@@ -21,8 +21,7 @@ abstract sealed class JobLaunch permits FixedLaunch, ElasticLaunch {
     /// Runs a job to its end, with the servers that its workers need. Forwards signals to it.
     ///
     /// @param signals may not be ready yet: to be asked for last
-    abstract void serve(
-            Job job, int command, Hosts hosts, AsyncValue<TerminationSignals> signals)
+    abstract void serve(Job job, int command, Hosts hosts, AsyncValue<TerminationSignals> signals)
             throws InterruptedException;
 
     /// Runs the commands one after the other, each after the one before has succeeded everywhere.

@@ -12,11 +12,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 
-/// What a job has before anything is known of its program and ranks.
+/// The settings of a job that do not depend on its program and ranks.
 ///
-/// @param id marks the processes of this job and all they start
+/// @param id marks the processes of this job and everything they start
 /// @param secret proves that a process belongs to it, and says whether connections are encrypted
-/// @param networkInterfaces where its ranks may meet; none for everywhere
+/// @param networkInterfaces which its ranks may use; empty for all
 record JobSettings(
         String id,
         Secret secret,
@@ -28,7 +28,7 @@ record JobSettings(
         networkInterfaces = List.copyOf(networkInterfaces);
     }
 
-    /// A new job, with what the environment sets.
+    /// A new job, with the settings of the environment.
     static JobSettings of(Map<String, String> environment) {
         Environment options = new Environment(environment);
         return new JobSettings(
@@ -40,7 +40,7 @@ record JobSettings(
                 WorkerSettings.interfaces(options));
     }
 
-    /// The same job with what flags set.
+    /// The same job, with the settings that flags give.
     JobSettings with(Map<String, String> flags) {
         Environment options = new Environment(flags);
         return new JobSettings(
@@ -57,7 +57,7 @@ record JobSettings(
                         : networkInterfaces);
     }
 
-    /// What the environment of each of its processes contains.
+    /// Marks the environment of each process of the job, in the form `NAME=value`.
     String jobVariable() {
         return Options.JOB_ID.variable() + "=" + id;
     }

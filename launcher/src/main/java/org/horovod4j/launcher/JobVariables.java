@@ -10,15 +10,15 @@ import org.horovod4j.option.RendezvousHost;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/// What a process needs to know to find the others, as environment variables.
+/// The environment variables by which a process finds the others.
 ///
-/// The environment of a process can be read by its own user alone, unlike its command line.
+/// Only its own user can read the environment of a process; everyone can read its command line.
 ///
-/// @param launcherAddress where the ranks meet
-/// @param options what flags set for all processes
+/// @param launcherAddress of the rendezvous server
+/// @param options variables that flags set for all processes
 record JobVariables(
         JobSettings settings, LauncherAddress launcherAddress, Map<String, String> options) {
-    /// Lets Python print each line at once, as Java does, should the program be a script that runs both.
+    /// Makes Python print each line at once, as Java does, if the program is a Python script.
     private static final String UNBUFFERED = "PYTHONUNBUFFERED";
 
     JobVariables {
@@ -28,7 +28,7 @@ record JobVariables(
     /// @param remote whether the slot is on another host
     Map<String, String> of(Slot slot, boolean remote) {
         Map<String, String> variables = common(slot.host(), remote);
-        // Else a job that an elastic worker starts would inherit it.
+        // Otherwise a job that an elastic worker starts would inherit it.
         put(variables, ElasticOptions.ELASTIC, false);
         put(variables, Options.RANK, slot.rank());
         put(variables, Options.SIZE, slot.size());
@@ -39,15 +39,15 @@ record JobVariables(
         return variables;
     }
 
-    /// What an elastic worker gets, which has no rank before it asks for one.
+    /// The variables of an elastic worker, which asks for its rank later.
     ///
-    /// @param deskPort where it asks, at the address where the ranks meet
+    /// @param registryPort of the worker registry, at the address of the rendezvous server
     /// @param remote whether it runs on another host
-    Map<String, String> of(Worker worker, int deskPort, boolean remote) {
+    Map<String, String> of(Worker worker, int registryPort, boolean remote) {
         Map<String, String> variables = common(worker.host(), remote);
         put(variables, ElasticOptions.ELASTIC, true);
         put(variables, ElasticOptions.WORKER, worker.number());
-        put(variables, ElasticOptions.PORT, deskPort);
+        put(variables, ElasticOptions.PORT, registryPort);
         return variables;
     }
 

@@ -6,10 +6,10 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.OptionalInt;
 
-/// A launched function did not return on all ranks. The message tells on which rank it went wrong
-/// first, where, and how; all processes of the job have ended.
+/// A launched function did not return on all ranks. The message says which rank failed first, on which
+/// host, and how. All processes of the job have exited.
 ///
-/// If the function threw, the cause prints as what it threw on that rank.
+/// If the function threw an exception, the cause prints like that exception.
 public final class LaunchException extends HorovodException {
     private static final long serialVersionUID = 1L;
     private static final int NO_RANK = -1;
@@ -49,7 +49,7 @@ public final class LaunchException extends HorovodException {
         return rank == NO_RANK ? OptionalInt.empty() : OptionalInt.of(rank);
     }
 
-    /// What a rank threw. It has that rank's stack trace, as text, and none of its own.
+    /// An exception that a rank threw, with the stack trace of that rank as text.
     private static final class RemoteThrowable extends Exception {
         private static final long serialVersionUID = 1L;
 
@@ -57,7 +57,7 @@ public final class LaunchException extends HorovodException {
             super(trace, null, false, false);
         }
 
-        /// Leaves out the name of this class, so that it prints as what was thrown there.
+        /// Without the name of this class, so that it prints like the original exception.
         @Override
         @SuppressWarnings("OverrideThrowableToString")
         public String toString() {

@@ -16,7 +16,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/// Where a program wants its job to run, and how the hosts reach this one.
+/// The hosts of a job that a program launches, and how they reach this machine.
 final class LaunchHosts {
     private final int processes;
     private @Nullable String hosts;
@@ -67,7 +67,7 @@ final class LaunchHosts {
         return named().stream().map(host -> host.withDefaults(login)).toList();
     }
 
-    /// What the processes need to know of it.
+    /// The variables that the processes get.
     Map<String, String> variables() {
         return networkInterfaces.isEmpty()
                 ? Map.of()
@@ -75,14 +75,14 @@ final class LaunchHosts {
                         Options.NETWORK_INTERFACES.variable(), String.join(",", networkInterfaces));
     }
 
-    /// Where this program listens: as few as possible can reach a job that stays on this machine.
+    /// Where this program listens. Other machines cannot reach a job that stays on this one.
     InetSocketAddress bind() {
         return isLocal()
                 ? new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)
                 : new InetSocketAddress(0);
     }
 
-    /// Where the processes find this program.
+    /// Where the processes connect to this program.
     String functionServerAddresses(int port) {
         return isLocal()
                 ? FunctionServerAddresses.local(port)

@@ -19,13 +19,13 @@ final class LaunchVariables {
         variables.put(name, value);
     }
 
-    /// Sets options by the names of their variables. What would draw a warning in a process is
-    /// refused: whoever writes an option into a program wants it to work.
+    /// Sets options by the names of their variables. What a process would only warn about is refused
+    /// here, since the program can be corrected.
     void options(Map<String, String> options) {
         for (String name : options.keySet()) {
             if (!name.startsWith(PREFIX)) {
                 throw new ConfigurationException(
-                        "options: '%s' is no option of Horovod4J. Use environment(…) for other"
+                        "options: '%s' is not an option of Horovod4J. Use environment(…) for other"
                                         .formatted(name)
                                 + " variables.");
             }

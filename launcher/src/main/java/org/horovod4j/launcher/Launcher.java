@@ -26,13 +26,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/// Runs a function on the ranks of a new job, each a process of its own, from inside a program.
+/// Runs a function on the ranks of a new job, each in its own process, from inside a program.
 ///
 /// ```java
 /// List<Double> losses = Launcher.run(4, comm -> train(comm, 10));
 /// ```
 ///
-/// or, with more to say:
+/// or with more settings:
 ///
 /// ```java
 /// List<Double> losses =
@@ -42,12 +42,12 @@ import java.util.function.Consumer;
 ///                 .run(Train::run);
 /// ```
 ///
-/// The call returns when no process of the job is left. Interrupting the thread that waits in it
-/// ends the job. What a process prints goes to this program's `System.out` and `System.err`, each
-/// line after its rank. `docs/in-program.md` tells how the function reaches the processes and what
-/// it may use and return.
+/// The call returns when all processes of the job have exited. An interrupt of the calling thread
+/// ends the job. The output of the processes goes to `System.out` and `System.err` of this program,
+/// each line with its rank. `docs/in-program.md` describes how the function reaches the processes, and
+/// what it may use and return.
 ///
-/// A launcher is set up by one thread; what it was set up for may then be run any number of times.
+/// One thread sets up a launcher. It may then run any number of functions.
 public final class Launcher {
     /// More than any job has, and few enough to keep sums of ranks inside an `int`.
     private static final int MAX_PROCESSES = 100_000;
@@ -86,7 +86,7 @@ public final class Launcher {
         processes(processes).execute(action);
     }
 
-    /// A launch of so many processes, on this machine until [#hosts] or [#hostFile] says otherwise.
+    /// A launcher for this number of processes, on this machine unless [#hosts] or [#hostFile] is set.
     public static Launcher processes(int count) {
         if (count < 1 || count > MAX_PROCESSES) {
             throw new ConfigurationException(
@@ -108,19 +108,19 @@ public final class Launcher {
         return this;
     }
 
-    /// The port of ssh on other hosts, where nothing else is said of a host alone.
+    /// The ssh port of hosts that do not give one.
     public Launcher sshPort(int port) {
         launchHosts.sshPort(port);
         return this;
     }
 
-    /// The private key for ssh, where nothing else is said of a host alone.
+    /// The ssh private key for hosts that do not give one.
     public Launcher sshIdentity(Path file) {
         launchHosts.sshIdentity(file);
         return this;
     }
 
-    /// The network interfaces, by name, over which hosts may reach each other; all without this.
+    /// The names of the network interfaces that the ranks may use. Default: all.
     public Launcher networkInterfaces(String... names) {
         launchHosts.networkInterfaces(List.of(names));
         return this;
@@ -146,8 +146,8 @@ public final class Launcher {
         return this;
     }
 
-    /// Options of the runtime by the names of their variables, as in `docs/options.md`. They count
-    /// more than variables of the environment.
+    /// Options of the runtime by the names of their variables, as in `docs/options.md`. They override
+    /// variables of the environment.
     ///
     /// @throws ConfigurationException when there is no such option, or its value is not allowed
     public Launcher options(Map<String, String> options) {
@@ -173,26 +173,26 @@ public final class Launcher {
         return this;
     }
 
-    /// The class path of the processes, instead of this JVM's. It must have the function's class,
-    /// and Horovod4J with its launcher.
+    /// The class path of the processes. Default: the one of this JVM. It must contain the class of the
+    /// function, and Horovod4J with its launcher.
     public Launcher classPath(String path) {
         classPath = path;
         return this;
     }
 
-    /// Files and folders, such as the program's jars, that each other host gets a copy of.
+    /// Files and folders, such as the jars of the program, to copy to each other host.
     public Launcher copyToHosts(List<Path> files) {
         copies = List.copyOf(files);
         return this;
     }
 
-    /// Tells each step of the launch.
+    /// Prints each step of the launch.
     public Launcher verbose() {
         verbose = true;
         return this;
     }
 
-    /// A folder for the output of each rank, beside where it goes anyway.
+    /// A folder that also gets the output of each rank, in files.
     public Launcher outputFolder(Path folder) {
         outputFolder = folder;
         return this;
@@ -204,16 +204,16 @@ public final class Launcher {
         return this;
     }
 
-    /// Where the processes' output goes instead of `System.out` and `System.err`; neither is
-    /// closed.
+    /// Where the output of the processes goes instead of `System.out` and `System.err`. The streams are
+    /// not closed.
     public Launcher output(OutputStream out, OutputStream err) {
         this.out = out;
         this.err = err;
         return this;
     }
 
-    /// Who gets each line of the processes' output instead of `System.out` and `System.err`, one at
-    /// a time, on threads of the launcher.
+    /// Gets each line of output instead of `System.out` and `System.err`, one at a time, on threads of
+    /// the launcher.
     public Launcher output(Consumer<String> lines) {
         return output(new LineOutputStream(lines), new LineOutputStream(lines));
     }
@@ -238,9 +238,9 @@ public final class Launcher {
     }
 
     private List<@Nullable Object> launch(Serializable function) {
-        FunctionEncoder reader = FunctionEncoder.of(function);
+        FunctionEncoder encoder = FunctionEncoder.of(function);
         if (classPath == null) {
-            reader.checkClassPath();
+            encoder.checkClassPath();
         }
         HostPlan plan = HostPlan.of(launchHosts.hosts(), processes);
         Map<String, String> set = variables.with(launchHosts.variables());
@@ -249,9 +249,9 @@ public final class Launcher {
         LastMessageStream report = new LastMessageStream(err == null ? System.err : err);
         LauncherConsole launcherConsole =
                 new LauncherConsole(out == null ? System.out : out, report);
-        try (FunctionServer desk =
+        try (FunctionServer server =
                 FunctionServer.open(
-                        settings.secret(), launchHosts.bind(), reader, processes, rankOutcomes)) {
+                        settings.secret(), launchHosts.bind(), encoder, processes, rankOutcomes)) {
             RankCommand command = new RankCommand(java, classPath, jvmOptions);
             Invocation.Launch launch =
                     new Invocation.Launch(
@@ -263,10 +263,10 @@ public final class Launcher {
                             set,
                             List.of(
                                     command.commandLine(
-                                            launchHosts.functionServerAddresses(desk.port()))));
+                                            launchHosts.functionServerAddresses(server.port()))));
             HorovodRun launcher = new HorovodRun(launcherConsole, System.getenv());
             return new FunctionJob(launcher, launch, settings, plan, rankOutcomes, report)
-                    .run(reader.codec());
+                    .run(encoder.codec());
         }
     }
 }

@@ -14,21 +14,21 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/// Where the ranks find the launcher: a port, and this machine's addresses.
+/// Where the ranks find the launcher: a port, and the addresses of this machine.
 ///
-/// Nobody can know from here which of them a host reaches, so its ranks get them all, and try the
-/// one first through which this machine's own packets to that host leave.
+/// It is unknown which address a host can reach, so its ranks get all. They first try the address from
+/// which this machine sends packets to that host.
 ///
-/// @param addresses those that other hosts may reach; empty when there are no others
+/// @param addresses that other hosts may reach; empty when there are no other hosts
 record LauncherAddress(int port, List<InetAddress> addresses) {
-    /// Any port: nothing is sent, the kernel is only asked for a route.
+    /// Any port: nothing is sent, the kernel only looks up the route.
     private static final int SOME_PORT = 9;
 
     LauncherAddress {
         addresses = List.copyOf(addresses);
     }
 
-    /// @param interfaces the names of the network interfaces to use; none for all
+    /// @param interfaces the names of the network interfaces to use; empty for all
     /// @throws ConfigurationException when there is no such interface
     static LauncherAddress of(int port, boolean anyRemote, List<String> interfaces) {
         return new LauncherAddress(
@@ -40,12 +40,12 @@ record LauncherAddress(int port, List<InetAddress> addresses) {
                         : List.of());
     }
 
-    /// What a rank on this machine is told.
+    /// The address for ranks on this machine.
     String local() {
         return InetAddress.getLoopbackAddress().getHostAddress();
     }
 
-    /// What the ranks on another host are told: addresses with commas between.
+    /// The addresses for ranks on another host, separated by commas.
     String forHost(String host) {
         Set<InetAddress> ordered = new LinkedHashSet<>();
         InetAddress first = outgoingAddress(host);
@@ -56,13 +56,13 @@ record LauncherAddress(int port, List<InetAddress> addresses) {
         return ordered.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(","));
     }
 
-    /// The address from which packets to `host` would leave, or the wildcard if there is no route.
+    /// The address from which packets to `host` are sent, or the wildcard if there is no route.
     private static InetAddress outgoingAddress(String host) {
         try (DatagramSocket socket = new DatagramSocket()) {
             socket.connect(new InetSocketAddress(host, SOME_PORT));
             return socket.getLocalAddress();
         } catch (SocketException | UncheckedIOException | IllegalArgumentException e) {
-            // A name that only ssh's configuration knows.
+            // A name that is known only to the configuration of ssh.
             System.getLogger(LauncherAddress.class.getName())
                     .log(Level.DEBUG, "No route is known to " + host, e);
             return new InetSocketAddress(SOME_PORT).getAddress();

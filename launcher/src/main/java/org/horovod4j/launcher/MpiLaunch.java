@@ -21,8 +21,7 @@ final class MpiLaunch {
     private MpiLaunch() {}
 
     /// Runs the job to its end, and returns the exit code of `mpirun`.
-    static int run(
-            LaunchContext context, Controller.Mpi mpi, Callable<TerminationSignals> install)
+    static int run(LaunchContext context, Controller.Mpi mpi, Callable<TerminationSignals> install)
             throws IOException, InterruptedException {
         Invocation.Launch launch = context.launch();
         JobSettings settings = context.settings();

@@ -9,16 +9,16 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/// Does the same for several hosts at once; for a single one without the price of a thread.
+/// Runs a task for several hosts in parallel; for a single host on the calling thread.
 final class ParallelTasks {
-    /// What is done for one of them.
+    /// The task for one host.
     interface Task<T, R> {
         R apply(T each) throws IOException, InterruptedException;
     }
 
     private ParallelTasks() {}
 
-    /// The results, in the order of `all`. If some fail, the others are completed all the same, and
+    /// Returns the results in the order of `all`. If a task fails, the others still complete, and then
     /// the first failure is thrown.
     static <T, R> List<R> map(Collection<T> all, Task<T, R> task)
             throws IOException, InterruptedException {

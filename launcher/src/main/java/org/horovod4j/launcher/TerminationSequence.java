@@ -5,17 +5,17 @@ import org.horovod4j.launcher.process.Signal;
 import java.time.Duration;
 import java.util.function.Consumer;
 
-/// The steps by which a job is brought to its end, each with the time it gets.
+/// The steps that end a job, each with its timeout.
 ///
-/// | stage       | the processes                                          | next after |
-/// |-------------|--------------------------------------------------------|------------|
-/// | `RUNNING`   | work                                                   | –          |
-/// | `GRACE_PERIOD`   | may report the loss of a peer and end by themselves    | 2 s        |
-/// | `SIGNALLED`     | have got SIGTERM, or the signal that the launcher got  | 5 s        |
-/// | `KILLED`    | have got SIGKILL                                       | 10 s       |
-/// | `ABANDONED` | are stuck in the kernel; the launcher ends without them | –          |
+/// | stage          | the processes                                             | next after |
+/// |----------------|-----------------------------------------------------------|------------|
+/// | `RUNNING`      | work                                                      | –          |
+/// | `GRACE_PERIOD` | may report the loss of a peer and exit by themselves      | 2 s        |
+/// | `SIGNALLED`    | have got SIGTERM, or the signal that the launcher got     | 5 s        |
+/// | `KILLED`       | have got SIGKILL                                          | 10 s       |
+/// | `ABANDONED`    | hang in the kernel; the launcher ends without them        | –          |
 ///
-/// Not safe for use by several threads: the thread that awaits the job owns it.
+/// The thread that runs the job owns it.
 final class TerminationSequence {
     private enum Stage {
         RUNNING(Duration.ZERO),
@@ -45,7 +45,7 @@ final class TerminationSequence {
         return stage != Stage.RUNNING;
     }
 
-    /// Whether processes that end from now on may do so because they were told to.
+    /// Whether a signal was sent, so that processes may exit because of it.
     boolean hasSignalled() {
         return stage.compareTo(Stage.SIGNALLED) >= 0;
     }
@@ -54,12 +54,12 @@ final class TerminationSequence {
         return stage == Stage.ABANDONED;
     }
 
-    /// Begins, with time for the processes to end by themselves.
+    /// Starts with time for the processes to exit by themselves.
     void startGracePeriod() {
         enter(Stage.GRACE_PERIOD);
     }
 
-    /// Passes a signal on; whoever asks a second time is not made to wait any longer.
+    /// Sends a signal. The second signal kills the processes at once.
     void signal(Signal signal) {
         if (hasSignalled()) {
             kill();
@@ -74,7 +74,7 @@ final class TerminationSequence {
         enter(Stage.KILLED);
     }
 
-    /// Takes the next step, to be called when [#timeLeft] has passed.
+    /// Takes the next step. To be called when [#timeLeft] has passed.
     void escalate() {
         switch (stage) {
             case RUNNING, ABANDONED -> {}
@@ -84,14 +84,14 @@ final class TerminationSequence {
         }
     }
 
-    /// How long to wait before [#escalate]; for ever while nothing is to be stopped.
+    /// How long to wait before [#escalate]; forever while the job runs.
     Duration timeLeft() {
         return hasStarted()
                 ? stage.timeout.minusNanos(System.nanoTime() - stageNanos)
                 : Duration.ofNanos(Long.MAX_VALUE);
     }
 
-    /// The time since stopping began.
+    /// The time since the first step.
     Duration elapsed() {
         return Duration.ofNanos(System.nanoTime() - startedNanos);
     }
@@ -109,8 +109,8 @@ final class TerminationSequence {
     public String toString() {
         return switch (stage) {
             case RUNNING -> "running";
-            case GRACE_PERIOD -> "waiting for processes to end by themselves";
-            case SIGNALLED -> "asked to end";
+            case GRACE_PERIOD -> "waiting for processes to exit";
+            case SIGNALLED -> "sent a signal";
             case KILLED -> "killed";
             case ABANDONED -> "given up";
         };

@@ -1,7 +1,7 @@
-/// The command `horovodrun`: starts a program once for each rank, and watches over the processes;
+/// The command `horovodrun`, which starts a program once for each rank and monitors the processes,
 /// and [Launcher], which does the same for a function of a running program.
 ///
-/// Start with [HorovodRun], which reads from top to bottom like the life of a job, then [Job].
+/// Start with [HorovodRun], then [FixedLaunch] (what a job consists of) and [Job] (its event loop).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.option`,
 ///   `org.horovod4j.elastic.registry`, `org.horovod4j.rendezvous`, `org.horovod4j.network`,

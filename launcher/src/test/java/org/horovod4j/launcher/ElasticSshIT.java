@@ -168,7 +168,7 @@ class ElasticSshIT {
             assertThat(run.launcher().stderr())
                     .contains("hosts: hvdssh2 is gone\n")
                     .contains("which is no host")
-                    .contains("no host is listed any more; the job goes on with those it has");
+                    .contains("no host is listed any more; the job continues with those it has");
             run.finish(3);
         }
     }

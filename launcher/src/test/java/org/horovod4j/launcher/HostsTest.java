@@ -44,7 +44,8 @@ class HostsTest {
                         null,
                         List.of(),
                         Map.of("OMPI_MCA_plm_rsh_agent", shell.toString()));
-        hosts = new Hosts(
+        hosts =
+                new Hosts(
                         job,
                         List.of(List.of("/bin/true")),
                         Optional.empty(),

@@ -36,6 +36,7 @@ final class SourceMessages {
             Set.of(
                     "help", // of an option
                     "explain", // a step, with --verbose
+                    "verbose",
                     "debug",
                     "matches",
                     "compile",

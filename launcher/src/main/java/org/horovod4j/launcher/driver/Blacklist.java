@@ -9,9 +9,9 @@ import java.util.Set;
 
 /// The hosts on which nothing is started for a while, because something failed there.
 ///
-/// A slot gets a second chance before its host pays for it: most failures are of one process, and
-/// happen once. Every failure is forgotten after the longest cooldown, so that two in a week are
-/// not taken for a broken host. Workers that run well on a blacklisted host stay.
+/// Only the second failure on a slot blacklists its host: most failures affect one process and do
+/// not repeat. A failure is forgotten after the longest cooldown, so that two failures in a week do
+/// not count as a broken host. Workers that run on a blacklisted host stay.
 final class Blacklist {
     private static final Duration RETRY_DELAY = Duration.ofSeconds(1);
 
@@ -28,7 +28,7 @@ final class Blacklist {
         this.cooldown = cooldown;
     }
 
-    /// Notes the failure of a worker.
+    /// Records the failure of a worker.
     ///
     /// @return for how long its host is blacklisted; empty when the slot is to be tried again
     Optional<Duration> recordFailure(Worker worker, Duration now) {
@@ -39,7 +39,7 @@ final class Blacklist {
                 : Optional.of(ban(worker.host(), now));
     }
 
-    /// Blacklists a host, and gives for how long.
+    /// Blacklists a host, and returns for how long.
     Duration ban(String host, Duration now) {
         lastFailures.keySet().removeIf(hostSlot -> hostSlot.host.equals(host));
         Ban before = bans.get(host);
@@ -54,11 +54,11 @@ final class Blacklist {
         return now.minus(when).compareTo(cooldown.longest()) > 0;
     }
 
-    /// Whether a slot is too close to its last failure for another try: what its process held, such
-    /// as a device, may not be free yet.
+    /// Whether the last failure of a slot is too recent for another start: what its process held,
+    /// such as a device, may not be free yet.
     boolean isInRetryDelay(String host, int slot, Duration now) {
-        Duration strike = lastFailures.get(new HostSlot(host, slot));
-        return strike != null && now.minus(strike).compareTo(RETRY_DELAY) < 0;
+        Duration last = lastFailures.get(new HostSlot(host, slot));
+        return last != null && now.minus(last).compareTo(RETRY_DELAY) < 0;
     }
 
     boolean isBlacklisted(String host, Duration now) {
@@ -66,9 +66,9 @@ final class Blacklist {
         return ban != null && ban.until.compareTo(now) > 0;
     }
 
-    /// Takes note that something is started on a host again.
+    /// To be called when something is started on a host.
     ///
-    /// @return whether that is the first time since it was banned
+    /// @return whether it is the first start since the host was blacklisted
     boolean readmit(String host) {
         return awaitingReadmission.remove(host);
     }

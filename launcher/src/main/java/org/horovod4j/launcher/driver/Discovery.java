@@ -4,10 +4,10 @@ import org.horovod4j.launcher.plan.Host;
 
 import java.util.List;
 
-/// How the hosts of an elastic job are found. Asked again and again, by one thread.
+/// Finds the hosts of an elastic job. One thread calls it repeatedly.
 public interface Discovery {
-    /// The hosts there are at this moment; none is an answer too.
+    /// The hosts that exist now; may be empty.
     ///
-    /// @throws DiscoveryException when nothing can be said about them
+    /// @throws DiscoveryException when they cannot be determined
     List<Host> find() throws DiscoveryException, InterruptedException;
 }

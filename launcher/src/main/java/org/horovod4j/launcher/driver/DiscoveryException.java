@@ -1,6 +1,6 @@
 package org.horovod4j.launcher.driver;
 
-/// The hosts of a job could not be found out, with one sentence that says why.
+/// The hosts of a job cannot be determined. The message says why in one sentence.
 public final class DiscoveryException extends Exception {
     private static final long serialVersionUID = 1;
 

@@ -9,8 +9,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// What a discovery script prints: a host in each line, as `host[:slots]`. Empty lines and what
-/// follows a `#` are skipped.
+/// What a discovery script prints: one host per line, as `host[:slots]`. Empty lines and text after a
+/// `#` are skipped.
 final class DiscoveryOutput {
     private static final int MAX_QUOTED_LENGTH = 60;
 
@@ -18,8 +18,8 @@ final class DiscoveryOutput {
 
     /// The hosts, in the order of the lines.
     ///
-    /// @param slotsByDefault of a host that gives none; null if each must
-    /// @throws DiscoveryException when a line is no host: then none of them can be believed
+    /// @param slotsByDefault of a host without slots; null if each host must have them
+    /// @throws DiscoveryException when a line is not a host: then the other lines may be wrong too
     static List<Host> parse(String text, @Nullable Integer slotsByDefault)
             throws DiscoveryException {
         List<Host> hosts = new ArrayList<>();
@@ -51,7 +51,7 @@ final class DiscoveryOutput {
                                             Host.parse(item, 1).isPresent()
                                                     ? "line %d gives no slots for '%s': print %s:4, or set --slots-per-host"
                                                             .formatted(number, item, item)
-                                                    : "line %d is '%s', which is no host: print lines such as gpu1:4"
+                                                    : "line %d is '%s', which is not a host: print lines such as gpu1:4"
                                                             .formatted(number, quoted(item))));
         } catch (ConfigurationException e) {
             throw new DiscoveryException("line %d: %s".formatted(number, e.getMessage()), e);

@@ -15,20 +15,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/// A program of the user's that prints the hosts there are.
+/// A user's program that prints the hosts that exist.
 ///
-/// What it prints comes through pipes, of which only those bytes are read that are there: a child
-/// that it leaves in the background may hold a pipe open for ever. Files would not, but stay behind
-/// when the launcher is killed. Such a child should print nothing: what is in a pipe when the script
-/// ends is read by the JDK, to its end.
+/// Its output is read from pipes, and only bytes that are available: a background child may hold a
+/// pipe open forever. (Files have no such problem, but are left behind when the launcher is killed.)
+/// Such a child should print nothing: when the script exits, the JDK reads its pipes to the end.
 public final class DiscoveryScript implements Discovery {
-    /// How long it may take.
+    /// How long a run may take.
     public static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    /// More than any list of hosts. What comes after it is not kept.
+    /// More than any list of hosts has. Further bytes are dropped.
     private static final int MAX_BYTES = 1 << 20;
 
-    /// How often its pipes are emptied, while it runs: it stops when one is full.
+    /// How often its pipes are read while it runs: it blocks when one is full.
     private static final Duration POLL_INTERVAL = Duration.ofMillis(10);
 
     private static final int MAX_ERROR_LENGTH = 200;
@@ -40,12 +39,10 @@ public final class DiscoveryScript implements Discovery {
     private final Map<String, String> variables;
     private final Duration timeout;
 
-    /// A script that has not been run yet.
-    ///
     /// @param script a command line for the shell
-    /// @param slotsPerHost of hosts that it prints without; null if it may not
+    /// @param slotsPerHost of hosts that it prints without slots; null if it must print them
     /// @param login how to log in to the hosts
-    /// @param variables for its environment, by which it is ended with the job
+    /// @param variables for its environment; they mark it as a process of the job
     public DiscoveryScript(
             String script,
             @Nullable Integer slotsPerHost,
@@ -70,7 +67,7 @@ public final class DiscoveryScript implements Discovery {
         }
     }
 
-    /// @return what it has printed
+    /// @return its standard output
     private String run() throws IOException, DiscoveryException, InterruptedException {
         ProcessBuilder builder = new ProcessBuilder("sh", "-c", script);
         builder.environment().putAll(variables);
@@ -79,16 +76,16 @@ public final class DiscoveryScript implements Discovery {
         try (InputStream out = process.getInputStream();
                 InputStream err = process.getErrorStream()) {
             ByteArrayOutputStream printed = new ByteArrayOutputStream();
-            ByteArrayOutputStream complaints = new ByteArrayOutputStream();
+            ByteArrayOutputStream errors = new ByteArrayOutputStream();
             long deadline = System.nanoTime() + timeout.toNanos();
             boolean hasEnded = false;
             while (!hasEnded && System.nanoTime() - deadline < 0) {
                 hasEnded = process.waitFor(POLL_INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
                 readAvailable(out, printed);
-                readAvailable(err, complaints);
+                readAvailable(err, errors);
                 checkLength(printed);
             }
-            checkExit(process, hasEnded, complaints.toString(UTF_8));
+            checkExit(process, hasEnded, errors.toString(UTF_8));
             return printed.toString(UTF_8);
         } finally {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
@@ -96,15 +93,16 @@ public final class DiscoveryScript implements Discovery {
         }
     }
 
-    /// Half a list would dismiss the workers of the other half.
+    /// A truncated list would dismiss the workers of the missing hosts.
     private static void checkLength(ByteArrayOutputStream printed) throws DiscoveryException {
         if (printed.size() > MAX_BYTES) {
             throw new DiscoveryException(
-                    "it prints more than %d bytes, which is no list of hosts".formatted(MAX_BYTES));
+                    "it prints more than %d bytes, which is not a list of hosts"
+                            .formatted(MAX_BYTES));
         }
     }
 
-    private void checkExit(Process process, boolean hasEnded, String complaints)
+    private void checkExit(Process process, boolean hasEnded, String errors)
             throws DiscoveryException {
         if (!hasEnded) {
             throw new DiscoveryException(
@@ -113,27 +111,27 @@ public final class DiscoveryScript implements Discovery {
         }
         if (process.exitValue() != 0) {
             throw new DiscoveryException(
-                    "exit code %d%s".formatted(process.exitValue(), lastErrorLine(complaints)));
+                    "exit code %d%s".formatted(process.exitValue(), lastErrorLine(errors)));
         }
     }
 
-    /// Reads what is there, once: a program that prints faster than this reads would never let it
-    /// end. When the script has ended, all that it wrote is there.
-    private static void readAvailable(InputStream pipe, ByteArrayOutputStream kept)
+    /// Reads the available bytes once: a loop would never end if the program prints faster than this
+    /// reads. When the script has exited, all that it wrote is available.
+    private static void readAvailable(InputStream pipe, ByteArrayOutputStream target)
             throws IOException {
         byte[] bytes = pipe.readNBytes(Math.min(pipe.available(), MAX_BYTES + 1));
-        kept.write(bytes, 0, Math.min(bytes.length, MAX_BYTES + 1 - kept.size()));
+        target.write(bytes, 0, Math.min(bytes.length, MAX_BYTES + 1 - target.size()));
     }
 
-    private static String lastErrorLine(String complaints) {
-        String text = complaints.strip();
+    private static String lastErrorLine(String errors) {
+        String text = errors.strip();
         String last = text.substring(text.lastIndexOf('\n') + 1);
         return last.isEmpty()
                 ? ""
                 : ": " + last.substring(0, Math.min(last.length(), MAX_ERROR_LENGTH));
     }
 
-    /// As the user wrote it.
+    /// The command line that the user gave.
     @Override
     public String toString() {
         return script;

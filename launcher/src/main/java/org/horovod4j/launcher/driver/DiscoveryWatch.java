@@ -14,8 +14,8 @@ import java.util.function.Consumer;
 
 /// The thread that looks for hosts while a job runs.
 ///
-/// After an error the hosts known last stay. It is told at most once a minute, so that a script
-/// which flaps does not bury what the ranks print.
+/// After an error the last known hosts stay. Errors are reported at most once a minute, so that they
+/// do not hide the output of the ranks.
 public final class DiscoveryWatch implements AutoCloseable {
     private static final Duration REPORT_INTERVAL = Duration.ofMinutes(1);
 
@@ -28,17 +28,15 @@ public final class DiscoveryWatch implements AutoCloseable {
     private final CompletableFuture<Void> firstPoll = new CompletableFuture<>();
     private final Thread thread;
 
-    /// Null before the first answer, which is news even if it has no host.
+    /// Null before the first result, which is reported even if it is empty.
     private @Nullable List<Host> lastHosts;
 
     private boolean isFailureReported;
     private long nextReportNanos = System.nanoTime();
 
-    /// A watch that does nothing before [#start].
-    ///
-    /// @param pollInterval between two answers and the next question
-    /// @param hostListener hears of hosts that differ from those before
-    /// @param errorListener hears what went wrong, one sentence at a time
+    /// @param pollInterval from a result to the next request
+    /// @param hostListener called when the hosts have changed
+    /// @param errorListener called with one sentence for an error
     public DiscoveryWatch(
             Discovery discovery,
             Duration pollInterval,
@@ -47,7 +45,7 @@ public final class DiscoveryWatch implements AutoCloseable {
         this(discovery, pollInterval, REPORT_INTERVAL, hostListener, errorListener);
     }
 
-    /// @param reportInterval between two complaints, at least
+    /// @param reportInterval the least time between two error reports
     DiscoveryWatch(
             Discovery discovery,
             Duration pollInterval,
@@ -62,13 +60,13 @@ public final class DiscoveryWatch implements AutoCloseable {
         this.thread = Thread.ofPlatform().daemon().name("hvd-discovery").unstarted(this::run);
     }
 
-    /// Looks once while the caller waits, and from then on by itself.
+    /// Starts the thread, and waits until it has looked once.
     ///
-    /// @param givenUp when complete, the caller waits no longer, and may have heard of no hosts
-    /// @throws DiscoveryException when the first look fails, and with it the job: whoever has
-    ///     mistyped the name of a script wants to know now
-    public void start(CompletionStage<?> givenUp) throws DiscoveryException, InterruptedException {
-        var _ = givenUp.thenRun(() -> firstPoll.complete(null));
+    /// @param cancellation when complete, this returns even if no hosts were found yet
+    /// @throws DiscoveryException when the first look fails: the name of the script may be mistyped
+    public void start(CompletionStage<?> cancellation)
+            throws DiscoveryException, InterruptedException {
+        var _ = cancellation.thenRun(() -> firstPoll.complete(null));
         thread.start();
         try {
             firstPoll.get();
@@ -86,7 +84,7 @@ public final class DiscoveryWatch implements AutoCloseable {
                 poll();
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // by close, and nothing but this thread ends
+            Thread.currentThread().interrupt(); // by close: this thread ends
         }
     }
 
@@ -121,7 +119,7 @@ public final class DiscoveryWatch implements AutoCloseable {
         }
     }
 
-    /// Returns when nothing of it runs any more.
+    /// Returns when the thread has ended.
     @Override
     public void close() {
         closed.countDown();

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/// How decisions are told.
+/// The words for decisions.
 final class DriverMessages {
     /// Why a worker on a lost host counts as failed.
     static final String HOST_LOST = "contact with its host was lost";
@@ -53,8 +53,7 @@ final class DriverMessages {
     static String numbers(String noun, List<Worker> workers) {
         return workers.stream()
                 .map(worker -> Integer.toString(worker.number()))
-                .collect(
-                        Collectors.joining(", ", noun + (workers.size() == 1 ? " " : "s "), ""));
+                .collect(Collectors.joining(", ", noun + (workers.size() == 1 ? " " : "s "), ""));
     }
 
     static String blacklisted(String host, Duration length) {

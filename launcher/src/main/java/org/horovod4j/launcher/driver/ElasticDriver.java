@@ -6,16 +6,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/// Decides who belongs to an elastic job.
+/// Decides which workers an elastic job has.
 ///
-/// A *generation* is a world of some workers. It ends when one of them is lost, or when all were
-/// called back because hosts came or went; then every worker that is left asks for a place in the
-/// next.
+/// A *generation* is a fixed set of workers with ranks. It ends when a worker is lost, or when all
+/// workers are asked to return because hosts came or went. The remaining workers then ask for a
+/// place in the next generation.
 ///
-/// Its parts answer one question each: [GenerationManager] who is in the next, [SlotFiller] who is
-/// started, [LivenessMonitor] who is killed. [JobState] is what they all know.
-///
-/// Not safe for use by several threads: the one that runs the job owns it.
+/// [GenerationManager] decides who is in the next generation, [SlotFiller] who is started, and
+/// [LivenessMonitor] who is killed. They share [JobState].
 public final class ElasticDriver implements Driver {
     private final Duration timeout;
     private final Blacklist blacklist;
@@ -28,8 +26,6 @@ public final class ElasticDriver implements Driver {
     private final SlotFiller slotFiller;
     private boolean isSignalSent;
 
-    /// A job that knows no hosts yet.
-    ///
     /// @param timeout how long the job waits for enough workers
     public ElasticDriver(ElasticLimits elasticLimits, Duration timeout, Cooldown cooldown) {
         this.timeout = timeout;
@@ -94,7 +90,7 @@ public final class ElasticDriver implements Driver {
             actions.info(
                     isFirst
                             ? "no host is listed yet; the job waits for some"
-                            : "no host is listed any more; the job goes on with those it has");
+                            : "no host is listed any more; the job continues with those it has");
             return;
         }
         String changes = hosts.update(found);
@@ -112,7 +108,7 @@ public final class ElasticDriver implements Driver {
 
     private void hostLost(String host, String reason, Duration now) {
         if (!hosts.isOpen(host)) {
-            return; // it was let go, and may be on its way back
+            return; // it was released, and may be opening again
         }
         hosts.markClosed(host);
         List<WorkerState> gone = workers.onHost(host);
@@ -130,7 +126,8 @@ public final class ElasticDriver implements Driver {
                 "lost contact with host %s (%s): %s. %s"
                         .formatted(
                                 host,
-                                DriverMessages.numbers("worker", gone.stream().map(WorkerState::worker).toList()),
+                                DriverMessages.numbers(
+                                        "worker", gone.stream().map(WorkerState::worker).toList()),
                                 reason,
                                 blacklistHost(host, now)));
     }
@@ -139,18 +136,18 @@ public final class ElasticDriver implements Driver {
         livenessMonitor.markAlive(number);
         WorkerState workerState = workers.find(number).orElse(null);
         if (workerState == null || workerState.phase() instanceof WorkerState.Leaving) {
-            return; // it is being ended
+            return; // it was told to end
         }
         if (!why.isEmpty()) {
             actions.verbose(
-                    "%s comes back: %s".formatted(workerState, why.lines().findFirst().orElse("")));
+                    "%s returns: %s".formatted(workerState, why.lines().findFirst().orElse("")));
         }
         jobState.workerReturned(from, why);
         workers.update(workerState.worker(), before -> before.ready(from, why, now));
     }
 
     private void workerUnresponsive(int number, String how, Duration now) {
-        if (workers.find(number).isPresent()) { // else it is known to be gone
+        if (workers.find(number).isPresent()) { // else it has exited
             livenessMonitor.markUnresponsive(number, how, now);
         }
     }
@@ -164,23 +161,24 @@ public final class ElasticDriver implements Driver {
         if (workerState.phase() instanceof WorkerState.Leaving || jobState.isAborted()) {
             actions.verbose("%s has left: %s".formatted(workerState, how));
         } else if (failed || !isEndOfTraining(workerState)) {
-            String story =
+            String reason =
                     failed
-                            ? killedFor.map(silence -> silence + ", so it was killed").orElse(how)
-                            : "it ended before it had a part in the training, with " + how;
-            jobState.workerLost(workerState, story);
+                            ? killedFor.map(why -> why + ", so it was killed").orElse(how)
+                            : "it exited before it took part in the training, with " + how;
+            jobState.workerLost(workerState, reason);
             actions.info(
                     "%s failed: %s.%s"
-                            .formatted(workerState, story, consequence(workerState.worker(), now)));
+                            .formatted(
+                                    workerState, reason, consequence(workerState.worker(), now)));
         } else {
             jobState.finish();
             actions.verbose("%s has finished".formatted(workerState));
         }
     }
 
-    /// Whether the job is done when this one ends well. Of those that come to a training that runs,
-    /// one that ends before it had any part in it knows nothing of its end. Before the first
-    /// generation the program may be one that asks for no place.
+    /// Whether an exit of this worker with code 0 means that the training is complete. A worker that
+    /// joined late and was in no generation cannot know that. Before the first generation it can:
+    /// the program may be one that never asks for a place.
     private boolean isEndOfTraining(WorkerState workerState) {
         return workerState.hasParticipated() || !jobState.hasStarted();
     }
@@ -216,10 +214,10 @@ public final class ElasticDriver implements Driver {
         }
     }
 
-    /// The others end by themselves; whoever comes for another place is too late.
+    /// Lets the workers exit. Those that ask for another place are dismissed.
     private void finish(Duration now) {
         workers.ready().forEach(workerState -> dismiss(workerState, "the training has ended"));
-        if (jobState.hasStarted()) { // else the program may be one that asks for no place
+        if (jobState.hasStarted()) { // else the program may be one that never asks for a place
             workers.starting().forEach(this::kill);
         }
         killUnresponsive(now);
@@ -243,7 +241,8 @@ public final class ElasticDriver implements Driver {
         return !jobState.isAborted();
     }
 
-    /// After a loss the survivors come first, as a start takes their processors.
+    /// Starts no workers until the survivors of a loss have returned: a start would take their
+    /// processors.
     private void startWorkers(Duration now) {
         boolean isRecovering = jobState.hasLostWorker() && !workers.working().isEmpty();
         if (jobState.canStartGeneration() && !isRecovering) {
@@ -251,7 +250,7 @@ public final class ElasticDriver implements Driver {
         }
     }
 
-    /// Ends what would never end by itself.
+    /// Ends waits that would never end.
     private void enforceTimeouts(Duration now) {
         killUnresponsive(now);
         if (workers.working().isEmpty()) {
@@ -270,7 +269,7 @@ public final class ElasticDriver implements Driver {
         }
     }
 
-    /// Kills workers that do not come back although others of their generation did long ago.
+    /// Kills workers that have not returned although others of their generation did long ago.
     private void killStragglersAfterTimeout(Duration now) {
         boolean isLate =
                 WorkerTable.earliestReady(

@@ -2,14 +2,14 @@ package org.horovod4j.launcher.driver;
 
 import org.horovod4j.ConfigurationException;
 
-/// What bounds an elastic job.
+/// The limits of an elastic job.
 ///
 /// @param initialWorkers how many workers it starts with
-/// @param minWorkers with how many it goes on
-/// @param maxWorkers it never has more
+/// @param minWorkers with how many it continues after a loss
+/// @param maxWorkers how many it has at most
 /// @param maxResets how often its workers may change
 public record ElasticLimits(int initialWorkers, int minWorkers, int maxWorkers, int maxResets) {
-    /// For `maxWorkers` and `maxResets`: no bound.
+    /// For `maxWorkers` and `maxResets`: no limit.
     public static final int UNLIMITED = Integer.MAX_VALUE;
 
     public ElasticLimits {

@@ -8,12 +8,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.SequencedMap;
 
-/// Lets one generation follow the other: forms the next when the last is over, and ends the last
-/// when the next would be better.
+/// Starts a generation when the one before is over, and requests a reset when workers can join or
+/// must leave.
 ///
-/// Survivors of a loss never wait for a process to start. They go on at once if they are enough;
-/// new workers come up beside them, and all are called back only when these are ready, which takes
-/// the time of a commit and not that of a start.
+/// Survivors of a loss never wait for a process to start. If there are enough of them they continue
+/// at once, and new workers start beside them. All are asked to return only when the new workers
+/// are ready, which costs the time of a commit and not of a start.
 final class GenerationManager {
     private final ElasticLimits elasticLimits;
     private final Duration timeout;
@@ -44,7 +44,7 @@ final class GenerationManager {
         this.membershipPlan = new MembershipPlan(elasticLimits, hosts, workerTable, jobState);
     }
 
-    /// Makes the next generation, as soon as nobody works in the last and enough are there.
+    /// Starts the next generation if no worker is in the current one and enough workers are ready.
     void startGeneration(Duration now) {
         boolean isFirst = !jobState.hasStarted();
         List<WorkerState> chosen = membershipPlan.select(isFirst);
@@ -72,12 +72,12 @@ final class GenerationManager {
         boolean sync =
                 !jobState.hasStarted()
                         || !chosen.stream().allMatch(it -> it.isInSyncWith(jobState.generation()));
-        String because = causeText();
+        String cause = causeText();
         jobState.startGeneration();
         isResetRequested = false;
         idleSince = null;
         isWaitReported = false;
-        actions.info(DriverMessages.describe(jobState.generation(), chosen, sync) + because);
+        actions.info(DriverMessages.describe(jobState.generation(), chosen, sync) + cause);
         SequencedMap<Worker, Slot> places =
                 Ranking.of(chosen.stream().map(WorkerState::worker).toList());
         places.forEach((worker, slot) -> workers.update(worker, it -> it.working(slot.rank())));
@@ -100,8 +100,8 @@ final class GenerationManager {
         actions.add(new DriverAction.DismissWorker(workerState.worker(), reason));
     }
 
-    /// Has all workers come back if the next generation would be another one than this. Else nobody
-    /// waits for a generation that may never come.
+    /// Asks all workers to return if that would change the generation. Otherwise dismisses workers
+    /// that would wait for a place without end.
     void requestReset(Duration now) {
         if (workers.working().isEmpty()
                 || isResetRequested
@@ -131,8 +131,8 @@ final class GenerationManager {
         isShortageReported = change.isShrinking();
     }
 
-    /// Tells of a job that waits for slots, and ends one that has waited for enough workers for too
-    /// long. To be called while nobody works.
+    /// Reports that the job waits for slots, and aborts it when it has waited too long for enough
+    /// workers. To be called while no worker is in a generation.
     void checkIdleTimeout(Duration now) {
         if (idleSince == null) {
             idleSince = now;

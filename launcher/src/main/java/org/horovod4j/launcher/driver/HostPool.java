@@ -12,7 +12,7 @@ import java.util.SequencedMap;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/// The hosts there are, in the order in which they came, and how far each has been made ready.
+/// The hosts of an elastic job, in the order in which they were found, and whether each is open.
 final class HostPool {
     private enum Stage {
         OPENING,
@@ -22,7 +22,7 @@ final class HostPool {
     private final SequencedMap<String, Host> listed = new LinkedHashMap<>();
     private final Map<String, Stage> stages = new HashMap<>();
 
-    /// Takes over what was found. Hosts that stay keep their order.
+    /// Sets the hosts that exist now. Hosts that stay keep their order.
     ///
     /// @return the changes, as in "gpu2:4 is new, gpu1 is gone"; empty when there is none
     String update(List<Host> found) {
@@ -49,7 +49,7 @@ final class HostPool {
         return List.copyOf(listed.values());
     }
 
-    /// Whether a worker may stay where it is.
+    /// Whether the slot of a worker still exists.
     boolean hasSlotFor(Worker worker) {
         Host host = listed.get(worker.host());
         return host != null && worker.slot() < host.slots();
@@ -79,7 +79,7 @@ final class HostPool {
         return stages.containsValue(Stage.OPENING);
     }
 
-    /// Open hosts that are not listed any more.
+    /// Open hosts that are no longer listed.
     List<String> openButUnlisted() {
         return stages.keySet().stream()
                 .filter(host -> isOpen(host) && !listed.containsKey(host))

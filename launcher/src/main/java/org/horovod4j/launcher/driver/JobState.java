@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.Optional;
 
-/// How far a job has come, and what has befallen the generation that runs.
+/// The progress of an elastic job, and what happened to its current generation.
 final class JobState {
     private final int maxResets;
     private final PendingActions actions;
@@ -39,26 +39,26 @@ final class JobState {
         return !hasStarted() || resets() < maxResets;
     }
 
-    /// Begins the next generation, which has lost nobody yet.
+    /// Begins the next generation.
     void startGeneration() {
         generation++;
         hasLostWorker = false;
         failure = null;
     }
 
-    /// Notes that a worker is lost. One that was in no generation, or was told to end, is missed by
-    /// nobody.
+    /// A worker is lost. Workers that were in no generation, or were told to end, are not missed.
     void workerLost(WorkerState workerState, String how) {
         if (workerState.phase() instanceof WorkerState.Leaving) {
             return;
         }
         hasLostWorker |= workerState.hasParticipated();
         if (failure == null && (workerState.hasParticipated() || !hasStarted())) {
-            failure = new Driver.Failure(workerState.worker(), workerState.worker().toString(), how);
+            failure =
+                    new Driver.Failure(workerState.worker(), workerState.worker().toString(), how);
         }
     }
 
-    /// Notes that a worker asks for a place.
+    /// A worker asks for a place.
     ///
     /// @param from the generation whose state it has; negative for none
     /// @param why the failure that it saw; empty for none
@@ -67,8 +67,7 @@ final class JobState {
         anyWorkerHadState |= from >= 0;
     }
 
-    /// Whether the generation is known to have lost somebody, so that all its workers will come
-    /// back.
+    /// Whether the generation has lost a worker, so that all its workers will return.
     boolean hasLostWorker() {
         return hasLostWorker;
     }
@@ -83,7 +82,7 @@ final class JobState {
         return Optional.ofNullable(failure);
     }
 
-    /// A worker has come to the end of the training.
+    /// A worker has completed the training.
     void finish() {
         isFinishing = true;
     }
@@ -92,7 +91,7 @@ final class JobState {
         return isFinishing;
     }
 
-    /// The job cannot go on.
+    /// The job cannot continue.
     void abort(String reason) {
         isAborted = true;
         actions.add(new DriverAction.AbortJob(reason));

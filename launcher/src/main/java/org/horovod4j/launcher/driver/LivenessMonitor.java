@@ -7,50 +7,48 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// Watches over workers of which nothing is heard, and finds those that would never end by
-/// themselves.
+/// Finds unresponsive workers that must be killed.
 ///
-/// A line that closes mostly means a process that ends, whose end is told a moment later and tells
-/// more. So a worker is killed only when it has been silent for a while.
+/// When a connection closes, its process mostly exits a moment later, and its exit status says more.
+/// So a worker is killed only after a grace period.
 final class LivenessMonitor {
-    /// How long a worker may be silent before it is killed.
+    /// How long an unresponsive worker may live.
     static final Duration GRACE_PERIOD = Duration.ofSeconds(2);
 
     private static final String OVERDUE = "it did not come back as the others did";
 
-    /// @param killTime when it is killed, unless it speaks or ends before
-    /// @param isKilled whether it was killed for it
+    /// @param killTime when it is killed, unless it answers or exits before
     private record Unresponsive(String reason, Duration killTime, boolean isKilled) {}
 
     private final Map<Integer, Unresponsive> unresponsive = new HashMap<>();
 
-    /// A worker answers no more.
+    /// A worker does not answer.
     ///
     /// @param how continues a sentence that begins with the worker
     void markUnresponsive(int worker, String how, Duration now) {
         unresponsive.putIfAbsent(worker, new Unresponsive(how, now.plus(GRACE_PERIOD), false));
     }
 
-    /// A worker was waited for in vain for so long already that its time is over.
+    /// A worker is overdue and may be killed at once.
     void markOverdue(int worker, Duration now) {
         unresponsive.putIfAbsent(worker, new Unresponsive(OVERDUE, now, false));
     }
 
-    /// A worker has spoken.
+    /// A worker has answered.
     void markAlive(int worker) {
         unresponsive.remove(worker);
     }
 
-    /// A worker is gone.
+    /// A worker has exited.
     ///
-    /// @return why it was killed, if it was for its silence
+    /// @return why it was killed, if it was killed for being unresponsive
     Optional<String> ended(int worker) {
         return Optional.ofNullable(unresponsive.remove(worker))
                 .filter(Unresponsive::isKilled)
                 .map(Unresponsive::reason);
     }
 
-    /// The workers whose time is over: each is given once.
+    /// The workers to kill now. Each is returned once.
     List<Integer> expired(Duration now) {
         List<Integer> due = new ArrayList<>();
         unresponsive.replaceAll(

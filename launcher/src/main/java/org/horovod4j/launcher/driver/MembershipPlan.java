@@ -4,12 +4,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Who would be in the next generation, and whether it is time for one.
+/// Selects the workers of the next generation, and decides when to start it.
 ///
-/// Workers on a host that is no longer listed count as long as there are too few without them, and
-/// one of them as long as nobody else has the state: whoever was lost before it arrived has not.
+/// Workers on a host that is no longer listed stay as long as there are too few others. One of them
+/// also stays as long as no other worker has the state of the training.
 final class MembershipPlan {
-    /// How long workers that are ready wait for others that are starting, to come in together.
+    /// How long ready workers wait for starting ones, so that they join together.
     static final Duration MAX_JOIN_WAIT = Duration.ofSeconds(5);
 
     private final ElasticLimits elasticLimits;
@@ -28,13 +28,13 @@ final class MembershipPlan {
         this.jobState = jobState;
     }
 
-    /// How the generation that runs would change if its workers were called back now.
+    /// How the current generation would change if its workers returned now.
     ///
     /// @param working how many are in it
     /// @param staying how many of them stay
-    /// @param joining how many come in
-    /// @param isComplete whether those need not wait for more
-    /// @param minWorkers with how many the job goes on
+    /// @param joining how many join
+    /// @param isComplete whether these need not wait for more
+    /// @param minWorkers with how many the job continues
     record Change(int working, int staying, int joining, boolean isComplete, int minWorkers) {
         private boolean isGrowing() {
             return joining > 0 && isComplete;
@@ -44,7 +44,7 @@ final class MembershipPlan {
             return staying < working;
         }
 
-        /// Whether it is worth a reset, and the job can go on with those that are left.
+        /// Whether to reset: there is a gain, and the job can continue with those that are left.
         boolean isResetDue() {
             return isGrowing() || (isShrinking() && staying > 0 && size() >= minWorkers);
         }
@@ -65,8 +65,7 @@ final class MembershipPlan {
                 elasticLimits.minWorkers());
     }
 
-    /// New workers that would not come in: their hosts are gone meanwhile, or there are enough
-    /// others.
+    /// New workers that cannot join: their hosts are gone, or there are enough others.
     List<WorkerState> surplus() {
         List<WorkerState> joining = joining();
         return workers.ready().stream()
@@ -87,7 +86,7 @@ final class MembershipPlan {
         return (int) workers.working().stream().filter(this::hasSlot).count();
     }
 
-    /// The workers of the next generation, the senior one first. They may be too few.
+    /// The workers of the next generation, by seniority. They may be too few.
     List<WorkerState> select(boolean isFirst) {
         List<WorkerState> ready = workers.ready();
         List<WorkerState> chosen =
@@ -110,16 +109,16 @@ final class MembershipPlan {
                 .toList();
     }
 
-    /// Whether others can go on from what this one has. Before anybody has come back with a state,
-    /// all that were in a generation may have it.
+    /// Whether others can continue from the state of this worker. Until a worker returns with a
+    /// state, each that was in a generation may have it.
     private boolean canProvideState(WorkerState workerState) {
         return jobState.anyWorkerHadState()
                 ? workerState.hasTrainingState()
                 : workerState.hasParticipated();
     }
 
-    /// Whether those that are ready need not wait for more: nobody else is on the way, or for too
-    /// long.
+    /// Whether ready workers need not wait for more: no other is starting, or they have waited long
+    /// enough.
     boolean isComplete(List<WorkerState> ready, Duration now) {
         return (workers.starting().isEmpty() && !hosts.anyOpening())
                 || WorkerTable.earliestReady(ready)

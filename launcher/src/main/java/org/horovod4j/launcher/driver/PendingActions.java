@@ -3,7 +3,7 @@ package org.horovod4j.launcher.driver;
 import java.util.ArrayList;
 import java.util.List;
 
-/// What is decided in answer to one event, in the order in which it is to be done.
+/// The actions decided for one event, in order.
 final class PendingActions {
     private List<DriverAction> actions = new ArrayList<>();
 
@@ -11,17 +11,17 @@ final class PendingActions {
         actions.add(driverAction);
     }
 
-    /// For every user.
+    /// Prints a message.
     void info(String text) {
         actions.add(new DriverAction.Info(text));
     }
 
-    /// For users who want to know all.
+    /// Prints a message if `--verbose` is given.
     void verbose(String text) {
         actions.add(new DriverAction.Verbose(text));
     }
 
-    /// All since the last call.
+    /// Removes and returns all actions.
     List<DriverAction> drain() {
         List<DriverAction> taken = actions;
         actions = new ArrayList<>();

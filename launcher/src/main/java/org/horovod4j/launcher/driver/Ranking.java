@@ -12,17 +12,17 @@ import java.util.SequencedMap;
 /// The ranks of one generation.
 ///
 /// - Rank 0 is the senior worker, whose state the others get.
-/// - The ranks of a host are neighbours; hosts follow by their senior workers, so that new hosts
-///   come last and those who stay keep their ranks.
+/// - The ranks of a host are consecutive. Hosts are ordered by their senior workers, so that new
+///   hosts come last and workers that stay keep their ranks.
 /// - Local ranks follow the slots of the host, not the ranks: a worker that took device 1 keeps
 ///   local rank 1 when a new worker replaces the one beside it.
 final class Ranking {
     private Ranking() {}
 
-    /// Gives workers their places.
+    /// Assigns ranks.
     ///
-    /// @param workers all of the generation, the senior one first
-    /// @return their places, by rank
+    /// @param workers of the generation, by seniority
+    /// @return their slots, by rank
     static SequencedMap<Worker, Slot> of(List<Worker> workers) {
         SequencedMap<String, List<Worker>> byHost = new LinkedHashMap<>();
         workers.forEach(
@@ -30,17 +30,17 @@ final class Ranking {
                         byHost.computeIfAbsent(worker.host(), _ -> new ArrayList<>()).add(worker));
         List<Integer> sizes = byHost.values().stream().map(List::size).toList();
 
-        SequencedMap<Worker, Slot> places = new LinkedHashMap<>();
+        SequencedMap<Worker, Slot> ranked = new LinkedHashMap<>();
         int hostsBefore = 0;
         for (Map.Entry<String, List<Worker>> host : byHost.entrySet()) {
             List<Integer> slots = host.getValue().stream().map(Worker::slot).sorted().toList();
             for (Worker worker : host.getValue()) {
                 int localRank = Collections.binarySearch(slots, worker.slot());
-                places.put(
+                ranked.put(
                         worker,
                         new Slot(
                                 host.getKey(),
-                                places.size(),
+                                ranked.size(),
                                 workers.size(),
                                 localRank,
                                 slots.size(),
@@ -49,7 +49,7 @@ final class Ranking {
             }
             hostsBefore++;
         }
-        return places;
+        return ranked;
     }
 
     private static int countHostsWithLocalRank(int localRank, List<Integer> sizes) {

@@ -4,7 +4,7 @@ import org.horovod4j.launcher.plan.Host;
 
 import java.time.Duration;
 
-/// Finds a new worker for each free slot, as far as the job may grow and hosts are trusted.
+/// Starts a worker for each free slot, up to the maximum, except on blacklisted hosts.
 final class SlotFiller {
     private final ElasticLimits elasticLimits;
     private final HostPool hosts;
@@ -25,7 +25,7 @@ final class SlotFiller {
         this.actions = pendingActions;
     }
 
-    /// Fills free slots. Workers of hosts that are gone take nobody's place: they are to leave.
+    /// Fills free slots. Workers on hosts that are gone do not count: they will leave.
     void fill(Duration now) {
         long wanted =
                 elasticLimits.maxWorkers()
@@ -42,9 +42,9 @@ final class SlotFiller {
         }
     }
 
-    /// Fills the free slots of a host, or makes it ready for that.
+    /// Fills the free slots of a host, or opens it first.
     ///
-    /// @return how many workers the host gets, now or when it is ready
+    /// @return how many workers the host gets, now or when it is open
     private int fill(Host host, long wanted, Duration now) {
         if (blacklist.readmit(host.name())) {
             actions.info("host %s is tried again".formatted(host.name()));
@@ -66,7 +66,7 @@ final class SlotFiller {
         return count;
     }
 
-    /// Lets go of hosts that are not listed any more, once the last worker there has ended.
+    /// Releases hosts that are no longer listed and have no workers left.
     void release() {
         for (String host : hosts.openButUnlisted()) {
             if (workers.onHost(host).isEmpty()) {

@@ -1,10 +1,12 @@
 package org.horovod4j.launcher.driver;
 
-/// A process of an elastic job. Its rank changes from generation to generation; this does not.
+/// A process of a job. In an elastic job its rank changes from generation to generation, its number
+/// does not.
 ///
-/// @param number counted up with each start, so that the lowest is the oldest
+/// @param number in a fixed job the rank; in an elastic job it increases with each start, so the
+///     lowest is the oldest
 /// @param host the name of its host
-/// @param slot its number among the slots of that host; no two live workers share one
+/// @param slot its index among the slots of that host; no two live workers share one
 public record Worker(int number, String host, int slot) {
     @Override
     public String toString() {

@@ -3,12 +3,12 @@ package org.horovod4j.launcher.driver;
 import java.time.Duration;
 import java.util.Comparator;
 
-/// A live worker, and how far it has come.
+/// A live worker and its phase.
 ///
 /// @param hasParticipated whether it was in any generation yet
 record WorkerState(Worker worker, Phase phase, boolean hasParticipated) {
-    /// Whose state counts: whoever has one before whoever lost it on the way, and those before new
-    /// ones; the oldest first.
+    /// Whose state is used: workers that have one first, then those that were in a generation, then
+    /// new ones; each the oldest first.
     static final Comparator<WorkerState> BY_SENIORITY =
             Comparator.comparing((WorkerState workerState) -> !workerState.hasTrainingState())
                     .thenComparing(workerState -> !workerState.hasParticipated)
@@ -16,7 +16,7 @@ record WorkerState(Worker worker, Phase phase, boolean hasParticipated) {
 
     sealed interface Phase {}
 
-    /// Its process runs, and has not asked for a place yet.
+    /// It has not asked for a place yet.
     record Starting() implements Phase {}
 
     /// It waits for a place.
@@ -25,7 +25,7 @@ record WorkerState(Worker worker, Phase phase, boolean hasParticipated) {
     /// @param failure the failure that it saw; empty for none
     record Ready(int stateGeneration, String failure, Duration since) implements Phase {}
 
-    /// It belongs to the generation that runs.
+    /// It is in the current generation.
     record Working(int rank) implements Phase {}
 
     /// It was told to end.
@@ -51,14 +51,14 @@ record WorkerState(Worker worker, Phase phase, boolean hasParticipated) {
         return phase instanceof Ready ready && ready.stateGeneration >= 0;
     }
 
-    /// Whether it has the state that the workers of that generation have in common.
+    /// Whether it has the same state as the other workers of that generation.
     boolean isInSyncWith(int generation) {
         return phase instanceof Ready ready
                 && ready.stateGeneration == generation
                 && ready.failure.isEmpty();
     }
 
-    /// As messages name it.
+    /// For messages.
     @Override
     public String toString() {
         return phase instanceof Working(int rank)

@@ -18,7 +18,7 @@ final class WorkerTable {
     private final Map<Integer, WorkerState> members = new TreeMap<>();
     private int nextNumber;
 
-    /// A new worker for a slot, with the next number.
+    /// Adds a worker for a slot, with the next number.
     Worker add(String host, int slot) {
         Worker worker = new Worker(nextNumber++, host, slot);
         members.put(worker.number(), WorkerState.starting(worker));
@@ -60,7 +60,7 @@ final class WorkerTable {
         return inPhase(Starting.class);
     }
 
-    /// Those that wait for a place, the senior one first.
+    /// Those that wait for a place, by seniority.
     List<WorkerState> ready() {
         return inPhase(Ready.class).stream().sorted(WorkerState.BY_SENIORITY).toList();
     }
@@ -69,14 +69,14 @@ final class WorkerTable {
         return inPhase(Working.class);
     }
 
-    /// All that were not told to end.
+    /// Those that were not told to end.
     List<WorkerState> staying() {
         return members.values().stream()
                 .filter(workerState -> !(workerState.phase() instanceof Leaving))
                 .toList();
     }
 
-    /// Since when the first of these has been waiting for a place.
+    /// Since when the first of these waits for a place.
     static Optional<Duration> earliestReady(List<WorkerState> members) {
         return members.stream()
                 .map(WorkerState::phase)

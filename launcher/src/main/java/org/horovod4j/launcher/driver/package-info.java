@@ -1,13 +1,13 @@
-/// Who belongs to an elastic job: which hosts there are, which workers run on them, and which rank
-/// each of them has. All decisions, and nothing that acts on them.
+/// Decides what a job does: which hosts it uses, which workers run on them, and which rank each
+/// worker has. It only decides; `org.horovod4j.launcher` acts.
 ///
-/// Start with [ElasticDriver] (an [DriverEvent] in, [DriverAction]s out) and [GenerationManager] (how generations follow each
-/// other), then [Ranking] (who gets which rank), [Blacklist] (which hosts to leave alone) and
-/// [Discovery] (how hosts are found).
+/// Start with [Driver] (a [DriverEvent] in, [DriverAction]s out) and [FixedDriver]. For elastic jobs
+/// read [ElasticDriver] and [GenerationManager], then [Ranking] (which rank each worker gets),
+/// [Blacklist] (which hosts are not used for a while) and [DiscoveryWatch] (how hosts are found).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.plan`.
-/// - Invariant: a decision depends on the events so far and the time given with each, on nothing
-///   else, so that any course of a job can be replayed in a test.
+/// - Invariant: a decision depends only on the events so far and the time of each, so tests can
+///   replay any sequence of events.
 @NullMarked
 package org.horovod4j.launcher.driver;
 

@@ -5,22 +5,22 @@ import java.util.Deque;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/// The last few lines that a process wrote to standard error: most often why it failed.
+/// The last lines that a process wrote to standard error. They mostly say why it failed.
 ///
-/// Of each stack trace only the innermost frames are kept, as what was thrown stands before them and
-/// would be pushed out by the rest.
+/// Of each stack trace only the first frames are kept. The rest would push out the exception, which
+/// comes before them.
 public final class LastLines {
     static final int MAX_LINES = 10;
     static final int MAX_LINE_LENGTH = 1000;
 
-    /// Frames of a trace that are kept.
+    /// How many frames of a stack trace are kept.
     static final int MAX_FRAMES = 2;
 
     private static final Pattern FRAME = Pattern.compile("\\s+(at \\S.*|\\.\\.\\. \\d+ \\S.*)");
 
     private final Deque<String> lines = new ArrayDeque<>();
 
-    /// How many frames came last, one after the other.
+    /// How many of the latest lines are consecutive frames.
     private int frames;
 
     public synchronized void add(String line) {

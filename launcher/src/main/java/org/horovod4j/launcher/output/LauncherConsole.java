@@ -9,13 +9,12 @@ import java.io.OutputStream;
 import java.util.HashSet;
 import java.util.Set;
 
-/// The launcher's own two streams, shared by all ranks.
+/// The two output streams of the launcher, shared by all ranks.
 ///
-/// One lock guards both, since both usually end on the same screen. When nobody reads a stream any
-/// more (`horovodrun … | head`), the job goes on and what it prints there is dropped: hours of
-/// training are worth more than their log.
+/// One lock guards both, since both usually end on the same screen. When a stream is closed by its
+/// reader (`horovodrun … | head`), the job continues and its output there is dropped.
 public final class LauncherConsole {
-    /// The two streams of a process, each forwarded to the launcher's own of that name.
+    /// The two output streams of a process. Each is forwarded to the same stream of the launcher.
     public enum StandardStream {
         STDOUT("stdout"),
         STDERR("stderr");
@@ -32,10 +31,10 @@ public final class LauncherConsole {
         }
     }
 
-    /// To the start of the line, and clears it.
+    /// Goes to the start of the line and clears it.
     private static final String ERASE = "\r\033[K";
 
-    /// Around a line that a narrow terminal shall cut rather than wrap, as only one line is erased.
+    /// Before a line that a narrow terminal must cut, not wrap, since only one line is erased.
     private static final String NO_WRAP = "\033[?7l";
 
     private static final String WRAP = "\033[?7h";
@@ -52,14 +51,14 @@ public final class LauncherConsole {
         this(out, err, false);
     }
 
-    /// @param isTerminal whether somebody watches `err`, so that a status may come and go there
+    /// @param isTerminal whether `err` is a terminal, so that a status line can be shown and erased
     public LauncherConsole(OutputStream out, OutputStream err, boolean isTerminal) {
         this.out = out;
         this.err = err;
         this.isTerminal = isTerminal;
     }
 
-    /// The streams of this process, without the buffers and decoders of `System.out`.
+    /// The streams of this process, without the buffers and encoders of `System.out`.
     public static LauncherConsole ofThisProcess() {
         return new LauncherConsole(
                 new FileOutputStream(FileDescriptor.out),
@@ -71,8 +70,8 @@ public final class LauncherConsole {
         return isTerminal;
     }
 
-    /// Shows a line that the next one replaces. Only on a terminal, and only until a rank has
-    /// printed something: it may have a progress bar of its own on this line.
+    /// Shows a status line, which the next one replaces. Only on a terminal, and only until a rank has
+    /// printed something: the rank may show a progress bar on this line.
     public void status(String line) {
         synchronized (lock) {
             if (isTerminal && !hasOutput) {
@@ -93,7 +92,7 @@ public final class LauncherConsole {
         }
     }
 
-    /// Writes whole lines of a rank; nothing of another one comes in between.
+    /// Writes whole lines of a rank in one piece.
     public void write(StandardStream standardStream, byte[] lines) {
         synchronized (lock) {
             hasOutput = true;
@@ -117,10 +116,11 @@ public final class LauncherConsole {
                 OutputStream stream = standardStream == StandardStream.STDOUT ? out : err;
                 stream.write(bytes);
                 stream.flush();
-            } catch (IOException | RuntimeException e) { // the stream may be a program's own
+            } catch (IOException
+                    | RuntimeException e) { // the stream may be one of the user's program
                 closed.add(standardStream);
                 printMessage(
-                        "cannot write to %s any more (%s); the job goes on without it"
+                        "cannot write to %s any more (%s); the job continues without it"
                                 .formatted(standardStream, e.getMessage()));
             }
         }
@@ -131,7 +131,7 @@ public final class LauncherConsole {
         print(StandardStream.STDOUT, text.getBytes(UTF_8));
     }
 
-    /// Prints a message of the launcher itself, on standard error and under its own name.
+    /// Prints a message of the launcher on standard error, after `horovodrun: `.
     public void printMessage(String message) {
         print(StandardStream.STDERR, ("horovodrun: " + message + "\n").getBytes(UTF_8));
     }

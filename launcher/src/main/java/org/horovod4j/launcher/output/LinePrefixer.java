@@ -9,18 +9,16 @@ import java.io.ByteArrayOutputStream;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
-/// Cuts one stream of one rank into lines and puts `[rank]<stream>:` before each, with the rank
-/// that its process has at that moment. A file of the stream gets the same lines without that mark,
-/// as its name says it.
+/// Splits one stream of a process into lines and puts `[rank]<stream>:` before each, with the rank
+/// that the process has at that moment. The file of the stream gets the same lines without prefix.
 ///
-/// A line ends with a line feed or, for progress bars, a carriage return; it is passed on as soon
-/// as it has ended and not before, so that lines of different ranks cannot mix. Only these two
-/// bytes are looked for, and in UTF-8 neither occurs inside a longer character, so a character
-/// split over two reads survives.
+/// A line ends with a line feed or, for progress bars, a carriage return. It is forwarded as soon as
+/// it has ended, so that lines of different ranks do not mix. In UTF-8 these two bytes never occur
+/// inside a longer character, so a character that is split over two reads stays intact.
 ///
-/// Two exceptions to "bytes pass unchanged": a last line without an end gains a line feed, or the
-/// next rank's prefix would not start a line; and a line of more than [#MAX_LINE_BYTES] bytes is
-/// broken, or a program that never ends its line would fill the launcher's memory.
+/// Bytes are forwarded unchanged with two exceptions. A last line without an end gets a line feed, so
+/// that the next prefix starts a line. A line of more than [#MAX_LINE_BYTES] bytes is broken, so that
+/// a program which never ends its line does not fill the memory of the launcher.
 final class LinePrefixer implements OutputReader.Receiver {
     static final int MAX_LINE_BYTES = 1 << 20;
 
@@ -35,7 +33,7 @@ final class LinePrefixer implements OutputReader.Receiver {
     private final ByteArrayOutputStream readyForFile = new ByteArrayOutputStream();
     private boolean afterCarriageReturn;
 
-    /// @param filter asked for each line ended by a line feed: whether it may be printed
+    /// @param filter whether a line that ends with a line feed may be printed
     LinePrefixer(
             OutputSource outputSource,
             StandardStream standardStream,
@@ -49,12 +47,12 @@ final class LinePrefixer implements OutputReader.Receiver {
         this.filter = filter;
     }
 
-    /// Takes the next bytes and prints the lines they end, in one write.
+    /// Prints the lines that these bytes end, in one write.
     @Override
     public void onBytes(byte[] bytes, int length) {
         int start = 0;
         if (length > 0 && afterCarriageReturn) {
-            // A Windows line end cut in two: its first half is already on the screen.
+            // The second half of a Windows line end; the first is printed already.
             start = bytes[0] == '\n' ? 1 : 0;
             ready.write(bytes, 0, start);
             readyForFile.write(bytes, 0, start);
@@ -75,7 +73,7 @@ final class LinePrefixer implements OutputReader.Receiver {
         print();
     }
 
-    /// Prints what is left, a line without an end: the stream is over.
+    /// Prints a last line without an end.
     @Override
     public void onEnd() {
         breakLine();
@@ -98,7 +96,7 @@ final class LinePrefixer implements OutputReader.Receiver {
         return to;
     }
 
-    /// Like [#endLine], but asks nobody: a state of a progress bar is no line of the log.
+    /// Like [#endLine] without the filter: a step of a progress bar is not a line of the log.
     private int endProgress(byte[] bytes, int from, int to) {
         line.write(bytes, from, to - from);
         appendLine(line.toByteArray());
@@ -117,7 +115,7 @@ final class LinePrefixer implements OutputReader.Receiver {
 
     private void print() {
         if (ready.size() > 0) {
-            // First, since a console may be stopped by its user for hours.
+            // The file first: a user may stop the console for hours.
             file.write(readyForFile.toByteArray());
             readyForFile.reset();
             launcherConsole.write(standardStream, ready.toByteArray());

@@ -148,7 +148,7 @@ final class OutputFiles {
     private void reportFailure(Path file, IOException reason) {
         if (failureReported.compareAndSet(false, true)) {
             launcherConsole.printMessage(
-                    "cannot write to %s (%s); the job goes on, its output files are incomplete"
+                    "cannot write to %s (%s); the job continues, its output files are incomplete"
                             .formatted(file, reason.getMessage()));
         }
     }

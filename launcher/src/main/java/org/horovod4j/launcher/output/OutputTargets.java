@@ -89,8 +89,6 @@ public record OutputTargets(
 
     /// The file of one stream of one process, or a file that takes nothing.
     OutputFiles.OutputFile file(int number, StandardStream standardStream) {
-        return files == null
-                ? OutputFiles.OutputFile.NONE
-                : files.file(number, standardStream);
+        return files == null ? OutputFiles.OutputFile.NONE : files.file(number, standardStream);
     }
 }

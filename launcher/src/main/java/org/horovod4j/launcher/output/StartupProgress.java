@@ -7,12 +7,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Shows, on a terminal, how many hosts are ready and then how many ranks have joined while a job
-/// starts, and the host that keeps the others waiting.
+/// Shows on a terminal, while a job starts, how many hosts are ready, then how many ranks have joined,
+/// and the slowest host.
 ///
-/// Who announces a rank holds locks that the job needs, and a terminal can be stopped by its user:
-/// so a thread of its own draws, always the latest state. It ends when all are there, when a rank
-/// prints something, or with [#close].
+/// A separate thread draws the latest state: callers hold locks that the job needs, and a user can
+/// stop a terminal. The thread ends when all are ready, or with [#close].
 public final class StartupProgress implements AutoCloseable {
     private final LauncherConsole launcherConsole;
     private final String unit;
@@ -28,14 +27,14 @@ public final class StartupProgress implements AutoCloseable {
         this.thread = Thread.ofPlatform().daemon().name("hvd-progress").unstarted(this::draw);
     }
 
-    /// Begins with no rank ready.
+    /// Shows ranks; none is ready yet.
     ///
-    /// @param hosts of each rank
+    /// @param hosts the host of each rank
     public static StartupProgress show(LauncherConsole launcherConsole, List<String> hosts) {
         return show(new StartupProgress(launcherConsole, "ranks", hosts));
     }
 
-    /// Begins with no host ready; they are numbered here as ranks are.
+    /// Shows hosts; none is ready yet. [#joined] takes the index of a host.
     public static StartupProgress showHosts(LauncherConsole launcherConsole, List<String> hosts) {
         return show(new StartupProgress(launcherConsole, "hosts", hosts));
     }
@@ -47,13 +46,13 @@ public final class StartupProgress implements AutoCloseable {
         return startupProgress;
     }
 
-    /// A rank has joined, or a host is ready. Returns at once; either may be announced twice.
+    /// A rank has joined, or a host is ready. Does not block; may be called twice.
     public synchronized void joined(int rank) {
         ready.set(rank);
         notifyAll();
     }
 
-    /// Returns when nothing of it is left on the terminal.
+    /// Returns when the status line is erased.
     @Override
     public void close() {
         synchronized (this) {
@@ -75,12 +74,12 @@ public final class StartupProgress implements AutoCloseable {
                 shown = line;
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // nobody does so, and nothing but this thread ends
+            Thread.currentThread().interrupt(); // never happens; only this thread would end
         }
         launcherConsole.eraseStatus();
     }
 
-    /// Waits for a line that differs from the one shown; null when it is over.
+    /// Waits for a line that differs from the one shown; null at the end.
     private synchronized @Nullable String next(@Nullable String shown) throws InterruptedException {
         while (!closed && ready.cardinality() < hosts.size()) {
             String line = line();

@@ -1,11 +1,11 @@
-/// What the processes of a job print, told apart by rank.
+/// Forwards the output of the processes of a job, each line with its rank.
 ///
-/// Start with [OutputForwarder] (one stream of one process), then [LinePrefixer] (its lines), then [LauncherConsole]
-/// (where all lines meet) and [OutputFiles] (where each rank's are kept apart). Until the first
-/// line comes, [StartupProgress] shows how far the start has come.
+/// Start with [OutputForwarder] (one stream of one process), then [LinePrefixer] (its lines), then
+/// [LauncherConsole] (the streams of the launcher) and [OutputFiles] (files for each rank). Until the
+/// first line of output, [StartupProgress] shows the progress of the start.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.process`.
-/// - Invariant: bytes are never decoded on their way, and each line reaches the console in one
+/// - Invariant: bytes are forwarded without decoding, and each line reaches the console in one
 ///   write.
 @NullMarked
 package org.horovod4j.launcher.output;

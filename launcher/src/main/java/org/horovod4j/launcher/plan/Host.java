@@ -9,8 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/// A host as the user named it, how many processes it takes, and how to log in there. Its name is
-/// resolved nowhere but where it is called.
+/// A host as the user named it, its number of slots, and how to log in. The name is not resolved here.
 public record Host(String name, int slots, Login login) {
     public Host {
         if (slots < 1) {
@@ -20,20 +19,20 @@ public record Host(String name, int slots, Login login) {
         }
     }
 
-    /// A host to which ssh finds the way by itself.
+    /// A host with the default login of ssh.
     public Host(String name, int slots) {
         this(name, slots, Login.DEFAULT);
     }
 
-    /// Reads the value of `-H`, a list such as `a:2,me@b:4,[fd00::7]:4`.
+    /// Parses the value of `-H`, a list such as `a:2,me@b:4,[fd00::7]:4`.
     public static List<Host> list(String text) {
         return list("-H", text, null);
     }
 
-    /// Reads a list of hosts.
+    /// Parses a list of hosts.
     ///
-    /// @param origin who gave it, for errors
-    /// @param slotsByDefault of a host that gives none; null if each must
+    /// @param origin where the list is from, for errors
+    /// @param slotsByDefault of a host without slots; null if each host must have them
     public static List<Host> list(String origin, String text, @Nullable Integer slotsByDefault) {
         List<Host> hosts = new ArrayList<>();
         Set<String> names = new HashSet<>();
@@ -59,10 +58,10 @@ public record Host(String name, int slots, Login login) {
         return List.copyOf(hosts);
     }
 
-    /// Reads one host.
+    /// Parses one host.
     ///
-    /// @param slotsByDefault of a host that gives none; null if it must
-    /// @return empty when the text is no host with slots
+    /// @param slotsByDefault of a host without slots; null if it must have them
+    /// @return empty when the text is not a host with slots
     public static Optional<Host> parse(String item, @Nullable Integer slotsByDefault) {
         return HostSpec.parse(item)
                 .flatMap(
@@ -77,7 +76,7 @@ public record Host(String name, int slots, Login login) {
                                                                 Login.of(text.user()))));
     }
 
-    /// The same host, logged in to as `login` says where nothing was said of this host alone.
+    /// This host, with what its login leaves open taken from `login`.
     public Host withDefaults(Login login) {
         return new Host(name, slots, this.login.orElse(login));
     }

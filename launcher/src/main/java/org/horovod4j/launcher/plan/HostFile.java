@@ -9,7 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// A file that names a host in each line.
+/// A file with one host per line.
 ///
 /// ```
 /// # comment

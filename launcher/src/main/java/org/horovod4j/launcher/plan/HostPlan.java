@@ -5,17 +5,17 @@ import org.horovod4j.ConfigurationException;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The slots of a job, by rank: hosts are filled in the order given, so that ranks of one host are
-/// neighbours and a ring over ranks leaves each host once.
+/// The slots of a job, by rank. Hosts are filled in the given order, so the ranks of a host are
+/// consecutive and a ring over all ranks leaves each host once.
 ///
-/// The cross numbers count hosts that reach a given local rank. For `a:1,b:2` the two processes of
+/// A cross group has the ranks of equal local rank, one per host. For `a:1,b:2` the two processes of
 /// local rank 0 form one cross group, and the second process of `b` is alone in another.
 public record HostPlan(List<Slot> slots) {
     public HostPlan {
         slots = List.copyOf(slots);
     }
 
-    /// The plan for so many processes on these hosts.
+    /// The plan for this number of processes on these hosts.
     ///
     /// @throws ConfigurationException when the hosts have fewer slots than there are processes
     public static HostPlan of(List<Host> hosts, int processes) {
@@ -38,7 +38,7 @@ public record HostPlan(List<Slot> slots) {
         return new HostPlan(slots);
     }
 
-    /// The hosts that get any process at all, each with the number it gets.
+    /// The hosts that get processes, each with the number it gets.
     private static List<Host> fill(List<Host> hosts, int processes) {
         List<Host> used = new ArrayList<>();
         int left = processes;

@@ -9,11 +9,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// What a line of a host file says after the host: words such as `slots=4`.
+/// The words after the host in a line of a host file, such as `slots=4`.
 record HostProperties(@Nullable Integer slots, Login login) {
     private static final List<String> KEYS = List.of("slots", "user", "port", "identity");
 
-    /// Reads all words but the first.
+    /// Parses all words except the first.
     ///
     /// @param where file and line, for errors
     static HostProperties parse(String[] words, String where) {

@@ -6,9 +6,9 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// A host as people write it, `[user@]name[:slots]`, with an IPv6 address in brackets.
+/// A host in the form `[user@]name[:slots]`, with IPv6 addresses in brackets.
 ///
-/// Neither name nor user may start with a dash, or ssh would take it for an option of its own.
+/// Name and user must not start with a dash: ssh would read it as an option.
 record HostSpec(@Nullable String user, String name, @Nullable Integer slots) {
     private static final Pattern SYNTAX =
             Pattern.compile(
@@ -17,7 +17,7 @@ record HostSpec(@Nullable String user, String name, @Nullable Integer slots) {
                             // Six digits, so that neither a count nor the sum over hosts overflows.
                             + "(?::(?<slots>\\d{1,6}))?");
 
-    /// Empty when the text is none.
+    /// Empty when the text is not a host.
     static Optional<HostSpec> parse(String text) {
         Matcher match = SYNTAX.matcher(text);
         if (!match.matches()) {
@@ -32,7 +32,7 @@ record HostSpec(@Nullable String user, String name, @Nullable Integer slots) {
                         slots == null ? null : Integer.valueOf(slots)));
     }
 
-    /// What to do about a text that is no host.
+    /// What to write instead of a text that is not a host.
     static String hint(String text) {
         return text.matches("[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
                 ? "Put an IPv6 address in brackets, as in [fd00::7]:4."

@@ -5,15 +5,15 @@ import org.horovod4j.ConfigurationException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/// The private key for ssh, as a user names it.
+/// The private key file for ssh.
 public final class IdentityFile {
     private static final String HOME = "~/";
 
     private IdentityFile() {}
 
-    /// The file, which is there; a `~/` in front means the home folder, as for ssh itself.
+    /// An existing file. A leading `~/` means the home folder, as for ssh.
     ///
-    /// @param origin who named it, for errors
+    /// @param origin where the name is from, for errors
     /// @throws ConfigurationException when it cannot be read
     public static Path of(String text, String origin) {
         Path file =

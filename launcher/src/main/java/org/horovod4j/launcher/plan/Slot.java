@@ -1,6 +1,6 @@
 package org.horovod4j.launcher.plan;
 
-/// The place of one process in the world.
+/// The place of a process in the job.
 ///
 /// @param host the name of its host
 /// @param rank its number among all processes

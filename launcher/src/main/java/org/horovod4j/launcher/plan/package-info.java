@@ -1,11 +1,10 @@
 /// Which rank runs where.
 ///
-/// Start with [HostPlan], which hands out the slots of every [Host] in order; [HostFile] reads
-/// them.
+/// Start with [HostPlan], which assigns ranks to the slots of each [Host] in order. [HostFile] reads
+/// hosts from a file.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.file`.
-/// - Invariant: a plan depends on the hosts and the number of processes alone, so that two
-///   launchers given the same ones number their ranks alike.
+/// - Invariant: a plan depends only on the hosts and the number of processes.
 @NullMarked
 package org.horovod4j.launcher.plan;
 

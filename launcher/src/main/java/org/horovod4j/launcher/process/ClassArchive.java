@@ -20,30 +20,29 @@ import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 
-/// The classes of a Java program as the JVM has prepared them, kept for the next start of the same
-/// program: each rank then starts with half the processor time.
+/// An archive of the classes of a Java program, in the form that the JVM uses in memory. It halves the
+/// processor time that each rank of the next job takes to start.
 ///
-/// It is class data sharing of the JDK, which checks by itself that the archive fits. In the first job
-/// rank 0 lists the classes that it loads. When the job has ended well, the launcher lets a JVM make
-/// the archive of them, under a name of this job alone, and gives it its own name when it is whole: so
-/// no rank ever sees half an archive. A program that changes, or another JDK, has another name; the
-/// oldest archives are removed.
+/// This is class data sharing (CDS) of the JDK, which itself checks that an archive fits. In the first
+/// job rank 0 lists the classes that it loads. When the job has succeeded, the launcher runs a JVM that
+/// writes the archive under a temporary name, and renames it when it is complete: ranks never see
+/// half an archive. The name depends on the program and the JDK; the oldest archives are removed.
 ///
-/// A first job of very many ranks does not start without: they use one of the classes that a
-/// rehearsal of their start has loaded.
+/// If very many ranks start in the first job, a training run before it loads the classes of their
+/// start, and the job uses an archive of those.
 ///
-/// Rank 0 could write one as it ends, but that would build on the JDK's own archive, which does not
-/// know of our modules: ranks start with a tenth more work from such a one.
+/// Rank 0 could write an archive when it exits (a dynamic archive). That one would extend the JDK's
+/// own archive, which lacks our modules, and cost ranks a tenth more at start.
 public final class ClassArchive {
     private static final int MAX_ARCHIVES = 16;
     private static final Duration STALE_AGE = Duration.ofDays(1);
     private static final String EXTENSION = ".jsa";
     private static final String TEMP_EXTENSION = ".new";
 
-    /// What the JVM says about archives that do not fit is of no interest: it goes on without.
+    /// Silences messages about archives that do not fit: the JVM then runs without one.
     private static final String DISABLE_CDS_LOG = "-Xlog:cds=off,cds+dynamic=off";
 
-    /// Options that have their own idea of the classes.
+    /// Options that change which classes are loaded, or archives of the user.
     private static final List<String> INCOMPATIBLE_OPTIONS =
             List.of(
                     "-XX:SharedArchiveFile",
@@ -64,7 +63,7 @@ public final class ClassArchive {
                     "--module-path",
                     "-p");
 
-    /// Ranks of one processor for whom a rehearsal pays: it costs about as much as eight of them save.
+    /// From how many ranks per processor a training run pays: it costs what eight of them save.
     private static final int MIN_RANKS_PER_PROCESSOR = 16;
 
     private static final String WARM_UP_CLASS = "org.horovod4j.runtime.CdsTrainingRun";
@@ -89,12 +88,12 @@ public final class ClassArchive {
         this.exists = Files.isRegularFile(file);
     }
 
-    /// The archive for a command, or null when there can be none: the JDK archives classes of jars
-    /// alone, and only where the options leave it to do so.
+    /// The archive for a command, or null when there can be none: the JDK archives only classes of
+    /// jars, and not with every option.
     ///
     /// @param java that runs it
     /// @param command whose first word is that `java`
-    /// @param folder where archives are kept; it is made if need be
+    /// @param folder where archives are kept; created if it does not exist
     /// @param jobVariable the job that it is for, in the form `NAME=value`
     static @Nullable ClassArchive of(
             Path java, List<String> command, Path folder, String jobVariable) {
@@ -123,8 +122,8 @@ public final class ClassArchive {
         }
     }
 
-    /// All that decides which classes are loaded and how: the JDK, its options, and the jars with
-    /// their sizes and times.
+    /// Depends on everything that decides which classes are loaded: the JDK, its options, and the
+    /// jars with their sizes and times.
     private static @Nullable String name(Path java, JavaArguments words, String classPath)
             throws IOException {
         StringBuilder key = new StringBuilder();
@@ -160,17 +159,17 @@ public final class ClassArchive {
                 .append('\n');
     }
 
-    /// To be called before the job: makes an archive for its start alone if there is none yet and it
-    /// is worth the while.
+    /// To be called before the job: makes an archive for this job only, if there is none and the job
+    /// has enough ranks.
     ///
     /// @param ranks how many start on this machine
-    /// @param givenUp when complete, this ends early
-    void warmUp(int ranks, CompletionStage<?> givenUp) {
+    /// @param cancellation when complete, this ends early
+    void warmUp(int ranks, CompletionStage<?> cancellation) {
         if (exists
                 || ranks < MIN_RANKS_PER_PROCESSOR * Runtime.getRuntime().availableProcessors()) {
             return;
         }
-        HelperJvm helperJvm = new HelperJvm(java, jobVariable, givenUp);
+        HelperJvm helperJvm = new HelperJvm(java, jobVariable, cancellation);
         List<String> words = new ArrayList<>();
         words.add("-XX:DumpLoadedClassList=" + classList);
         words.addAll(JavaCommand.OPTIONS);
@@ -178,12 +177,11 @@ public final class ClassArchive {
         try {
             warmedUp = helperJvm.run(words) && dump(helperJvm);
         } catch (IOException e) {
-            log("No rehearsal", e);
+            log("No archive of classes from a training run", e);
         }
     }
 
-    /// The command of a rank: with an archive if there is one, and such that rank 0 lists its classes
-    /// if there is none to keep.
+    /// The command of a rank. It uses the archive if there is one; otherwise rank 0 lists its classes.
     List<String> applyTo(List<String> command, int rank) {
         List<String> words = new ArrayList<>(command);
         if (!exists && rank == 0) {
@@ -199,17 +197,17 @@ public final class ClassArchive {
         return words;
     }
 
-    /// To be called when the job has ended: makes an archive of what rank 0 has listed, if all went
-    /// well.
+    /// To be called when the job has ended: if it succeeded, makes an archive of the classes that
+    /// rank 0 listed.
     ///
-    /// @param givenUp when complete, this ends early
-    void finish(boolean wentWell, CompletionStage<?> givenUp) {
+    /// @param cancellation when complete, this ends early
+    void finish(boolean succeeded, CompletionStage<?> cancellation) {
         try {
             if (exists) {
                 Files.setLastModifiedTime(file, FileTime.from(Instant.now()));
-            } else if (wentWell
+            } else if (succeeded
                     && Files.exists(classList)
-                    && dump(new HelperJvm(java, jobVariable, givenUp))) {
+                    && dump(new HelperJvm(java, jobVariable, cancellation))) {
                 Files.move(tempFile, file, StandardCopyOption.ATOMIC_MOVE);
                 deleteOldArchives();
             }
@@ -220,7 +218,7 @@ public final class ClassArchive {
         }
     }
 
-    /// Whether a JVM of the same options, which runs no program, has made an archive of the list.
+    /// Runs a JVM that writes an archive of the listed classes, and returns whether it succeeded.
     private boolean dump(HelperJvm helperJvm) throws IOException {
         List<String> words = new ArrayList<>();
         words.add("-Xshare:dump");
@@ -230,7 +228,7 @@ public final class ClassArchive {
         return helperJvm.run(words);
     }
 
-    /// Removes the archives that were used least recently, and what killed jobs have left.
+    /// Removes the least recently used archives, and files that killed jobs left behind.
     private void deleteOldArchives() throws IOException {
         List<Path> archives;
         Instant abandoned = Instant.now().minus(STALE_AGE);

@@ -9,17 +9,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 
-/// Where JVMs work for the launcher rather than for the user: they say nothing, and end with the job
-/// they serve.
+/// Runs JVMs that work for the launcher: they print nothing, and end with the job.
 ///
-/// @param java that they run
-/// @param jobVariable by which the job's watchdog knows them, in the form `NAME=value`
-/// @param cancellation when complete, they are ended
+/// @param jobVariable marks them as processes of the job for the watchdog, in the form `NAME=value`
+/// @param cancellation when complete, they are killed
 record HelperJvm(Path java, String jobVariable, CompletionStage<?> cancellation) {
-    /// How long one may take: some seconds are usual for programs of ten thousand classes.
+    /// How long one may run. A program of ten thousand classes takes some seconds.
     private static final Duration TIMEOUT = Duration.ofMinutes(1);
 
-    /// Whether a JVM with these arguments has ended well.
+    /// Runs a JVM with these arguments, and returns whether it exited with 0.
     boolean run(List<String> arguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(java.toString());

@@ -6,9 +6,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/// Starts the processes of a job on one host, and ends them.
-///
-/// The launcher knows hosts through this alone, be it this machine or one behind ssh.
+/// Starts the processes of a job on one host, and ends them. The host is this machine or one behind
+/// ssh.
 public interface HostAgent extends AutoCloseable {
     /// The program that `words` name, as this host runs it.
     ///
@@ -19,32 +18,32 @@ public interface HostAgent extends AutoCloseable {
     /// `variables`. Safe to call from several threads.
     Process start(List<String> command, Map<String, String> variables) throws IOException;
 
-    /// Names who is told when contact with the host is lost, and why: from then on nothing is known
-    /// of its processes, which end by themselves.
+    /// Adds a listener for the loss of the host, called with the reason. The state of its processes
+    /// is then unknown; the host ends them by itself.
     void onLoss(Consumer<String> listener);
 
-    /// Tells the agent that a process which it started is gone.
+    /// To be called when a process that it started has exited.
     void ended(Process process);
 
-    /// Asks for the end of the streams of a process that has ended, for something that left the job
-    /// unseen may hold them open for ever.
+    /// Asks the host to end the output streams of a process that has exited: a process that escaped
+    /// the job may hold them open forever.
     ///
-    /// @return after how long a silence a reader here may give them up
+    /// @return after how long without bytes a reader here may give up
     Duration drain(Process process);
 
-    /// Kills a process that [#start] gave, and all that is left of its process group.
+    /// Kills a process that [#start] returned, and the rest of its process group.
     void kill(Process process);
 
-    /// Sends a signal to the process groups of all processes that [#start] gave and that are left.
+    /// Sends a signal to the process groups of all processes that [#start] returned.
     void signal(Signal signal);
 
-    /// Ends what the processes have left behind: theirs or their children's children, in whichever
-    /// session. To be called once, after all of them have ended.
+    /// Ends the descendants that the processes left behind, in any session. To be called once, after
+    /// all of the processes have exited.
     ///
-    /// @return a description of each process that had to be ended: its number and command line
+    /// @return for each descendant its process number and command line
     List<String> sweep() throws InterruptedException;
 
-    /// Lets go of the host; whatever is left of the job there is ended.
+    /// Releases the host. What is left of the job there is ended.
     @Override
     void close();
 }

@@ -5,10 +5,10 @@ import org.jspecify.annotations.Nullable;
 import java.util.List;
 import java.util.Set;
 
-/// The words of a `java` command up to its main class, as far as they say which classes it loads.
+/// The words of a `java` command up to its main class that decide which classes it loads.
 ///
-/// @param options what comes before the class path's end: all that the JVM itself reads
-/// @param classPath null when it is given in a way that is not understood here, or not at all
+/// @param options all words that the JVM itself reads
+/// @param classPath null when there is none, or it is given in a form that is not supported here
 record JavaArguments(List<String> options, @Nullable String classPath) {
     private static final Set<String> CLASS_PATH = Set.of("-cp", "-classpath", "--class-path");
 
@@ -26,7 +26,7 @@ record JavaArguments(List<String> options, @Nullable String classPath) {
         options = List.copyOf(options);
     }
 
-    /// Reads a command, whose first word is the `java` itself.
+    /// Parses a command whose first word is `java`.
     static JavaArguments of(List<String> command) {
         String classPath = null;
         int at = 1;

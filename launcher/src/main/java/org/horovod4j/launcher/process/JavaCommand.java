@@ -3,10 +3,10 @@ package org.horovod4j.launcher.process;
 import java.util.ArrayList;
 import java.util.List;
 
-/// A command whose program is `java`: it gets the two options that Horovod4J works best with.
+/// A command whose program is `java`. It gets the two options that Horovod4J works best with.
 ///
-/// The vector module incubates, so the JVM resolves it only when asked and warns in one line. As
-/// nobody but the launcher asked, nobody is warned. A user who names the module keeps the warning.
+/// The vector module is an incubator module: the JVM resolves it only on request, and prints a
+/// one-line warning. The launcher hides the warning if it added the option, not if the user did.
 record JavaCommand(List<String> words) {
     private static final String MODULE = "jdk.incubator.vector";
     private static final String ADD_MODULES = "--add-modules";

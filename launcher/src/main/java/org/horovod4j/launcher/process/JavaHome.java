@@ -8,14 +8,14 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// An installed Java, known by its folder.
+/// A Java installation.
 public record JavaHome(Path folder) {
     /// What Horovod4J is compiled for.
     public static final int REQUIRED_VERSION = 25;
 
     private static final Pattern VERSION = Pattern.compile("(?m)^JAVA_VERSION=\"(\\d+)");
 
-    /// The Java that runs the launcher, which is new enough or the launcher would not run.
+    /// The Java that runs the launcher. It is new enough, or the launcher would not run.
     public static JavaHome current() {
         return new JavaHome(Path.of(System.getProperty("java.home")));
     }
@@ -25,8 +25,8 @@ public record JavaHome(Path folder) {
         return folder.resolve("bin", "java");
     }
 
-    /// Which `java` the bare word means: the one on the path if it is new enough, else this one's.
-    /// So a machine whose default is older needs no further setting.
+    /// What the bare word `java` means: the one on the path if it is new enough, else the one of this
+    /// installation. So a machine whose default is older needs no setting.
     String selectJava(Optional<Path> onPath) {
         return onPath.filter(java -> of(java).isNewEnough())
                 .map(_ -> "java")
@@ -41,7 +41,7 @@ public record JavaHome(Path folder) {
         }
     }
 
-    /// Read from the file `release`, since asking `java` itself takes longer than all else here.
+    /// Reads the file `release`, since running `java -version` takes longer than everything else here.
     private boolean isNewEnough() {
         Path release = folder.resolve("release");
         if (!Files.isReadable(release)) {

@@ -14,9 +14,9 @@ import java.util.function.Consumer;
 
 /// This machine.
 ///
-/// Each process leads a session of its own (by `setsid`), which makes its number that of its
-/// process group, keeps the terminal's Ctrl-C for the launcher alone, and lets one signal reach all
-/// it started.
+/// Each process leads its own session (by `setsid`). So its process number is that of its process
+/// group, the terminal sends Ctrl-C only to the launcher, and one signal reaches everything that the
+/// process started.
 public final class LocalHost implements HostAgent {
     private static final File DEV_NULL = new File("/dev/null");
 
@@ -26,10 +26,8 @@ public final class LocalHost implements HostAgent {
         this.watchdog = watchdog;
     }
 
-    /// Gets ready for a job.
-    ///
-    /// @param jobVariable the variable and value, in the form `NAME=value`, which every process of
-    ///     the job and none other has in its environment
+    /// @param jobVariable the variable, in the form `NAME=value`, that every process of the job and no
+    ///     other process has in its environment
     public static LocalHost open(String jobVariable) throws IOException {
         return new LocalHost(Watchdog.start(jobVariable));
     }
@@ -62,7 +60,7 @@ public final class LocalHost implements HostAgent {
         words.add("setsid");
         words.addAll(command);
         ProcessBuilder builder = new ProcessBuilder(words);
-        // Ranks cannot share one keyboard: each finds its input at its end.
+        // Ranks cannot share one keyboard: standard input is empty.
         builder.redirectInput(DEV_NULL);
         builder.environment().keySet().removeIf(LocalHost::isShellState);
         builder.environment().putAll(variables);
@@ -71,12 +69,12 @@ public final class LocalHost implements HostAgent {
         return process;
     }
 
-    /// Bash exports functions and the previous folder; they mean nothing to a rank.
+    /// Bash exports functions and the previous folder; ranks do not need them.
     private static boolean isShellState(String variable) {
         return variable.startsWith("BASH_FUNC_") || variable.equals("OLDPWD");
     }
 
-    /// Never: whoever would have to be told is lost with it.
+    /// Never called: the launcher runs on this machine.
     @Override
     public void onLoss(Consumer<String> listener) {}
 
@@ -85,7 +83,7 @@ public final class LocalHost implements HostAgent {
         watchdog.forget(process);
     }
 
-    /// Pipes of this machine need no asking.
+    /// Local pipes need no request.
     @Override
     public Duration drain(Process process) {
         return OutputReader.IDLE_TIMEOUT;

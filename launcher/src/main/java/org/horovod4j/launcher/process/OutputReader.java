@@ -7,25 +7,23 @@ import java.time.Duration;
 
 /// The thread that reads one stream of one process to its end.
 ///
-/// A platform thread: reads of a pipe block the thread below a virtual one too, and a job has two
-/// of these for each process.
+/// It is a platform thread, since a read of a pipe blocks the carrier of a virtual thread. A job has
+/// two of them for each process.
 public final class OutputReader {
-    /// How long a pipe may stay silent, once the processes that wrote to it have ended, before it
-    /// is given up: something that left the job unseen may hold it open for ever. Whatever the
-    /// others had to say is in the pipe by then, and reading that takes no time.
+    /// How long to wait for bytes from a pipe after the processes of the job have exited: a process
+    /// that escaped the job may hold it open forever. All that the others wrote is in the pipe by then
+    /// and can be read without waiting.
     public static final Duration IDLE_TIMEOUT = Duration.ofSeconds(1);
 
     private static final Duration POLL_INTERVAL = Duration.ofMillis(20);
     private static final long BUSY = Long.MAX_VALUE;
 
-    /// Who gets the bytes, on the reader's thread.
+    /// Gets the bytes, on the thread of the reader.
     public interface Receiver {
-        /// The next bytes have come.
-        ///
-        /// @param chunk the taker's until it returns
+        /// @param chunk may be used until this method returns
         void onBytes(byte[] chunk, int length);
 
-        /// Nothing more comes. Not called when the stream is given up.
+        /// The stream has ended. Not called when the reader gave up.
         void onEnd();
     }
 
@@ -34,7 +32,7 @@ public final class OutputReader {
     private final byte[] chunk;
     private final Thread thread;
 
-    /// When the read that is waiting now began, or [#BUSY] while bytes are being taken.
+    /// When the current read began, or [#BUSY] while the receiver takes bytes.
     private volatile long waitingSinceNanos = BUSY;
 
     private OutputReader(String name, InputStream source, int chunk, Receiver receiver) {
@@ -44,10 +42,10 @@ public final class OutputReader {
         this.thread = Thread.ofPlatform().daemon().name(name).unstarted(this::run);
     }
 
-    /// Begins to read.
+    /// Starts to read.
     ///
     /// @param name of the thread
-    /// @param chunk how many bytes are taken at a time, at most
+    /// @param chunk how many bytes are read at a time, at most
     public static OutputReader start(
             String name, InputStream source, int chunk, Receiver receiver) {
         OutputReader reader = new OutputReader(name, source, chunk, receiver);
@@ -55,10 +53,10 @@ public final class OutputReader {
         return reader;
     }
 
-    /// Waits for the end of the stream, and gives up when it stays silent for so long; but never
-    /// while bytes wait to be taken.
+    /// Waits for the end of the stream, and gives up after this long without bytes; never while the
+    /// receiver takes bytes.
     ///
-    /// @return whether the end has come
+    /// @return whether the stream has ended
     public boolean awaitEnd(Duration silence) throws InterruptedException {
         while (!thread.join(POLL_INTERVAL)) {
             long since = waitingSinceNanos;
@@ -69,7 +67,7 @@ public final class OutputReader {
         return true;
     }
 
-    /// Whether all there was has been taken.
+    /// Whether the stream has ended and the receiver has taken everything.
     public boolean hasEnded() {
         return !thread.isAlive();
     }

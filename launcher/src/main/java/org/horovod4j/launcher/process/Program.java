@@ -10,8 +10,7 @@ import java.util.function.Supplier;
 /// The command that every rank runs.
 ///
 /// @param command its words, as they will be run
-/// @param unwantedLine a line that the launcher's own additions cause on standard error; empty for
-///     none
+/// @param unwantedLine a line on standard error that options of the launcher cause; empty for none
 /// @param archive of its classes; null for none
 public record Program(List<String> command, String unwantedLine, @Nullable ClassArchive archive) {
     public Program {
@@ -36,38 +35,39 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
                         command, unwantedLine, ClassArchive.of(java, command, folder, jobVariable));
     }
 
-    /// The words that one rank runs.
+    /// The command line of one rank.
     public List<String> command(int rank) {
         return archive == null ? command : archive.applyTo(command, rank);
     }
 
-    /// Tells how many ranks are to start on this machine, before any does.
+    /// To be called before ranks start on this machine.
     ///
-    /// @param givenUp when complete, none are: this need not take its time
-    public void prepare(int ranks, CompletionStage<?> givenUp) {
+    /// @param cancellation when complete, this ends early
+    public void prepare(int ranks, CompletionStage<?> cancellation) {
         if (archive != null) {
-            archive.warmUp(ranks, givenUp);
+            archive.warmUp(ranks, cancellation);
         }
     }
 
-    /// Tells how the job ended.
+    /// To be called when the job has ended.
     ///
-    /// @param givenUp when complete, the user waits: this need not take its time
-    public void ended(boolean wentWell, CompletionStage<?> givenUp) {
+    /// @param cancellation when complete, this ends early
+    public void ended(boolean succeeded, CompletionStage<?> cancellation) {
         if (archive != null) {
-            archive.finish(wentWell, givenUp);
+            archive.finish(succeeded, cancellation);
         }
     }
 
-    /// Looks for the program that `words` name, and turns `java` into a `java` that fits.
+    /// Finds the program that `words` name. The word `java` becomes a `java` that is new enough.
     ///
     /// @throws org.horovod4j.ConfigurationException when there is no such program
     public static Program of(List<String> words, SearchPath path, JavaHome own) {
         return of(words, path, () -> own.selectJava(path.lookUp("java")));
     }
 
-    /// Looks for the program that `words` name, where the bare word `java` means a certain one.
+    /// Finds the program that `words` name.
     ///
+    /// @param java what the bare word `java` means
     /// @throws org.horovod4j.ConfigurationException when there is no such program
     public static Program of(List<String> words, SearchPath path, Supplier<String> java) {
         String first = words.getFirst();
@@ -80,7 +80,7 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
                 : new Program(words, "");
     }
 
-    /// As one would type it, for messages.
+    /// As a shell command, for messages.
     @Override
     public String toString() {
         return String.join(" ", command.stream().map(Program::quoted).toList());

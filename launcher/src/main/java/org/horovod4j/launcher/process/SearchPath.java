@@ -8,18 +8,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// Where commands are looked for, as `PATH` says.
+/// The folders of `PATH`.
 ///
-/// The launcher looks before it starts anything: one sentence about a misspelt command, rather than
-/// the same failure once for each rank.
+/// The launcher looks for commands before it starts anything. So a misspelt command gives one message
+/// and not one for each rank.
 public record SearchPath(List<Path> folders) {
     public SearchPath {
         folders = List.copyOf(folders);
     }
 
-    /// Reads the path.
-    ///
-    /// @param text the value of `PATH`, in which an empty part means the current folder
+    /// @param text the value of `PATH`; an empty part means the current folder
     public static SearchPath of(String text) {
         return new SearchPath(
                 Stream.of(text.split(":", -1))

@@ -15,12 +15,12 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// A small shell process beside the job that ends it when the launcher is gone.
+/// A shell process that ends the job when the launcher has ended.
 ///
-/// It reads orders from a pipe whose other end the launcher alone holds. However the launcher ends,
-/// by `kill -9` too, the kernel closes that pipe; the watchdog then ends every process group of the
-/// job and every process that has the job's variable in its environment. Because it is there
-/// anyway, it also sends the signals: Java has no call for a process group.
+/// It reads commands from a pipe. Only the launcher holds the other end, so the kernel closes the
+/// pipe however the launcher ends, also by `kill -9`. The watchdog then ends every process group of
+/// the job and every process that has the job's variable in its environment. It also sends signals,
+/// since Java cannot signal a process group.
 final class Watchdog implements AutoCloseable {
     private final Process shell;
     private final Writer commands;
@@ -35,8 +35,8 @@ final class Watchdog implements AutoCloseable {
         ProcessBuilder builder =
                 new ProcessBuilder(
                         "setsid", "sh", "-c", script(), "horovodrun-watchdog", jobVariable);
-        // The environment stays behind, first of all the variable of a job around this one: its
-        // watchdog would end ours before ours has ended our job.
+        // An empty environment. If it held the variable of an outer job, the watchdog of that job
+        // would end this watchdog before this one has ended its job.
         Map<String, String> environment = builder.environment();
         environment.keySet().retainAll(Set.of("PATH"));
         builder.redirectError(ProcessBuilder.Redirect.DISCARD);
@@ -61,30 +61,31 @@ final class Watchdog implements AutoCloseable {
         send("watch " + process.pid());
     }
 
-    /// To be called soon after the process has ended, before its number can be another's.
+    /// To be called soon after the process has exited, before its number is used again.
     void forget(Process process) {
         watched.remove(process);
         send("forget " + process.pid());
     }
 
-    /// Kills a process that is watched, and then its group. It goes first, and by its own number: a
-    /// process that was just started leads no group before `setsid` has run. Its streams stay open,
-    /// for what it has printed is still to be read.
+    /// Kills a process and then its group. The process comes first: one that was just started leads no
+    /// group until `setsid` has run. Its streams stay open, since its output is still to be read.
     void kill(Process process) {
         boolean _ = process.toHandle().destroyForcibly();
         boolean _ = send("kill " + process.pid());
     }
 
-    /// Signals the process groups, or just the processes should the watchdog itself have been
-    /// killed.
+    /// Signals the process groups, or only the processes if the watchdog itself was killed.
     void signal(Signal signal) {
         if (!send("signal " + signal.name())) {
-            log(Level.WARNING, "The watchdog of the job is gone: ranks may leave processes", null);
+            log(
+                    Level.WARNING,
+                    "The watchdog of the job is gone: ranks may leave processes behind",
+                    null);
             watched.forEach(Process::destroyForcibly);
         }
     }
 
-    /// Ends what is left of the job, and the watchdog with it; takes some 10 seconds at worst.
+    /// Ends what is left of the job, and the watchdog. Takes about 10 seconds at worst.
     ///
     /// @return number and command line of each process that was left
     List<String> sweep() throws InterruptedException {
@@ -115,7 +116,7 @@ final class Watchdog implements AutoCloseable {
         }
     }
 
-    /// Asks for the logger only now: finding one loads classes that a good run never needs.
+    /// Gets the logger on demand: it loads classes that a successful run does not need.
     private static void log(Level level, String message, @Nullable IOException cause) {
         System.getLogger(Watchdog.class.getName()).log(level, message, cause);
     }

@@ -40,9 +40,9 @@ class DiscoveryOutputTest {
                 "'a:1\nb' | line 2 gives no slots for 'b': print b:4, or set --slots-per-host",
                 "'a:1\na:2' | line 2 names host 'a' again",
                 "'Traceback (most recent call last):' | line 1 is 'Traceback (most recent",
-                "'-oProxyCommand=x:1' | is no host: print lines such as gpu1:4",
+                "'-oProxyCommand=x:1' | is not a host: print lines such as gpu1:4",
                 "'a:0' | line 1: host 'a' has no slots",
-                "'a:1234567' | is no host"
+                "'a:1234567' | is not a host"
             })
     void invalidLineRejectsWholeOutput(String text, String complaint) {
         assertThatThrownBy(() -> DiscoveryOutput.parse(text, null))

@@ -85,7 +85,7 @@ class DiscoveryScriptTest {
     void endlessOutputIsRejectedAtSizeLimit() {
         assertThatThrownBy(() -> find("yes a:1", Duration.ofMinutes(5)))
                 .isInstanceOf(DiscoveryException.class)
-                .hasMessage("it prints more than 1048576 bytes, which is no list of hosts");
+                .hasMessage("it prints more than 1048576 bytes, which is not a list of hosts");
     }
 
     @Test

@@ -223,7 +223,7 @@ class DriverHostsTest extends DriverScenario {
         discoverHosts();
         assertThat(infoMessages())
                 .last()
-                .isEqualTo("no host is listed any more; the job goes on with those it has");
+                .isEqualTo("no host is listed any more; the job continues with those it has");
         assertThat(resetRequests()).isZero();
     }
 }

@@ -142,7 +142,7 @@ class DriverWorkersTest extends DriverScenario {
                 .last()
                 .asString()
                 .isEqualTo(
-                        "worker 4 on a failed: it ended before it had a part in the training, with exit"
+                        "worker 4 on a failed: it exited before it took part in the training, with exit"
                                 + " code 0. Twice on this slot: Host a is blacklisted: nothing is"
                                 + " started there for 10 s.");
         advanceTime(Duration.ofSeconds(10));

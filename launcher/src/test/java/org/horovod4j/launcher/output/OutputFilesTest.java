@@ -89,7 +89,10 @@ class OutputFilesTest {
     void folderThatCannotBeCreatedIsRejected() throws Exception {
         Path file = Files.createFile(folder.resolve("file"));
         assertThatExceptionOfType(ConfigurationException.class)
-                .isThrownBy(() -> OutputTargets.ofRanks(launcherConsole, file.resolve("logs"), false, 2))
+                .isThrownBy(
+                        () ->
+                                OutputTargets.ofRanks(
+                                        launcherConsole, file.resolve("logs"), false, 2))
                 .withMessageStartingWith("--output-filename: cannot make the files of " + file)
                 .withMessageEndingWith("Name a folder that can be made.");
     }
