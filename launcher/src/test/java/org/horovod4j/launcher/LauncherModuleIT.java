@@ -9,18 +9,17 @@ import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.snakeyaml.engine.v2.api.LoadSettings;
 
 import picocli.CommandLine;
 
 import java.io.File;
-import java.lang.module.ModuleFinder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.spi.ToolProvider;
-import java.util.stream.Stream;
 
-/// A program of named modules that launches a function of its own.
+/// A program of named modules launches one of its functions, with Horovod4J on the module path.
 class LauncherModuleIT {
     private static final String PROGRAM =
             """
@@ -42,21 +41,16 @@ class LauncherModuleIT {
     @TempDir private Path folder;
     private String modulePath = "";
 
-    /// The launcher's classes need a jar around them to become a module.
     @BeforeEach
-    void makeModules() throws Exception {
-        Path launcher = folder.resolve("horovod4j-launcher.jar");
-        tool("jar", "-cf", launcher.toString(), "-C", place(Launcher.class).toString(), ".");
+    void writeProgram() throws Exception {
         modulePath =
                 String.join(
                         File.pathSeparator,
-                        Stream.of(
-                                        launcher,
-                                        place(Hvd.class),
-                                        place(CommandLine.class),
-                                        place(NullMarked.class))
-                                .map(Path::toString)
-                                .toList());
+                        location(Launcher.class),
+                        location(Hvd.class),
+                        location(CommandLine.class),
+                        location(LoadSettings.class),
+                        location(NullMarked.class));
         Files.createDirectories(folder.resolve("com/example"));
         Files.writeString(folder.resolve("com/example/Main.java"), PROGRAM);
     }
@@ -75,25 +69,24 @@ class LauncherModuleIT {
     }
 
     private String outputOfProgram(String directive) throws Exception {
-        String launcher =
-                ModuleFinder.of(folder.resolve("horovod4j-launcher.jar")).findAll().stream()
-                        .map(module -> module.descriptor().name())
-                        .findFirst()
-                        .orElseThrow();
         Files.writeString(
                 folder.resolve("module-info.java"),
-                "module app { requires %s; requires org.horovod4j.core; %s }"
-                        .formatted(launcher, directive));
+                "module app { requires org.horovod4j.launcher; %s }".formatted(directive));
         Path classes = folder.resolve("classes");
-        tool(
-                "javac",
-                "-proc:none",
-                "-p",
-                modulePath,
-                "-d",
-                classes.toString(),
-                folder.resolve("module-info.java").toString(),
-                folder.resolve("com/example/Main.java").toString());
+        int status =
+                ToolProvider.findFirst("javac")
+                        .orElseThrow()
+                        .run(
+                                System.out,
+                                System.err,
+                                "-proc:none",
+                                "-p",
+                                modulePath,
+                                "-d",
+                                classes.toString(),
+                                folder.resolve("module-info.java").toString(),
+                                folder.resolve("com/example/Main.java").toString());
+        assertThat(status).isZero();
         String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         String modules = classes + File.pathSeparator + modulePath;
         List<String> command = List.of(java, "-p", modules, "-m", "app/com.example.Main");
@@ -101,13 +94,8 @@ class LauncherModuleIT {
         return new String(process.getInputStream().readAllBytes(), UTF_8);
     }
 
-    private static void tool(String name, String... arguments) {
-        ToolProvider tool = ToolProvider.findFirst(name).orElseThrow();
-        assertThat(tool.run(System.out, System.err, arguments)).isZero();
-    }
-
-    /// The folder or jar that a class is in.
-    private static Path place(Class<?> type) throws Exception {
-        return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
+    /// The folder or jar of a class.
+    private static String location(Class<?> type) throws Exception {
+        return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
     }
 }

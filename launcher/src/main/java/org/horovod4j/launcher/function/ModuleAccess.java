@@ -11,6 +11,8 @@ final class ModuleAccess {
 
     /// Sees what is private in `owner` too, as the body of a lambda is, unless a module closes it.
     static Lookup lookup(Class<?> owner) {
+        // A private lookup needs a module that reads the owner's.
+        ModuleAccess.class.getModule().addReads(owner.getModule());
         try {
             return MethodHandles.privateLookupIn(owner, MethodHandles.lookup());
         } catch (IllegalAccessException e) {

@@ -1,6 +1,6 @@
 /// Takes a function of a program to the ranks of a job, and their results back.
 ///
-/// Start with [RankFunction] (what the user writes), then [FunctionReference] (what of it travels),
+/// Start with [org.horovod4j.RankFunction] (what the user writes), then [FunctionReference] (what of it travels),
 /// [RankMain] (the process that runs it) and [FunctionServer] (where it is fetched and results are
 /// handed in).
 ///

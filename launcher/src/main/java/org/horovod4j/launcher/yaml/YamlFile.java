@@ -3,7 +3,7 @@ package org.horovod4j.launcher.yaml;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.file.TextFile;
 import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.api.lowlevel.Compose;
+import org.snakeyaml.engine.v2.composer.Composer;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
@@ -13,6 +13,8 @@ import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
+import org.snakeyaml.engine.v2.parser.ParserImpl;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -46,7 +48,9 @@ public final class YamlFile {
     private YamlNode.Mapping parse(String text) {
         YamlLocation start = new YamlLocation(file, 1, "");
         try {
-            Optional<Node> root = new Compose(LoadSettings.builder().build()).composeString(text);
+            LoadSettings settings = LoadSettings.builder().build();
+            ParserImpl parser = new ParserImpl(settings, new StreamReader(settings, text));
+            Optional<Node> root = new Composer(settings, parser).getSingleNode();
             return root.<YamlNode>map(node -> convert(node, start.atLine(line(node))))
                     .orElseGet(() -> new YamlNode.Empty(start))
                     .asMapping();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
+import org.horovod4j.RankFunction;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.security.Secret;
 import org.horovod4j.security.UnreachableException;

@@ -1,0 +1,16 @@
+/// Starts the ranks of a job: the command `horovodrun` and [org.horovod4j.launcher.Launcher], which
+/// does the same for a function of a running program.
+module org.horovod4j.launcher {
+    requires info.picocli;
+    requires java.management;
+    requires transitive org.horovod4j.core;
+    requires org.snakeyaml.engine;
+    requires static jdk.unsupported;
+    requires static transitive org.jspecify;
+
+    exports org.horovod4j.launcher;
+
+    // Core encodes the records of the messages between launcher and ranks.
+    opens org.horovod4j.launcher.function to
+            org.horovod4j.core;
+}
