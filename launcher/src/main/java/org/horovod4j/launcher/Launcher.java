@@ -1,6 +1,8 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.RankAction;
+import org.horovod4j.RankFunction;
 import org.horovod4j.launcher.command.Controller;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.OutputSettings;
@@ -9,9 +11,7 @@ import org.horovod4j.launcher.function.FunctionEncoder;
 import org.horovod4j.launcher.function.FunctionServer;
 import org.horovod4j.launcher.function.LastMessageStream;
 import org.horovod4j.launcher.function.LineOutputStream;
-import org.horovod4j.RankAction;
 import org.horovod4j.launcher.function.RankCommand;
-import org.horovod4j.RankFunction;
 import org.horovod4j.launcher.function.RankOutcomes;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.plan.HostPlan;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.ReduceOp;
 import org.horovod4j.RankFunction;
+import org.horovod4j.ReduceOp;
 import org.junit.jupiter.api.Test;
 
 import java.nio.file.Files;

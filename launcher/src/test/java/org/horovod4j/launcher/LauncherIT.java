@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
-import org.horovod4j.ReduceOp;
 import org.horovod4j.RankFunction;
+import org.horovod4j.ReduceOp;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

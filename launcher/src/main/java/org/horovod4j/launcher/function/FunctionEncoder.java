@@ -1,8 +1,8 @@
 package org.horovod4j.launcher.function;
 
-import org.horovod4j.RankFunction;
-import org.horovod4j.RankAction;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.RankAction;
+import org.horovod4j.RankFunction;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.jspecify.annotations.Nullable;

@@ -1,9 +1,9 @@
 package org.horovod4j.launcher.function;
 
-import org.horovod4j.RankFunction;
-import org.horovod4j.RankAction;
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.RankAction;
+import org.horovod4j.RankFunction;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.invoke.MethodHandle;

@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import org.assertj.core.api.AbstractThrowableAssert;
-import org.horovod4j.RankFunction;
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.RankFunction;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
