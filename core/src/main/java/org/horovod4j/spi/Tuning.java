@@ -2,15 +2,17 @@ package org.horovod4j.spi;
 
 import java.time.Duration;
 
-/// What may be turned while a job runs, by the autotuner or not at all. Every rank uses the same
-/// tuning for the same operation.
+/// The parameters that the autotuner may change while a job runs. Every rank uses the same tuning
+/// for the same operation.
 ///
-/// @param fusionThreshold how many bytes travel together at most; 0 fuses nothing
+/// @param fusionThreshold the most bytes that are fused into one operation; 0 fuses nothing
 /// @param cycleTime how long a rank collects requests before it sends them
-/// @param roundBytes how much of a large tensor is packed, reduced and unpacked at a time inside a
-///     host
-/// @param ringBytes from where on a ring is used between hosts; 0 leaves that to the cost model
-/// @param streams connections between each two hosts' ranks; 0 leaves that to the transport
+/// @param roundBytes the bytes of a large tensor that are packed, reduced and unpacked at a time
+///     within a host
+/// @param ringBytes the smallest size for which a ring is used between hosts; 0 leaves the choice
+///     to the cost model
+/// @param streams the connections between two ranks on different hosts; 0 leaves the choice to the
+///     transport
 public record Tuning(
         long fusionThreshold, Duration cycleTime, long roundBytes, long ringBytes, int streams) {
     public static final long MIN_ROUND_BYTES = 16 * 1024;
@@ -20,34 +22,42 @@ public record Tuning(
             new Tuning(8L * 1024 * 1024, Duration.ZERO, 128 * 1024, 0, 0);
 
     public Tuning {
-        if (fusionThreshold < 0 || cycleTime.isNegative() || ringBytes < 0 || streams < 0) {
-            throw new IllegalArgumentException(
-                    "not negative: " + fusionThreshold + ", " + cycleTime);
+        checkNotNegative("fusionThreshold", fusionThreshold);
+        if (cycleTime.isNegative()) {
+            throw new IllegalArgumentException("cycleTime must not be negative, got " + cycleTime);
         }
+        checkNotNegative("ringBytes", ringBytes);
+        checkNotNegative("streams", streams);
         if (roundBytes < MIN_ROUND_BYTES || roundBytes > MAX_ROUND_BYTES) {
             throw new IllegalArgumentException(
-                    "a round has %d to %d bytes, not %d"
+                    "a round has %d to %d bytes, got %d"
                             .formatted(MIN_ROUND_BYTES, MAX_ROUND_BYTES, roundBytes));
         }
     }
 
-    public Tuning withFusionThreshold(long another) {
-        return new Tuning(another, cycleTime, roundBytes, ringBytes, streams);
+    private static void checkNotNegative(String name, long value) {
+        if (value < 0) {
+            throw new IllegalArgumentException(name + " must not be negative, got " + value);
+        }
     }
 
-    public Tuning withCycleTime(Duration another) {
-        return new Tuning(fusionThreshold, another, roundBytes, ringBytes, streams);
+    public Tuning withFusionThreshold(long value) {
+        return new Tuning(value, cycleTime, roundBytes, ringBytes, streams);
     }
 
-    public Tuning withRoundBytes(long another) {
-        return new Tuning(fusionThreshold, cycleTime, another, ringBytes, streams);
+    public Tuning withCycleTime(Duration value) {
+        return new Tuning(fusionThreshold, value, roundBytes, ringBytes, streams);
     }
 
-    public Tuning withRingBytes(long another) {
-        return new Tuning(fusionThreshold, cycleTime, roundBytes, another, streams);
+    public Tuning withRoundBytes(long value) {
+        return new Tuning(fusionThreshold, cycleTime, value, ringBytes, streams);
     }
 
-    public Tuning withStreams(int another) {
-        return new Tuning(fusionThreshold, cycleTime, roundBytes, ringBytes, another);
+    public Tuning withRingBytes(long value) {
+        return new Tuning(fusionThreshold, cycleTime, roundBytes, value, streams);
+    }
+
+    public Tuning withStreams(int value) {
+        return new Tuning(fusionThreshold, cycleTime, roundBytes, ringBytes, value);
     }
 }
