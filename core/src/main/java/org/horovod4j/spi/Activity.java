@@ -1,14 +1,16 @@
 package org.horovod4j.spi;
 
-/// What an operation spends its time on, in the words of Horovod's timeline where it has one.
+/// The phases of an operation, with the names of Horovod's timeline where Horovod has the same
+/// phase.
 public enum Activity {
-    /// Copies tensors side by side into memory that is reduced or sent as one.
+    /// Copies tensors one after the other into memory that is reduced or sent as a whole.
     MEMCPY_IN_FUSION_BUFFER,
-    /// Waits for another rank of the host to come to the operation, or to be done with its part.
+    /// Waits for another rank of the host to start the operation or to finish its part.
     WAIT_FOR_DATA,
-    /// Reduces what the ranks of the host have in shared memory.
+    /// Reduces the data of the host's ranks in shared memory.
     SHM_ALLREDUCE,
-    /// Exchanges with other hosts, or with ranks that share no memory, and reduces what comes.
+    /// Exchanges data with other hosts, or with ranks that share no memory, and reduces what
+    /// arrives.
     TCP_ALLREDUCE,
     /// Copies the result into the tensors.
     MEMCPY_OUT_FUSION_BUFFER

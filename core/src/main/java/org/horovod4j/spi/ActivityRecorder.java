@@ -1,18 +1,18 @@
 package org.horovod4j.spi;
 
-/// Is told by a backend what an operation spends its time on.
+/// Records how long each [Activity] of an operation takes. A backend calls it.
 ///
-/// While nobody records, both methods cost a read of memory, and the clock is not asked:
+/// While recording is off, each call costs one memory read and does not read the clock:
 ///
 /// ```
 /// long since = activities.begin();
 /// pack();
 /// since = activities.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
-/// meet();
+/// barrier();
 /// since = activities.end(Activity.WAIT_FOR_DATA, since);
 /// ```
 public interface ActivityRecorder {
-    /// Tells nobody.
+    /// Records nothing.
     ActivityRecorder NONE =
             new ActivityRecorder() {
                 @Override
@@ -26,12 +26,12 @@ public interface ActivityRecorder {
                 }
             };
 
-    /// The time by [System#nanoTime], or 0 while nobody wants to know.
+    /// The current [System#nanoTime], or 0 while recording is off.
     long begin();
 
-    /// Notes that `activity` went on until now.
+    /// Records that `activity` lasted from `since` until now.
     ///
-    /// @param since when it began; nothing is noted for 0
-    /// @return when the next one begins: now, or 0
+    /// @param since when it started; 0 records nothing
+    /// @return the start of the next activity: now, or 0 while recording is off
     long end(Activity activity, long since);
 }

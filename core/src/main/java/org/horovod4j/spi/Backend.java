@@ -9,56 +9,59 @@ import org.horovod4j.Tensor;
 
 import java.util.List;
 
-/// Performs collectives, one at a time. Every rank brings the same `stamp` to the same operation; a
-/// backend that sees another rank's stamp differ throws before it has changed any tensor.
+/// Performs collectives, one at a time.
 ///
-/// Nor is any tensor changed while a rank has not come to an operation at all: it can be given up
-/// by all ranks together, by a [#reset] of each, as if it had never begun.
+/// All ranks pass the same `stamp` to the same operation. If the stamp of another rank differs, the
+/// backend throws before it changes any tensor.
+///
+/// No tensor changes before all ranks have started the operation. Until then the ranks can abandon
+/// it together: each calls [#reset], and the tensors are unchanged.
 public interface Backend extends AutoCloseable {
-    /// A tensor of zeros on which collectives need not copy.
+    /// A zeroed tensor in memory that collectives can use without a copy.
     Tensor allocate(DataType dataType, Shape shape);
 
-    /// Whether `tensor` lies in memory from [#allocate], so that it can be reduced where it is.
+    /// Whether `tensor` lies in memory from [#allocate], so that it can be reduced in place.
     boolean isShared(Tensor tensor);
 
-    /// Reduces several tensors as one.
+    /// Allreduce over fused tensors.
     ///
-    /// @param divisor what an average divides by: the number of ranks that bring something
+    /// @param divisor what AVERAGE divides by: the number of ranks that contribute data
     void allreduce(long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 
-    /// Reduces several tensors as one, of which each rank wants another window back.
+    /// Reduce-scatter over fused tensors. Each rank receives its own window.
     ///
-    /// @param divisor what an average divides by: the number of ranks that bring something
+    /// @param divisor what AVERAGE divides by: the number of ranks that contribute data
     void reducescatter(
             long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 
-    /// Combines several tensors of a floating-point type by Adasum, each for itself.
+    /// Adasum over fused tensors of a floating-point type. Each tensor is combined separately.
     void adasum(long stamp, FusedTensors fusedTensors, Scale scale);
 
-    /// Joins the rows that the ranks have of each tensor, of which there is at least one; how many
-    /// rows may differ from rank to rank.
+    /// Concatenates the rows of all ranks, tensor by tensor. The list has at least one tensor. The
+    /// number of rows may differ from rank to rank.
     ///
-    /// @return new tensors, one for each given
+    /// @return new tensors, one per input tensor
     List<Tensor> allgather(long stamp, List<Tensor> tensors);
 
     void broadcast(long stamp, Tensor tensor, int rootRank);
 
-    /// Sends rows of `tensor` to each rank.
+    /// Sends rows of `tensor` to every rank.
     ///
-    /// @param splits how many rows go to each rank
+    /// @param splits the number of rows for each rank
     AlltoallResult alltoall(long stamp, Tensor tensor, int[] splits);
 
     void barrier(long stamp);
 
-    /// How many bytes may be reduced as one at will: up to here the bits of each result are the
-    /// same whatever travels beside it. [Long#MAX_VALUE] where that is always so.
+    /// The largest number of bytes that may be fused freely: up to this size the bits of each
+    /// result do not depend on which tensors are fused. [Long#MAX_VALUE] if that holds for all
+    /// sizes.
     long reproducibleFusionBytes();
 
-    /// Uses `tuning` from the next operation on, which is the same one on all ranks.
+    /// Uses `tuning` from the next operation on. All ranks call this before the same operation.
     void tune(Tuning tuning);
 
-    /// Drops what an operation that ended badly has left under way; every rank does so, between two
-    /// meetings of the control plane.
+    /// Discards the state of an operation that failed or was abandoned. All ranks call this between
+    /// two exchanges of the control plane.
     void reset();
 
     @Override

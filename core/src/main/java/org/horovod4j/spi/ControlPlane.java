@@ -5,54 +5,55 @@ import org.jspecify.annotations.Nullable;
 import java.util.List;
 import java.util.Map;
 
-/// The slow, reliable channel beside the data: how ranks meet, exchange what all must know, ask
-/// each other how they are, and learn who is gone. One instance serves one rank in one world.
+/// The slow, reliable channel beside the data. Over it ranks join, exchange metadata, ask each
+/// other for their state and learn which ranks are gone. One instance serves one rank in one world.
 public interface ControlPlane extends AutoCloseable {
-    /// Introduces this rank and waits for all the others. News go to `listener`, on a thread of the
-    /// control plane, from here on.
+    /// Publishes `self` and waits for all other ranks. From then on `listener` is called on a
+    /// thread of the control plane.
     ///
-    /// @return all members, by rank
-    /// @throws org.horovod4j.ConfigurationException when they do not meet in time or not at all
+    /// @return the published data of all ranks, by rank
+    /// @throws org.horovod4j.ConfigurationException if the ranks do not all join in time
     List<RankInfo> join(RankInfo self, Listener listener);
 
-    /// Waits until every rank has called this with the same topic; after that the topic may be used
+    /// Waits until every rank has called this with the same topic. Afterwards the topic may be used
     /// again.
     ///
-    /// @return what the ranks gave, by rank
-    /// @throws org.horovod4j.PeerLostException when a rank is gone
-    /// @throws org.horovod4j.ShutDownException when a rank has left in order, or this one is about
-    ///     to
+    /// @return the bytes of all ranks, by rank
+    /// @throws org.horovod4j.PeerLostException if a rank is lost
+    /// @throws org.horovod4j.ShutDownException if a rank has left in order, or this rank is about
+    ///     to leave
     List<byte[]> allgather(String topic, byte[] mine);
 
-    /// Asks every rank, this one too, for a description of its state. Neither a program that hangs
-    /// nor a rank that is gone keeps the answers of the others back: whoever has not answered after
-    /// two seconds is passed over.
+    /// Asks all ranks, including this one, for a description of their state. A rank that does not
+    /// answer within two seconds is skipped, so a lost or hanging rank does not delay the others'
+    /// answers.
     ///
-    /// @return what each rank's [Listener#describe] said, by rank; null where nothing came
+    /// @return the result of each rank's [Listener#describe], by rank; null for a rank without an
+    ///     answer
     List<byte @Nullable []> survey();
 
-    /// Ends the waiting of a gather that is under way or comes later, with
-    /// [org.horovod4j.ShutDownException]: this rank is about to leave.
+    /// Ends a current or later [#allgather] with [org.horovod4j.ShutDownException]: this rank is
+    /// about to leave.
     void stop();
 
-    /// Tells the others that this rank leaves.
+    /// Announces that this rank leaves.
     ///
-    /// @param completed how many operations it completed in each process set, which end well
-    ///     elsewhere too; empty when it failed in the middle of one
-    /// @param orderly whether the program asked for it
-    /// @param reason what the others should hear: "called shutdown", "its process has ended", …
+    /// @param completed the number of operations this rank completed in each process set; the other
+    ///     ranks can finish these. Empty if this rank failed during an operation
+    /// @param orderly whether the program asked to leave
+    /// @param reason the text for the other ranks: "called shutdown", "its process has ended", …
     void leave(Map<Integer, Long> completed, boolean orderly, String reason);
 
     @Override
     void close();
 
-    /// What a rank hears from the control plane, and is asked by it. All on a thread of the control
-    /// plane, which has other news to bring: nothing here may block.
+    /// Callbacks of the control plane. They run on its thread and must not block.
     interface Listener {
-        /// A rank is gone. Heard of every rank that leaves in order, and of the first to fail.
+        /// A rank is gone. Called for every rank that leaves in order, and for the first rank that
+        /// fails.
         void rankDeparted(RankDeparture rankDeparture);
 
-        /// What this rank is doing, for a [ControlPlane#survey]; the first 256 KiB are passed on.
+        /// Describes what this rank is doing, for [ControlPlane#survey]. At most 256 KiB are sent.
         byte[] describe();
     }
 }

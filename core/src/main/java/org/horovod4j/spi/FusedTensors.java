@@ -7,62 +7,64 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
 
-/// Tensors of one data type that travel as one: a fused operation sees them side by side, as if
-/// they were a single array, and copies them in and out of it piece by piece.
+/// Tensors of one data type that one operation processes together, as if they were a single array.
+/// The operation copies them in and out of that array piece by piece.
 ///
-/// The sizes are fixed and the memory is not, so that a plan that repeats makes its bundles once.
-/// One thread at a time uses an instance.
+/// Sizes are fixed at construction. The memory can change, so a plan that repeats creates its
+/// instances once. One thread at a time uses an instance.
 public final class FusedTensors {
     private final DataType dataType;
 
-    /// Where each tensor begins among all elements; the last entry is their number.
+    /// The first element of each tensor in the fused array; the last entry is the total element
+    /// count.
     private final long[] starts;
 
-    /// The elements of each tensor that this rank wants back, counted from the tensor's first.
-    private final long[] wantedFrom;
+    /// The window of each tensor that this rank receives, in elements of the tensor.
+    private final long[] windowStarts;
 
-    private final long[] wantedTo;
+    private final long[] windowEnds;
 
-    /// Whether everything is wanted back.
+    /// Whether every window is its whole tensor.
     private final boolean whole;
 
     private final MemorySegment[] inputs;
     private final MemorySegment[] outputs;
 
-    /// Tensors of which this rank wants everything back.
+    /// Tensors that this rank receives completely.
     ///
-    /// @param elementCounts of each tensor
+    /// @param elementCounts the element count of each tensor
     public FusedTensors(DataType dataType, long... elementCounts) {
         this(dataType, elementCounts, new long[elementCounts.length], elementCounts);
     }
 
-    /// Tensors of which this rank wants a window back, as in a reducescatter.
+    /// Tensors of which this rank receives a window, as in a reducescatter.
     ///
-    /// @param elementCounts of each tensor
-    /// @param wantedFrom the first element of each tensor's window
-    /// @param wantedTo the first element after each tensor's window
+    /// @param elementCounts the element count of each tensor
+    /// @param windowStarts the first element of each tensor's window
+    /// @param windowEnds the first element after each tensor's window
     public FusedTensors(
-            DataType dataType, long[] elementCounts, long[] wantedFrom, long[] wantedTo) {
+            DataType dataType, long[] elementCounts, long[] windowStarts, long[] windowEnds) {
         this.dataType = dataType;
         this.starts = new long[elementCounts.length + 1];
         for (int i = 0; i < elementCounts.length; i++) {
             starts[i + 1] = starts[i] + elementCounts[i];
         }
-        this.wantedFrom = wantedFrom.clone();
-        this.wantedTo = wantedTo.clone();
+        this.windowStarts = windowStarts.clone();
+        this.windowEnds = windowEnds.clone();
         this.whole =
-                Arrays.stream(wantedFrom).allMatch(from -> from == 0)
-                        && Arrays.equals(elementCounts, wantedTo);
+                Arrays.stream(windowStarts).allMatch(from -> from == 0)
+                        && Arrays.equals(elementCounts, windowEnds);
         this.inputs = new MemorySegment[elementCounts.length];
         this.outputs = new MemorySegment[elementCounts.length];
         Arrays.fill(inputs, MemorySegment.NULL);
         Arrays.fill(outputs, MemorySegment.NULL);
     }
 
-    /// Tensors that are shared out by rows, as a reducescatter does: this rank wants its own.
+    /// Tensors whose rows are distributed over the ranks, as in a reducescatter. The window of this
+    /// rank is its own rows.
     ///
-    /// @param shapes of the tensors, none of them a scalar
-    /// @param size how many ranks share
+    /// @param shapes the shapes of the tensors, none of them a scalar
+    /// @param size the number of ranks
     public static FusedTensors forReducescatter(
             DataType dataType, List<Shape> shapes, int rank, int size) {
         long[] elementCounts = new long[shapes.size()];
@@ -77,22 +79,23 @@ public final class FusedTensors {
         return new FusedTensors(dataType, elementCounts, from, to);
     }
 
-    /// Where the rows of `rank` begin when the first ranks take one more each where rows do not
-    /// divide; those of rank `size` begin at the end.
+    /// The first row of `rank`. If the rows do not divide evenly, the first ranks get one more
+    /// each. The first row of rank `size` is `rows`.
     public static long firstRow(long rows, int rank, int size) {
         return rows / size * rank + Math.min(rank, rows % size);
     }
 
-    /// Says where tensor `index` is read from and where what this rank wants of it is written to;
-    /// for a tensor that is wanted whole, both may be the same memory.
+    /// Sets the memory of tensor `index`: its elements are read from `input`, and this rank's
+    /// window is written to `output`. Both may be the same memory if the window is the whole
+    /// tensor.
     public void set(int index, MemorySegment input, MemorySegment output) {
         checkSize("input", index, input, starts[index + 1] - starts[index]);
-        checkSize("output", index, output, wantedTo[index] - wantedFrom[index]);
+        checkSize("output", index, output, windowEnds[index] - windowStarts[index]);
         inputs[index] = input;
         outputs[index] = output;
     }
 
-    /// Forgets all memory, so that the collector may have it.
+    /// Drops all references to memory, so that it can be garbage-collected.
     public void clear() {
         Arrays.fill(inputs, MemorySegment.NULL);
         Arrays.fill(outputs, MemorySegment.NULL);
@@ -102,12 +105,12 @@ public final class FusedTensors {
         return dataType;
     }
 
-    /// How many tensors there are.
+    /// The number of tensors.
     public int tensorCount() {
         return inputs.length;
     }
 
-    /// How many elements they have together.
+    /// The number of elements of all tensors together.
     public long elementCount() {
         return starts[inputs.length];
     }
@@ -116,7 +119,8 @@ public final class FusedTensors {
         return elementCount() * dataType.byteSize();
     }
 
-    /// Where tensor `index` begins among all elements; tensor `tensorCount()` begins at the end.
+    /// The first element of tensor `index` in the fused array; `elementCount()` for
+    /// `index == tensorCount()`.
     public long start(int index) {
         return starts[index];
     }
@@ -129,7 +133,7 @@ public final class FusedTensors {
         return outputs[index];
     }
 
-    /// Whether every tensor is wanted whole, and where it came from.
+    /// Whether every window is its whole tensor and every output is its input.
     public boolean isInPlace() {
         if (!whole) {
             return false;
@@ -142,23 +146,22 @@ public final class FusedTensors {
         return true;
     }
 
-    /// Copies what is wanted to where it is wanted: what is left of an operation that changes
-    /// nothing.
+    /// Copies each window from input to output, for an operation that changes no values.
     public void copy() {
         int byteSize = dataType.byteSize();
         for (int i = 0; i < inputs.length; i++) {
             if (!whole || !isInPlace(i)) {
                 MemorySegment.copy(
                         inputs[i],
-                        wantedFrom[i] * byteSize,
+                        windowStarts[i] * byteSize,
                         outputs[i],
                         0,
-                        (wantedTo[i] - wantedFrom[i]) * byteSize);
+                        (windowEnds[i] - windowStarts[i]) * byteSize);
             }
         }
     }
 
-    /// Copies `count` elements from element `first` on to `target`.
+    /// Copies `count` elements, from element `first` of the fused array on, to `target`.
     public void pack(long first, long count, MemorySegment target, long offset) {
         int byteSize = dataType.byteSize();
         long end = first + count;
@@ -177,15 +180,15 @@ public final class FusedTensors {
         }
     }
 
-    /// Copies `count` elements of `source`, which are those from element `first` on, to where they
-    /// are wanted.
+    /// Copies `count` elements of `source` to the outputs. They are the elements of the fused array
+    /// from `first` on; those outside the windows are skipped.
     public void unpack(MemorySegment source, long offset, long first, long count) {
         int byteSize = dataType.byteSize();
         long end = first + count;
         for (int i = tensorAt(first); i < outputs.length && starts[i] < end; i++) {
-            long window = starts[i] + wantedFrom[i];
+            long window = starts[i] + windowStarts[i];
             long from = Math.max(first, window);
-            long to = Math.min(end, starts[i] + wantedTo[i]);
+            long to = Math.min(end, starts[i] + windowEnds[i]);
             if (from < to) {
                 MemorySegment.copy(
                         source,
@@ -197,7 +200,7 @@ public final class FusedTensors {
         }
     }
 
-    /// The tensor that has element `element`, or an empty one right before it.
+    /// The tensor that contains `element`, or an empty tensor right before it.
     public int tensorAt(long element) {
         int found = Arrays.binarySearch(starts, element);
         return found >= 0 ? found : -found - 2;
@@ -210,7 +213,7 @@ public final class FusedTensors {
     private void checkSize(String what, int index, MemorySegment memory, long elements) {
         if (memory.byteSize() != elements * dataType.byteSize()) {
             throw new IllegalArgumentException(
-                    "the %s of tensor %d of a bundle takes %d bytes, but the memory given has %d"
+                    "the %s of fused tensor %d needs %d bytes, but its memory has %d"
                             .formatted(
                                     what,
                                     index,

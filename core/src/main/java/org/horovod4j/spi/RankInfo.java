@@ -3,14 +3,15 @@ package org.horovod4j.spi;
 import java.net.InetSocketAddress;
 import java.util.List;
 
-/// What a rank tells the others about itself when it joins.
+/// What each rank publishes when it joins.
 ///
-/// @param rank its number in the world
-/// @param host the name of its host, as the launcher calls it: decides local and cross ranks
-/// @param domain ranks with equal keys can map each other's memory; empty when it shares with none
-/// @param pid its process
-/// @param memory where the ranks of its domain find its memory; empty without one
-/// @param addresses where its listener might be reached, likeliest first
+/// @param rank its rank in the world
+/// @param host the name of its host, as in the launcher; it determines local and cross ranks
+/// @param domain ranks with the same domain can map each other's memory; empty if it shares with
+///     none
+/// @param pid its process id
+/// @param memory where the ranks of its domain find its memory; empty if it has none
+/// @param addresses the addresses of its listener, the most likely one first
 public record RankInfo(
         int rank,
         String host,

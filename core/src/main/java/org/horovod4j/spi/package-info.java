@@ -1,6 +1,7 @@
-/// What the runtime asks of the parts that can be exchanged.
+/// The interfaces between the runtime and its exchangeable parts.
 ///
-/// Start with [ControlPlane], then [RankInfo], the card a rank hands round.
+/// Start with [Backend] (collectives over [FusedTensors]), then [ControlPlane] (how ranks meet) and
+/// [RankInfo] (what each rank publishes when it joins).
 ///
 /// - May depend on: `org.horovod4j`.
 @NullMarked

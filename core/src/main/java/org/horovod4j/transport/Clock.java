@@ -2,7 +2,7 @@ package org.horovod4j.transport;
 
 import java.util.concurrent.locks.LockSupport;
 
-/// Time as waiting code sees it, so that a simulated world can bring its own.
+/// The time source of code that waits. Tests pass their own.
 public interface Clock {
     Clock SYSTEM =
             new Clock() {
@@ -19,6 +19,6 @@ public interface Clock {
 
     long nanoTime();
 
-    /// Sleeps about that long, perhaps less.
+    /// Sleeps for about `nanos`, possibly less.
     void sleep(long nanos);
 }

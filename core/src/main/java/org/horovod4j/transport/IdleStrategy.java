@@ -1,22 +1,22 @@
 package org.horovod4j.transport;
 
-/// How to wait for another rank: spin a little, then yield, then sleep.
+/// How to wait for another rank: spin, then yield, then sleep.
 ///
-/// Spinning answers within a microsecond, but steals the core that the awaited rank may need, so a
-/// crowded host (more ranks than cores) begins by yielding. A sleep lasts an eighth of what was
-/// waited so far, at most a millisecond: the wait is stretched little, and a rank that waits for a
-/// minute costs a percent of a core. On a crowded host it is 20 ms at most, or 64 ranks that wait
-/// for one would leave it little of two cores.
+/// Spinning reacts within a microsecond but occupies a core that the awaited rank may need. So an
+/// oversubscribed host (more ranks than cores) starts with yielding. Each sleep lasts an eighth of
+/// the time waited so far, at most 1 ms: it prolongs the wait only a little, and a rank that waits
+/// for a minute uses about 1 % of a core. On an oversubscribed host the limit is 20 ms, because
+/// there dozens of waiting ranks share a few cores with the one that works.
 ///
-/// One thread uses an instance; [#reset] begins a new wait.
+/// One thread uses an instance. [#reset] starts a new wait.
 public final class IdleStrategy {
-    /// Some five microseconds. The awaited rank may have been put on this very core, and then gets
-    /// nothing done until the spinning ends.
+    /// About five microseconds. The awaited rank may be scheduled on this core, and cannot run
+    /// until the spinning ends.
     private static final int SPINS = 100;
 
     private static final long YIELD_NANOS = 300_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
-    private static final long MAX_CROWDED_SLEEP_NANOS = 20_000_000;
+    private static final long MAX_OVERSUBSCRIBED_SLEEP_NANOS = 20_000_000;
 
     private final Liveness liveness;
     private final Clock clock;
@@ -25,19 +25,19 @@ public final class IdleStrategy {
     private int spinCount;
     private long waitStartNanos;
 
-    public IdleStrategy(Liveness liveness, Clock clock, boolean crowded) {
+    public IdleStrategy(Liveness liveness, Clock clock, boolean oversubscribed) {
         this.liveness = liveness;
         this.clock = clock;
-        this.spins = crowded ? 0 : SPINS;
-        this.maxSleepNanos = crowded ? MAX_CROWDED_SLEEP_NANOS : MAX_SLEEP_NANOS;
+        this.spins = oversubscribed ? 0 : SPINS;
+        this.maxSleepNanos = oversubscribed ? MAX_OVERSUBSCRIBED_SLEEP_NANOS : MAX_SLEEP_NANOS;
     }
 
-    /// Begins a new wait: something moved.
+    /// Starts a new wait. Called after progress.
     public void reset() {
         spinCount = 0;
     }
 
-    /// Lets some time pass, or throws what ends the waiting.
+    /// Waits a short time, or throws what [Liveness#check] throws.
     public void idle() {
         if (spinCount < spins) {
             spinCount++;
@@ -57,7 +57,8 @@ public final class IdleStrategy {
         }
     }
 
-    /// An interrupted thread would not sleep at all, so the interrupt is put aside meanwhile.
+    /// Clears the interrupt flag during the sleep, because an interrupted thread would not sleep at
+    /// all, and restores it afterwards.
     private void sleep(long nanos) {
         boolean interrupted = Thread.interrupted();
         clock.sleep(nanos);

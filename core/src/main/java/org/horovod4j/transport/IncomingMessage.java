@@ -2,17 +2,17 @@ package org.horovod4j.transport;
 
 import java.lang.foreign.MemorySegment;
 
-/// A message on its way in.
+/// A message that is being received.
 final class IncomingMessage {
     private final MemorySegment window;
-    private Link link = NullLink.INSTANCE;
-    private MessageSink messageSink = MessageSink.into(MemorySegment.NULL, 0, 0);
+    private Link link = PointToPoint.NullLink.INSTANCE;
+    private MessageSink sink = MessageSink.into(MemorySegment.NULL, 0, 0);
     private long stamp;
 
-    /// Bytes of the payload that the sink has.
+    /// Bytes of the payload that the sink has taken.
     private long consumed;
 
-    /// Bytes in the window, the stamp included while it is the first.
+    /// Bytes in the window, including the stamp until it has been read.
     private long filled;
 
     private boolean stampRead;
@@ -21,40 +21,37 @@ final class IncomingMessage {
         this.window = window;
     }
 
-    void begin(Link link, long stamp, MessageSink messageSink) {
+    void begin(Link link, long stamp, MessageSink sink) {
         this.link = link;
         this.stamp = stamp;
-        this.messageSink = messageSink;
+        this.sink = sink;
         this.consumed = 0;
         this.filled = 0;
         this.stampRead = false;
     }
 
-    /// Takes what has come.
+    /// Receives the bytes that are available.
     ///
-    /// @return whether anything moved
+    /// @return whether any byte was received
     boolean step() {
-        MemorySegment direct = stampRead && filled == 0 ? messageSink.direct() : null;
+        MemorySegment direct = stampRead && filled == 0 ? sink.direct() : null;
         return direct == null ? stepThroughWindow() : stepDirect(direct);
     }
 
     boolean isDone() {
-        return stampRead && consumed == messageSink.length();
+        return stampRead && consumed == sink.length();
     }
 
     private boolean stepDirect(MemorySegment direct) {
         long count =
-                link.tryReceive(
-                        direct,
-                        messageSink.directOffset() + consumed,
-                        messageSink.length() - consumed);
+                link.tryReceive(direct, sink.directOffset() + consumed, sink.length() - consumed);
         consumed += count;
         return count > 0;
     }
 
     private boolean stepThroughWindow() {
         long start = stampRead ? 0 : PointToPoint.STAMP_BYTES;
-        long wanted = Math.min(window.byteSize(), start + messageSink.length() - consumed);
+        long wanted = Math.min(window.byteSize(), start + sink.length() - consumed);
         long count = filled == wanted ? 0 : link.tryReceive(window, filled, wanted - filled);
         filled += count;
         if (filled < start) {
@@ -66,13 +63,13 @@ final class IncomingMessage {
         return drain(start) || count > 0;
     }
 
-    /// Gives the sink what it may have, and moves the rest to the window's start.
+    /// Passes to the sink as much as it accepts, and moves the rest to the start of the window.
     private boolean drain(long start) {
-        long available = Math.min(filled - start, messageSink.limit() - consumed);
-        boolean last = consumed + available == messageSink.length();
-        long count = last ? available : available - available % messageSink.granularity();
+        long available = Math.min(filled - start, sink.limit() - consumed);
+        boolean last = consumed + available == sink.length();
+        long count = last ? available : available - available % sink.granularity();
         if (count > 0) {
-            messageSink.accept(window, start, consumed, count);
+            sink.accept(window, start, consumed, count);
             consumed += count;
         }
         if (count > 0 || !stampRead) {

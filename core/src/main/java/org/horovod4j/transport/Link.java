@@ -2,27 +2,27 @@ package org.horovod4j.transport;
 
 import java.lang.foreign.MemorySegment;
 
-/// An ordered stream of bytes to and from one peer. No method blocks: whoever uses a link goes
-/// round its transfers and waits with a [IdleStrategy] when nothing moves. One thread at a time uses a
-/// link.
+/// An ordered stream of bytes to and from one peer. No method blocks: the caller alternates between
+/// its transfers and waits with an [IdleStrategy] when none makes progress. One thread at a time
+/// uses a link.
 ///
-/// Segments lie outside the heap, where the system reads and writes them without a copy.
+/// Segments must be off-heap, so that the system reads and writes them without a copy.
 public interface Link extends AutoCloseable {
-    /// The rank at the other end.
+    /// The rank of the peer.
     int peer();
 
-    /// Hands over up to `length` bytes of `segment` from `offset`; the caller may reuse them at
-    /// once.
+    /// Sends up to `length` bytes of `segment` from `offset` on. The caller may reuse the sent
+    /// bytes at once.
     ///
-    /// @return how many were taken, 0 when there is no room now; the others are to be offered
-    ///     again, before any that follow them
-    /// @throws LinkBrokenException when the peer's end is closed
+    /// @return the number of bytes sent, 0 if there is no room now. The caller must offer the
+    ///     remaining bytes again before any later ones
+    /// @throws LinkBrokenException if the peer has closed the link
     long trySend(MemorySegment segment, long offset, long length);
 
-    /// Takes up to `length` bytes into `segment` at `offset`.
+    /// Receives up to `length` bytes into `segment` at `offset`.
     ///
-    /// @return how many came, 0 when there are none now
-    /// @throws LinkBrokenException when the peer's end is closed and everything it sent was read
+    /// @return the number of bytes received, 0 if none are available now
+    /// @throws LinkBrokenException if the peer has closed the link and all its bytes were read
     long tryReceive(MemorySegment segment, long offset, long length);
 
     @Override

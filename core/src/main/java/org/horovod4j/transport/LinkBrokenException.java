@@ -3,7 +3,8 @@ package org.horovod4j.transport;
 import org.horovod4j.HorovodException;
 import org.jspecify.annotations.Nullable;
 
-/// A link has ended. The runtime turns it into the story of the lost peer.
+/// A link is closed or has failed. The runtime converts it into a [org.horovod4j.PeerLostException]
+/// that says why the peer is gone.
 public final class LinkBrokenException extends HorovodException {
     private static final long serialVersionUID = 1L;
 

@@ -1,24 +1,24 @@
 package org.horovod4j.transport;
 
-/// The links of one rank in one of its [LinkTransport], each opened when it is first asked for.
+/// The links of one rank in one channel of a [LinkTransport]. Each link is opened on first use.
 public interface Links extends AutoCloseable {
-    /// The link to `peer`, opened now if need be. Both ends ask for it: the higher rank dials, the
-    /// lower one waits for the call.
+    /// The link to `peer`, opened if necessary. Both ends must call this: the higher rank connects,
+    /// the lower rank waits for the connection.
     ///
-    /// @throws LinkBrokenException when the peer has closed this channel or begun it anew
+    /// @throws LinkBrokenException if the peer has closed or reset this channel
     Link link(int peer);
 
-    /// Closes all links, with whatever is under way in them, so that new ones start clean. All
-    /// ranks do this together.
+    /// Closes all links and discards the messages in transit, so that new links start empty. All
+    /// ranks call this together.
     void reset();
 
-    /// Chooses how many connections make up a link that is opened from now on, where a transport
-    /// can have several. All ranks choose the same, and then [#reset].
+    /// Sets the number of connections of each link that is opened from now on, if the transport
+    /// supports several. All ranks set the same number and then call [#reset].
     ///
-    /// @param streams how many, or 0 to leave it to the transport
+    /// @param streams the number of connections, or 0 to leave it to the transport
     void useStreams(int streams);
 
-    /// Closes all links of this channel for good; the other channels stay.
+    /// Closes this channel and all its links. Other channels stay open.
     @Override
     void close();
 }

@@ -1,8 +1,8 @@
 package org.horovod4j.transport;
 
-/// Whether it still makes sense to wait.
+/// Checks whether waiting still makes sense.
 @FunctionalInterface
 public interface Liveness {
-    /// Returns while all is well; throws what should end the waiting.
+    /// Returns normally if the wait should continue; otherwise throws the exception that ends it.
     void check();
 }

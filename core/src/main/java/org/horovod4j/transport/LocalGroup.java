@@ -7,12 +7,13 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.util.List;
 
-/// The ranks that share memory with this one, and how they keep in step.
+/// The ranks that share memory with this rank, and how they synchronize.
 ///
-/// An operation begins with one *notice* per rank: stamp and a small payload, posted in turn into
-/// two places. Nobody overwrites a notice that is still read: a rank posts number `t + 2` after it
-/// has seen everybody's `t + 1`, which they post after they are done with `t`. Larger data go
-/// through *stages*, a ring of buffers whose reuse the [Counter]s govern.
+/// An operation starts with one *notice* per rank: its stamp and a small payload. Each region has
+/// two slots for notices, used in turn. A notice is never overwritten while it is read: a rank
+/// posts notice `t + 2` only after it has seen notice `t + 1` of all others, and they post that one
+/// only after they have finished reading `t`. Larger data go through *stages*, a ring of buffers.
+/// The [Counter]s say when a stage may be reused.
 public final class LocalGroup {
     private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
 
@@ -33,17 +34,17 @@ public final class LocalGroup {
         }
     }
 
-    /// How many ranks share.
+    /// The number of ranks in this group.
     public int size() {
         return regions.length;
     }
 
-    /// This rank among them.
+    /// The index of this rank in [#ranks].
     public int index() {
         return index;
     }
 
-    /// The ranks that share, ascending.
+    /// The ranks of this group, ascending.
     public List<Integer> ranks() {
         return memory.ranks();
     }
@@ -52,25 +53,25 @@ public final class LocalGroup {
         return memory;
     }
 
-    /// The bytes of a member's region, at which [#payloadOffset] and [#stageOffset] give offsets.
+    /// The region of a member. [#payloadOffset] and [#stageOffset] are offsets in it.
     public MemorySegment region(int member) {
         return regions[member];
     }
 
-    /// Where the payload of the next notice to be posted lies in this rank's region.
+    /// The offset of the payload of this rank's next notice.
     public long nextPayloadOffset() {
         return RegionLayout.noticeOffset(sequence + 1) + RegionLayout.PAYLOAD;
     }
 
-    /// Where the payloads of the current notices lie in each region.
+    /// The offset of the payload of the current notice, the same in every region.
     public long payloadOffset() {
         return RegionLayout.noticeOffset(sequence) + RegionLayout.PAYLOAD;
     }
 
-    /// Posts this rank's next notice, whose payload the caller has already written at
-    /// [#nextPayloadOffset], and waits for the others'.
+    /// Posts this rank's next notice and waits for those of the others. The caller has already
+    /// written the payload at [#nextPayloadOffset].
     ///
-    /// @throws StampMismatchException when another rank's stamp differs
+    /// @throws StampMismatchException if the stamp of another rank differs
     public void barrier(long stamp) {
         sequence++;
         MemorySegment mine = regions[index];
@@ -88,54 +89,57 @@ public final class LocalGroup {
         }
     }
 
-    /// How far this rank has counted, which is where all members' next operation starts from.
+    /// The counter of this rank. Between operations it is the same on all members.
     public long counterValue(Counter counter) {
         return counters[counter.ordinal()];
     }
 
-    /// Counts one more, visible to the others together with all that was written before.
+    /// Increments the counter. Readers that see the new value also see all earlier writes.
     public void increment(Counter counter) {
         advanceTo(counter, counters[counter.ordinal()] + 1);
     }
 
-    /// Counts up to `value` at once.
+    /// Sets the counter to `value`, with the same visibility as [#increment].
     public void advanceTo(Counter counter, long value) {
         counters[counter.ordinal()] = value;
         LONG.setRelease(regions[index], RegionLayout.counterOffset(counter), value);
     }
 
-    /// Waits until a member has counted to `value`.
+    /// Waits until the counter of `member` has reached `value`.
     public void await(int member, Counter counter, long value) {
         if (member != index) {
             await(regions[member], RegionLayout.counterOffset(counter), value);
         }
     }
 
-    /// Waits until every member has counted to `value`.
+    /// Waits until the counter of every member has reached `value`.
     public void awaitAll(Counter counter, long value) {
         for (int member = 0; member < regions.length; member++) {
             await(member, counter, value);
         }
     }
 
-    /// Takes the next share of a member's work, counted from 0: every share goes to one rank alone.
-    /// Whoever is done with its own helps others, so that all are done at once.
+    /// Claims the next share of a member's part, numbered from 0. Each share goes to exactly one
+    /// rank. A rank that has finished its own part claims shares of the others.
     public long claim(int member) {
         return (long) LONG.getAndAdd(regions[member], RegionLayout.CLAIMED, 1L);
     }
 
-    /// Begins anew to hand out shares of this rank's work. No member may be left that still claims
-    /// of the last; those of the next must have met this rank first.
+    /// Restarts the shares of this rank's part at 0. The caller makes sure that no member still
+    /// claims shares of the last operation, and that claims of the next one come after a
+    /// [#barrier].
     public void resetClaims() {
         LONG.setRelease(regions[index], RegionLayout.CLAIMED, 0L);
     }
 
-    /// Where the stage of a round lies in each region; rounds count up for ever.
+    /// The offset of the stage of a round, the same in every region. Rounds are numbered across
+    /// operations.
     public long stageOffset(long round) {
         return RegionLayout.stageOffset(round);
     }
 
-    /// Starts afresh after a failed operation; all members do, while nobody is in an operation.
+    /// Resets notices, counters and claims after a failed operation. All members call this, while
+    /// none is in an operation.
     public void reset() {
         sequence = 0;
         for (Counter counter : Counter.values()) {

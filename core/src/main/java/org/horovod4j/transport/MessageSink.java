@@ -4,32 +4,33 @@ import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
 
-/// Where an incoming message goes, piece by piece.
+/// The target of an incoming message, which arrives piece by piece.
 public interface MessageSink {
-    /// The payload's whole length.
+    /// The length of the whole payload.
     long length();
 
-    /// How much of the payload may be taken now; a sink that must wait for something else to happen
-    /// first answers less than [#length].
+    /// How many bytes of the payload the sink can take now. Less than [#length] while it waits for
+    /// another event.
     default long limit() {
         return length();
     }
 
-    /// Pieces but the last are multiples of this.
+    /// The length of every piece except the last is a multiple of this.
     default int granularity() {
         return 1;
     }
 
-    /// Takes `count` bytes of `piece` from `offset`, which are the payload's from `position`.
+    /// Takes `count` bytes of `piece` from `offset` on. They are the bytes of the payload from
+    /// `position` on.
     void accept(MemorySegment piece, long offset, long position, long count);
 
-    /// Memory into which the payload can be written straight away, instead of being taken in
-    /// pieces.
+    /// Memory into which the payload can be received directly, without [#accept]; null if there is
+    /// none.
     default @Nullable MemorySegment direct() {
         return null;
     }
 
-    /// Where in [#direct] the payload begins.
+    /// The offset of the payload in [#direct].
     default long directOffset() {
         return 0;
     }

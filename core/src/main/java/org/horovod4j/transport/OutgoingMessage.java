@@ -2,16 +2,16 @@ package org.horovod4j.transport;
 
 import java.lang.foreign.MemorySegment;
 
-/// A message on its way out.
+/// A message that is being sent.
 ///
-/// It goes through a window: always its stamp and what fits beside it, and all of it when it comes
-/// from the heap, which the system cannot read. The rest of other payloads goes straight from where
-/// it is.
+/// The stamp, and as much of the payload as fits, are copied to a window and sent from there. The
+/// rest of an off-heap payload is sent directly from its memory. A payload on the heap goes through
+/// the window completely, because the system cannot read heap memory.
 final class OutgoingMessage {
     private static final long MAX_COPY_BYTES = 64 * 1024;
 
     private final MemorySegment window;
-    private Link link = NullLink.INSTANCE;
+    private Link link = PointToPoint.NullLink.INSTANCE;
     private MemorySegment payload = MemorySegment.NULL;
     private long payloadOffset;
     private long length;
@@ -19,7 +19,7 @@ final class OutgoingMessage {
     /// Bytes of the payload that were sent or copied to the window.
     private long consumed;
 
-    /// What the window holds, and how much of that was sent.
+    /// Bytes in the window, and how many of these were sent.
     private long filled;
 
     private long drained;
@@ -38,9 +38,9 @@ final class OutgoingMessage {
         fill(PointToPoint.STAMP_BYTES);
     }
 
-    /// Sends what the link takes.
+    /// Sends as much as the link accepts.
     ///
-    /// @return whether anything moved
+    /// @return whether any byte was sent
     boolean step() {
         if (drained < filled) {
             long count = link.trySend(window, drained, filled - drained);
@@ -62,7 +62,7 @@ final class OutgoingMessage {
         return consumed == length && drained == filled;
     }
 
-    /// Bytes of the payload that may be overwritten.
+    /// The number of payload bytes that the caller may overwrite.
     long reusableBytes() {
         return consumed;
     }

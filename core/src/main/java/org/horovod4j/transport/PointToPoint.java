@@ -4,12 +4,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Stamped messages over links, sent and received at the same time.
+/// Sends and receives stamped messages over links, both at the same time.
 ///
-/// A message is the stamp of its operation and then the payload, whose length both ends know. A
-/// short message travels with its stamp in one piece.
+/// A message is the stamp of its operation followed by the payload. Both ends know the length. A
+/// short message is sent together with its stamp in one piece.
 public final class PointToPoint implements AutoCloseable {
-    /// How much of a message is read before it is used: part of a level-2 cache.
+    /// How many bytes are received before they are processed: a part of a level-2 cache.
     static final int WINDOW_BYTES = 256 * 1024;
 
     static final int STAMP_BYTES = Long.BYTES;
@@ -18,9 +18,9 @@ public final class PointToPoint implements AutoCloseable {
     private final Links links;
     private final IdleStrategy idleStrategy;
     private final Arena arena = Arena.ofShared();
-    private final OutgoingMessage outgoingMessage =
+    private final OutgoingMessage outgoing =
             new OutgoingMessage(arena.allocate(STAMP_BYTES + WINDOW_BYTES, 64));
-    private final IncomingMessage incomingMessage =
+    private final IncomingMessage incoming =
             new IncomingMessage(arena.allocate(STAMP_BYTES + WINDOW_BYTES, 64));
     private long stamp;
 
@@ -29,46 +29,47 @@ public final class PointToPoint implements AutoCloseable {
         this.idleStrategy = idleStrategy;
     }
 
-    /// Begins an operation: all messages up to the next call carry its stamp.
+    /// Starts an operation: all messages until the next call carry `stamp`.
     public void begin(long stamp) {
         this.stamp = stamp;
     }
 
-    /// Sends a message to one peer while receiving one, perhaps from another.
+    /// Sends a message to one peer while receiving a message from the same or another peer.
     public void exchange(
             int target,
             MemorySegment out,
             long outOffset,
             long outLength,
             int source,
-            MessageSink messageSink) {
-        outgoingMessage.begin(links.link(target), stamp, out, outOffset, outLength);
-        incomingMessage.begin(links.link(source), stamp, messageSink);
+            MessageSink sink) {
+        outgoing.begin(links.link(target), stamp, out, outOffset, outLength);
+        incoming.begin(links.link(source), stamp, sink);
         run(true, true);
     }
 
     public void send(int target, MemorySegment out, long outOffset, long outLength) {
-        outgoingMessage.begin(links.link(target), stamp, out, outOffset, outLength);
+        outgoing.begin(links.link(target), stamp, out, outOffset, outLength);
         run(true, false);
     }
 
-    public void receive(int source, MessageSink messageSink) {
-        incomingMessage.begin(links.link(source), stamp, messageSink);
+    public void receive(int source, MessageSink sink) {
+        incoming.begin(links.link(source), stamp, sink);
         run(false, true);
     }
 
-    /// How many bytes of the payload now being sent are no longer needed: a sink may overwrite
-    /// these.
+    /// The number of bytes of the current outgoing payload that are no longer needed. A sink may
+    /// overwrite these.
     public long reusableBytes() {
-        return outgoingMessage.reusableBytes();
+        return outgoing.reusableBytes();
     }
 
-    /// Chooses how many connections a link has that is opened after the next [#reset]; see [Links].
+    /// Sets the number of connections of each link that is opened after the next [#reset]; see
+    /// [Links#useStreams].
     public void useStreams(int streams) {
         links.useStreams(streams);
     }
 
-    /// Drops everything under way, on all ranks together.
+    /// Discards all messages in transit. All ranks call this together.
     public void reset() {
         links.reset();
     }
@@ -79,23 +80,47 @@ public final class PointToPoint implements AutoCloseable {
         arena.close();
     }
 
+    /// Runs the transfers until both are done.
     private void run(boolean sending, boolean receiving) {
         idleStrategy.reset();
         while (sending || receiving) {
-            boolean moved = false;
+            boolean progress = false;
             if (sending) {
-                moved = outgoingMessage.step();
-                sending = !outgoingMessage.isDone();
+                progress = outgoing.step();
+                sending = !outgoing.isDone();
             }
             if (receiving) {
-                moved |= incomingMessage.step();
-                receiving = !incomingMessage.isDone();
+                progress |= incoming.step();
+                receiving = !incoming.isDone();
             }
-            if (moved) {
+            if (progress) {
                 idleStrategy.reset();
             } else {
                 idleStrategy.idle();
             }
         }
+    }
+
+    /// The link of a message that has not begun.
+    enum NullLink implements Link {
+        INSTANCE;
+
+        @Override
+        public int peer() {
+            return -1;
+        }
+
+        @Override
+        public long trySend(MemorySegment segment, long offset, long length) {
+            return 0;
+        }
+
+        @Override
+        public long tryReceive(MemorySegment segment, long offset, long length) {
+            return 0;
+        }
+
+        @Override
+        public void close() {}
     }
 }

@@ -2,14 +2,15 @@ package org.horovod4j.transport;
 
 import java.util.List;
 
-/// Links as a process set numbers its ranks: the link to set rank i is the one to the i-th member.
+/// Links numbered by rank in a process set: the link to set rank `i` is the link to the set's
+/// `i`-th member.
 ///
-/// A link still tells its peer's rank in the world, which is what an error should name.
+/// [Link#peer] is still the rank in the world, which is the one to name in an error.
 public final class ProcessSetLinks implements Links {
     private final Links links;
     private final List<Integer> worldRanks;
 
-    /// @param links by rank in the world
+    /// @param links the links by rank in the world
     /// @param worldRanks the members of the process set, by set rank
     public ProcessSetLinks(Links links, List<Integer> worldRanks) {
         this.links = links;

@@ -1,31 +1,31 @@
 package org.horovod4j.transport;
 
-/// How a rank's shared region is laid out. A region has one writer, its rank, and many readers;
-/// only what is claimed of it is counted by all.
+/// The layout of a rank's shared region. Only the owning rank writes to its region, except for the
+/// claim counter, which all ranks increment.
 ///
-/// Notices and counters that different ranks poll lie two cache lines apart, because processors
+/// Notices and counters that different ranks poll are two cache lines apart, because processors
 /// fetch lines in pairs.
 public final class RegionLayout {
-    /// The largest payload of a notice.
+    /// The most bytes that the payload of a notice can have.
     public static final int NOTICE_BYTES = 16 * 1024;
 
-    /// Bytes that one stage can hold.
+    /// The capacity of a stage.
     public static final long STAGE_BYTES = 512 * 1024;
 
-    /// How many stages a region has: one is being packed, one reduced, one unpacked, one spare.
+    /// The number of stages in a region: one is packed, one reduced, one unpacked, one is spare.
     public static final int STAGES = 4;
 
     private static final long CACHE_LINE_PAIR = 128;
 
-    // A notice: its sequence number, its stamp, its payload.
+    // A notice: sequence number, stamp, payload.
     static final long STAMP = Long.BYTES;
     static final long PAYLOAD = 2 * Long.BYTES;
     private static final long NOTICE = CACHE_LINE_PAIR + NOTICE_BYTES;
 
-    // A region: two notices, the counters, what is claimed, the stages.
+    // A region: two notices, the counters, the claim counter, the stages.
     private static final long COUNTERS = 2 * NOTICE;
 
-    /// How many shares of this rank's work have been taken, by itself or by others.
+    /// The claim counter: how many shares of this rank's part were claimed, by this rank or others.
     static final long CLAIMED = COUNTERS + Counter.values().length * CACHE_LINE_PAIR;
 
     private static final long STAGES_START = CLAIMED + CACHE_LINE_PAIR;
@@ -35,13 +35,14 @@ public final class RegionLayout {
 
     private RegionLayout() {}
 
-    /// How far a rank has come with the stages of an operation; each counts up for ever.
+    /// A rank's progress through the stages. Counters never decrease, except in a reset.
     public enum Counter {
-        /// Its own part is in the stage.
+        /// Rounds whose data the rank has packed into its stage.
         PACKED,
-        /// The part it owns is reduced.
+        /// Rounds in which the rank has reduced the part it owns.
         REDUCED,
-        /// It has read what it needs, so others may overwrite.
+        /// Rounds from which the rank has read everything it needs, so that stages may be
+        /// overwritten.
         UNPACKED
     }
 

@@ -5,36 +5,37 @@ import org.jspecify.annotations.Nullable;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// Memory that the ranks of one host reach directly: a region of each, and blocks for tensors.
+/// Memory that the ranks of one host access directly: one region per rank, and blocks for tensors.
 ///
-/// The members are the ranks of the domain in rank order; a member is named by its index here.
+/// The members are the ranks of the domain in ascending order. Methods identify a member by its
+/// index in that order.
 public interface SharedMemory extends AutoCloseable {
-    /// The ranks that share, ascending.
+    /// The ranks of the domain, ascending.
     List<Integer> ranks();
 
     /// This rank's index in [#ranks].
     int index();
 
-    /// The region of a member, equally large and laid out for all: see [RegionLayout].
+    /// The region of a member. All regions have the same layout: see [RegionLayout].
     MemorySegment region(int member);
 
-    /// New zeroed memory of this rank that the others can reach through [#resolve].
+    /// Allocates zeroed memory that the other members can map with [#resolve].
     MemorySegment allocate(long byteSize);
 
-    /// Where `segment` lies in the memory made by [#allocate], or null when it lies elsewhere.
+    /// The location of `segment` in memory from [#allocate], or null if it lies elsewhere.
     @Nullable Location locate(MemorySegment segment);
 
-    /// The memory of `member` at `place`, mapped when first asked for.
+    /// The memory of `member` at `location`, mapped on first use.
     MemorySegment resolve(int member, Location location);
 
     @Override
     void close();
 
-    /// A stretch of a member's allocated memory.
+    /// A range of a member's allocated memory.
     ///
-    /// @param block which of the member's blocks, as its other members find it
-    /// @param blockSize the whole block's bytes
-    /// @param offset the first byte inside the block
-    /// @param byteSize how many bytes
+    /// @param block identifies the block among those of its owner
+    /// @param blockSize the size of the whole block in bytes
+    /// @param offset the first byte of the range in the block
+    /// @param byteSize the size of the range
     record Location(long block, long blockSize, long offset, long byteSize) {}
 }

@@ -7,11 +7,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Who is where: hosts, for the numbers users see, and domains, the ranks that share memory.
+/// Which ranks run where. Hosts determine the local and cross ranks that users see; domains are
+/// groups of ranks that share memory.
 ///
 /// @param rank this rank
-/// @param hosts the ranks of each host, ascending, hosts in the order of their first rank
-/// @param domains the ranks of each memory domain, ascending, in the order of their first rank
+/// @param hosts the ranks of each host, ascending; hosts are ordered by their first rank
+/// @param domains the ranks of each memory domain, ascending; domains are ordered by their first
+///     rank
 public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> domains) {
     public Topology {
         hosts = hosts.stream().map(List::copyOf).toList();
@@ -43,13 +45,13 @@ public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> 
         return host().size();
     }
 
-    /// This host among those that have this local rank.
+    /// The index of this host among the hosts that have this local rank.
     public int crossRank() {
         return (int)
                 hosts.subList(0, hosts.indexOf(host())).stream().filter(this::hasLocalRank).count();
     }
 
-    /// How many hosts have this local rank.
+    /// The number of hosts that have this local rank.
     public int crossSize() {
         return (int) hosts.stream().filter(this::hasLocalRank).count();
     }
@@ -58,12 +60,12 @@ public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> 
         return hosts.stream().allMatch(ranks -> ranks.size() == hosts.getFirst().size());
     }
 
-    /// The ranks that share memory with this one, itself included.
+    /// The ranks that share memory with this rank, including this rank.
     public List<Integer> domain() {
         return containing(domains);
     }
 
-    /// Which of [#domains] is this rank's.
+    /// The index of this rank's domain in [#domains].
     public int domainIndex() {
         return domains.indexOf(domain());
     }

@@ -1,13 +1,13 @@
-/// Moves bytes between ranks, and knows nothing of what they mean.
+/// Moves bytes between ranks. It does not interpret them.
 ///
-/// Start with [Topology] (who shares memory with whom), then [LocalGroup] (ranks of one host,
-/// through [SharedMemory]) and [PointToPoint] (ranks of different hosts, through a [Link] each). [LinkTransport]
-/// keep the links of one process set apart from those of another. [IdleStrategy] is how everybody
-/// waits.
+/// Start with [Topology] (which ranks share memory), then [LocalGroup] (ranks of one host, through
+/// [SharedMemory]) and [PointToPoint] (ranks of different hosts, over one [Link] each). A
+/// [LinkTransport] separates the links of different process sets. All waiting goes through an
+/// [IdleStrategy].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
-/// - Invariant: every message and every notice carries the stamp of its operation, and nothing that
-///   follows a foreign stamp is believed.
+/// - Invariant: every message and every notice carries the stamp of its operation. Data after a
+///   different stamp is not used.
 @NullMarked
 package org.horovod4j.transport;
 

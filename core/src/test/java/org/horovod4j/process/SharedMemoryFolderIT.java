@@ -63,7 +63,8 @@ class SharedMemoryFolderIT {
         try (TestJob testJob = plan.start()) {
             testJob.awaitSuccess();
             for (TestRankProcess rank : testJob.ranks()) {
-                assertThat(rank.output()).containsOnlyOnce("cannot share memory in " + folder);
+                assertThat(rank.output())
+                        .containsOnlyOnce("Cannot create shared memory in " + folder);
             }
         }
     }

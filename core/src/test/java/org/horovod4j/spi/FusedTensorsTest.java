@@ -159,12 +159,12 @@ class FusedTensorsTest {
                 new FusedTensors(DataType.INT32, new long[] {3}, new long[] {1}, new long[] {2});
         assertThatThrownBy(() -> fusedTensors.set(0, memory(new int[2]), memory(new int[1])))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("input of tensor 0")
+                .hasMessageContaining("input of fused tensor 0")
                 .hasMessageContaining("12 bytes")
                 .hasMessageContaining("has 8");
         assertThatThrownBy(() -> fusedTensors.set(0, memory(new int[3]), memory(new int[3])))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("output of tensor 0");
+                .hasMessageContaining("output of fused tensor 0");
     }
 
     @Test

@@ -3,7 +3,7 @@ package org.horovod4j.transport;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Time that passes only when somebody sleeps or a test says so.
+/// A clock that advances only by [#sleep] and [#advance].
 public final class ManualClock implements Clock {
     private final List<Long> sleeps = new ArrayList<>();
     private long now = 1;
@@ -13,7 +13,7 @@ public final class ManualClock implements Clock {
         return now;
     }
 
-    /// How long everybody slept, in order.
+    /// The lengths of all sleeps, in order.
     public List<Long> sleeps() {
         return sleeps;
     }

@@ -13,7 +13,8 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/// [OutgoingMessage] and [IncomingMessage], over a link that cuts messages anywhere, from and to any memory.
+/// [OutgoingMessage] and [IncomingMessage] over a link that transfers a few bytes at a time, from
+/// and to any memory.
 class MessagesTest {
     private static final long STAMP = 0x1234_5678_9abc_def0L;
     private static final int WINDOW = PointToPoint.STAMP_BYTES + PointToPoint.WINDOW_BYTES;
@@ -23,7 +24,7 @@ class MessagesTest {
     private final IncomingMessage incomingMessage =
             new IncomingMessage(Arena.ofAuto().allocate(WINDOW, 64));
 
-    /// Memory that the system can read and memory that it cannot.
+    /// Off-heap memory, and heap memory.
     private static List<MemorySegment> memories(int length) {
         return List.of(MemorySegment.ofArray(new byte[length]), Arena.ofAuto().allocate(length, 1));
     }
@@ -34,13 +35,13 @@ class MessagesTest {
         return MemorySegment.ofArray(bytes);
     }
 
-    private void transfer(Link link, MemorySegment payload, MessageSink messageSink) {
+    private void transfer(Link link, MemorySegment payload, MessageSink sink) {
         outgoingMessage.begin(link, STAMP, payload, 0, payload.byteSize());
-        incomingMessage.begin(link, STAMP, messageSink);
+        incomingMessage.begin(link, STAMP, sink);
         while (!incomingMessage.isDone()) {
             boolean sent = !outgoingMessage.isDone() && outgoingMessage.step();
             boolean received = incomingMessage.step();
-            assertThat(sent || received).as("something moves").isTrue();
+            assertThat(sent || received).as("progress").isTrue();
         }
         assertThat(outgoingMessage.isDone()).isTrue();
         assertThat(outgoingMessage.reusableBytes()).isEqualTo(payload.byteSize());
@@ -80,7 +81,7 @@ class MessagesTest {
         assertThat(received.mismatch(payload)).isEqualTo(-1);
     }
 
-    /// A sink that can take nothing straight away and no part of an element.
+    /// A sink without direct memory that takes whole elements only.
     private record WholeElements(MemorySegment target, int granularity) implements MessageSink {
         @Override
         public long length() {
@@ -111,7 +112,7 @@ class MessagesTest {
         }
     }
 
-    /// Overwrites what is being sent with the opposite of what comes, as far as it may.
+    /// Overwrites the outgoing payload with the negated incoming one, up to [#limit].
     private record Negation(MemorySegment target, OutgoingMessage outgoingMessage)
             implements MessageSink {
         @Override

@@ -5,7 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.Queue;
 
-/// A link to itself that moves only a few bytes at a time.
+/// A loopback link that transfers only a few bytes at a time.
 final class PartialTransferLink implements Link {
     private final Queue<Byte> bytes = new ArrayDeque<>();
     private final int maxBytes;

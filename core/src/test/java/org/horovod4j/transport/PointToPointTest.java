@@ -17,11 +17,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/// Ranks that exchange messages over local links, each on a thread of its own.
+/// Ranks exchange messages over local links, each on its own thread.
 class PointToPointTest {
     private final LocalPipes pipes = new LocalPipes();
 
-    /// What a rank does with its wire.
+    /// What a rank does.
     private interface Body {
         void run(int rank, PointToPoint pointToPoint);
     }
@@ -159,7 +159,7 @@ class PointToPointTest {
             sender.send(1, random(5, 1), 0, 5);
         }
         MemorySegment received = MemorySegment.ofArray(new byte[5]);
-        // What was sent before is still there, and then nothing.
+        // The bytes sent before the close still arrive.
         receiver.receive(0, MessageSink.into(received, 0, 5));
         assertThatThrownBy(() -> receiver.receive(0, MessageSink.into(received, 0, 5)))
                 .isInstanceOf(LinkBrokenException.class)

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 class TopologyTest {
-    /// One topology per rank; rank r runs on `hosts[r]` and shares memory in `domains[r]`.
+    /// The topology of every rank. Rank `r` runs on `hosts[r]` and shares memory in `domains[r]`.
     private static List<Topology> topologies(String[] hosts, String[] domains) {
         List<RankInfo> members =
                 IntStream.range(0, hosts.length)

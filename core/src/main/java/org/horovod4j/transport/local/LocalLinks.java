@@ -10,15 +10,15 @@ import java.util.Map;
 
 /// Links between ranks of one JVM: a [Pipe] each way.
 final class LocalLinks implements Links {
-    /// After the last epoch: of a channel that is closed.
+    /// The epoch of a closed channel.
     private static final int CLOSED_EPOCH = Integer.MAX_VALUE;
 
-    private final ChannelPipes pipes;
+    private final LocalPipes.ChannelPipes pipes;
     private final int rank;
     private final Map<Integer, LocalLink> links = new HashMap<>();
     private int epoch;
 
-    LocalLinks(ChannelPipes pipes, int rank) {
+    LocalLinks(LocalPipes.ChannelPipes pipes, int rank) {
         this.pipes = pipes;
         this.rank = rank;
     }
@@ -42,7 +42,7 @@ final class LocalLinks implements Links {
         advance(epoch + 1);
     }
 
-    /// A pipe is a pipe: there is nothing to choose.
+    /// Ignored: a link is always one pair of pipes.
     @Override
     public void useStreams(int streams) {}
 
@@ -70,7 +70,7 @@ final class LocalLinks implements Links {
 
         @Override
         public long tryReceive(MemorySegment segment, long offset, long length) {
-            boolean closed = in.isClosed(); // asked first, as more may be written before the close
+            boolean closed = in.isClosed(); // read first: bytes may be written before the close
             long count = in.read(segment, offset, length);
             if (count == 0 && closed && length > 0) {
                 throw closed();

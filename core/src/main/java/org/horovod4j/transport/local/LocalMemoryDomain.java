@@ -12,19 +12,20 @@ import java.util.NavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.stream.IntStream;
 
-/// The memory of ranks that live in one JVM; one instance for all of them.
+/// The shared memory of ranks in one JVM. All ranks use one instance.
 ///
-/// The collector frees it with its last user, so a rank may leave while another still reads.
+/// The garbage collector frees the memory after its last use, so a rank may leave while another
+/// still reads.
 public final class LocalMemoryDomain {
     private static final long ALIGNMENT = 128;
 
     private final List<Integer> ranks;
     private final List<MemorySegment> regions;
 
-    /// What the ranks have allocated, by address, which is also how they tell each other.
+    /// Allocated blocks by address. The address also identifies a block in a [SharedMemory.Location].
     private final NavigableMap<Long, MemorySegment> blocks = new ConcurrentSkipListMap<>();
 
-    /// A domain of `ranks`, ascending.
+    /// Creates a domain of `ranks`, which are ascending.
     public LocalMemoryDomain(List<Integer> ranks) {
         this.ranks = List.copyOf(ranks);
         this.regions =
@@ -33,7 +34,7 @@ public final class LocalMemoryDomain {
                         .toList();
     }
 
-    /// The domain as `rank` sees it.
+    /// The view of `rank`.
     public SharedMemory memory(int rank) {
         return new RankView(ranks.indexOf(rank));
     }
@@ -85,7 +86,7 @@ public final class LocalMemoryDomain {
         public MemorySegment resolve(int member, Location location) {
             MemorySegment block = blocks.get(location.block());
             if (block == null) {
-                throw new IllegalArgumentException("no block " + location.block());
+                throw new IllegalArgumentException("there is no block " + location.block());
             }
             return block.asSlice(location.offset(), location.byteSize());
         }

@@ -2,7 +2,7 @@ package org.horovod4j.transport.local;
 
 import java.lang.foreign.MemorySegment;
 
-/// A ring of bytes with one writer and one reader.
+/// A ring buffer of bytes with one writer and one reader.
 final class Pipe {
     private static final int CAPACITY = 64 * 1024;
 

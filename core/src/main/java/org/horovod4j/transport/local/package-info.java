@@ -1,4 +1,5 @@
-/// Ranks as threads of one JVM: their shared memory is just memory, their links are pipes.
+/// Transport between ranks that are threads of one JVM: shared memory is ordinary memory, and links
+/// are in-memory pipes.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.transport`.
 @NullMarked

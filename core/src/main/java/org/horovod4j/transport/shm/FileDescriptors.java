@@ -6,19 +6,19 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
-/// The open files of this process by number, as Linux lists them.
+/// The file descriptors of this process, as listed by Linux.
 ///
-/// A new file gets the lowest number that is free, which mostly is the one after the last file's.
-/// So that is where to look first: to go through all of them for each of thousands of files would
-/// take minutes.
+/// A new file gets the lowest free number, which usually is the one after the last file's. [#find]
+/// looks there first, because reading the whole list for each of thousands of files would take
+/// minutes.
 final class FileDescriptors {
-    /// How many other files may have been opened since, before the whole list is looked through.
+    /// How many numbers after the last one are tried before the whole list is read.
     private static final int MAX_PROBES = 32;
 
     private final Path folder;
     private int lastNumber;
 
-    /// @param folder of links, named by number
+    /// @param folder a folder of symbolic links, named by descriptor number
     FileDescriptors(Path folder) {
         this.folder = folder;
     }
@@ -27,14 +27,14 @@ final class FileDescriptors {
         return new FileDescriptors(Path.of("/proc/self/fd"));
     }
 
-    /// Whether this system lists them at all.
+    /// Whether this system has such a list.
     boolean isAvailable() {
         return Files.isDirectory(folder);
     }
 
-    /// The number of a file that is open, and whose link shows `target`.
+    /// The descriptor of the open file whose link points to `target`.
     ///
-    /// @throws NoSuchFileException when there is none
+    /// @throws NoSuchFileException if there is none
     synchronized int find(Path target) throws IOException {
         for (int number = lastNumber + 1; number <= lastNumber + MAX_PROBES; number++) {
             if (pointsTo(folder.resolve(Integer.toString(number)), target)) {
@@ -50,14 +50,15 @@ final class FileDescriptors {
                 }
             }
         }
-        throw new NoSuchFileException(target.toString(), null, "it has no descriptor in " + folder);
+        throw new NoSuchFileException(
+                target.toString(), null, "no file descriptor in " + folder + " points to it");
     }
 
     private static boolean pointsTo(Path link, Path target) throws IOException {
         try {
             return Files.readSymbolicLink(link).equals(target);
         } catch (NoSuchFileException e) {
-            return false; // not open, or another thread closed it in the meantime
+            return false; // not open, or just closed by another thread
         }
     }
 }

@@ -22,8 +22,8 @@ import java.util.concurrent.ConcurrentSkipListMap;
 
 /// The memory that the processes of one host share.
 ///
-/// A rank opens its own before it joins, so that its [RankInfo] card can say where it is, and meets
-/// the others' when it knows them.
+/// A rank creates its region before it joins, so that its [RankInfo] can say where the region is.
+/// It maps the regions of the others after it has joined.
 public final class MappedSharedMemory implements SharedMemory {
     private static final Logger LOG = Log.of(MappedSharedMemory.class);
 
@@ -32,10 +32,11 @@ public final class MappedSharedMemory implements SharedMemory {
     private final FileDescriptors fileDescriptors;
     private final SharedFile ownRegion;
 
-    /// What [#allocate] has made, by address.
+    /// Blocks from [#allocate], by address.
     private final NavigableMap<Long, SharedFile> blocks = new ConcurrentSkipListMap<>();
 
-    /// The addresses between which they lie: most tensors lie elsewhere, which is seen at a glance.
+    /// The address range of all blocks. Most tensors lie outside, and [#locate] rejects them with
+    /// two comparisons.
     private volatile long lowestAddress = Long.MAX_VALUE;
 
     private volatile long highestAddress = Long.MIN_VALUE;
@@ -53,8 +54,8 @@ public final class MappedSharedMemory implements SharedMemory {
         this.ownRegion = ownRegion;
     }
 
-    /// Makes this rank's region in `folder`, or in the folder for temporary files when that cannot
-    /// be used.
+    /// Creates this rank's region in `folder`, or in the folder for temporary files if `folder`
+    /// cannot be used.
     public static MappedSharedMemory open(Path folder) {
         Path fallback = Path.of(System.getProperty("java.io.tmpdir"));
         try {
@@ -62,7 +63,7 @@ public final class MappedSharedMemory implements SharedMemory {
         } catch (IOException e) {
             LOG.log(
                     Level.WARNING,
-                    "cannot share memory in {0} ({1}): using {2}, which may be slower",
+                    "Cannot create shared memory in {0} ({1}). Using {2} instead, which may be slower.",
                     folder,
                     e,
                     fallback);
@@ -72,8 +73,8 @@ public final class MappedSharedMemory implements SharedMemory {
         } catch (IOException e) {
             throw new ConfigurationException(
                     """
-                    cannot share memory in %s or %s: %s
-                    Free some room there, name a folder by HOROVOD_SHM_FOLDER, or set \
+                    cannot create shared memory in %s or %s: %s
+                    Free some space there, set HOROVOD_SHM_FOLDER to another folder, or set \
                     HOROVOD_TRANSPORT=tcp."""
                             .formatted(folder, fallback, e),
                     e);
@@ -92,12 +93,12 @@ public final class MappedSharedMemory implements SharedMemory {
         }
     }
 
-    /// Where the others find this rank's region: for its [RankInfo] card.
+    /// The path of this rank's region, for its [RankInfo].
     public String address() {
         return ownRegion.path().toString();
     }
 
-    /// Maps the regions of `domain`, the members of this rank's domain, itself included.
+    /// Maps the regions of all ranks in `domain`, this rank's memory domain.
     public void mapRegions(List<RankInfo> domain, int rank) {
         members = List.copyOf(domain);
         List<MemorySegment> mapped = new ArrayList<>();
@@ -112,15 +113,12 @@ public final class MappedSharedMemory implements SharedMemory {
         regions = List.copyOf(mapped);
     }
 
-    /// Removes the name of this rank's region, once all have met.
+    /// Removes the file name of this rank's region. Called after all ranks have mapped it.
     public void unlink() {
         try {
             ownRegion.unlink();
         } catch (IOException e) {
-            LOG.log(
-                    Level.WARNING,
-                    "cannot remove the name of shared memory " + ownRegion.path(),
-                    e);
+            LOG.log(Level.WARNING, "Cannot delete the shared memory file " + ownRegion.path(), e);
         }
     }
 
@@ -142,9 +140,8 @@ public final class MappedSharedMemory implements SharedMemory {
     @Override
     public synchronized MemorySegment allocate(long byteSize) {
         try {
-            // not in our arena: frameworks keep tensors there and may touch them after the last
-            // collective,
-            // where memory that is gone would end the process
+            // Not in our arena: frameworks keep tensors there and may access them after the last
+            // collective. Access to unmapped memory would crash the process.
             Arena kept = Arena.ofAuto();
             SharedFile file =
                     SharedFile.create(folder, Math.max(byteSize, 1), kept, fileDescriptors);
@@ -157,7 +154,7 @@ public final class MappedSharedMemory implements SharedMemory {
             throw new ConfigurationException(
                     """
                     cannot allocate %d bytes of shared memory in %s: %s
-                    Free some room there, or name another folder by HOROVOD_SHM_FOLDER."""
+                    Free some space there, or set HOROVOD_SHM_FOLDER to another folder."""
                             .formatted(byteSize, folder, e),
                     e);
         }
@@ -197,7 +194,7 @@ public final class MappedSharedMemory implements SharedMemory {
                 block.close();
             }
         } catch (IOException e) {
-            LOG.log(Level.WARNING, "cannot close shared memory", e);
+            LOG.log(Level.WARNING, "Cannot close shared memory", e);
         }
         arena.close();
     }
@@ -222,6 +219,6 @@ public final class MappedSharedMemory implements SharedMemory {
         }
     }
 
-    /// A block of a member that was mapped.
+    /// Identifies a mapped block of a member.
     private record BlockKey(int member, long block) {}
 }

@@ -20,9 +20,9 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /// A file whose pages several processes share.
 ///
-/// On Linux the name is removed as soon as the file exists, and the other processes open it through
-/// the descriptor of its maker, `/proc/<pid>/fd/<n>`: when the last process ends, in whatever way,
-/// the memory is gone. Elsewhere the name stays until [#unlink].
+/// On Linux the name is removed as soon as the file exists. Other processes open the file through
+/// the descriptor of the creating process, `/proc/<pid>/fd/<n>`. When the last process ends, in any
+/// way, the memory is freed. On other systems the name stays until [#unlink].
 final class SharedFile implements AutoCloseable {
     private static final FileAttribute<?> OWNER_ONLY =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
@@ -31,8 +31,8 @@ final class SharedFile implements AutoCloseable {
 
     private static final Set<OpenOption> NAMED = Set.of(CREATE_NEW, READ, WRITE);
 
-    /// On Linux the JDK deletes a file with `DELETE_ON_CLOSE` as soon as it has opened it, so that
-    /// hardly a moment is left in which a process that is killed would leave the file behind.
+    /// On Linux the JDK deletes a file with `DELETE_ON_CLOSE` right after opening it. A process
+    /// that is killed leaves the file behind only if it is killed between these two calls.
     private static final Set<OpenOption> UNLINKED =
             Set.of(CREATE_NEW, READ, WRITE, DELETE_ON_CLOSE);
 
@@ -48,20 +48,21 @@ final class SharedFile implements AutoCloseable {
         this.memory = memory;
     }
 
-    /// Makes a file of `byteSize` zeros in `folder`, mapped for the life of `arena`.
+    /// Creates a file of `byteSize` zeros in `folder`, mapped for the lifetime of `arena`.
     ///
-    /// @param fileDescriptors where to find its number; the same for all files of one maker saves time
-    /// @throws IOException when the folder cannot be written or has no room: pages are taken now,
-    ///     so that no later access to them can fail
+    /// @param fileDescriptors finds the descriptor of the new file; pass the same instance for all
+    ///     files, which is faster
+    /// @throws IOException if the folder cannot be written or is full. All pages are allocated
+    ///     here, so that no later access to them can fail
     static SharedFile create(
             Path folder, long byteSize, Arena arena, FileDescriptors fileDescriptors)
             throws IOException {
         long number = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
         Path name = named(folder.toRealPath(), number);
-        boolean nameless = fileDescriptors.isAvailable();
-        FileChannel channel = open(name, nameless ? UNLINKED : NAMED);
+        boolean unnamed = fileDescriptors.isAvailable();
+        FileChannel channel = open(name, unnamed ? UNLINKED : NAMED);
         try {
-            Path path = nameless ? descriptorPath(fileDescriptors, name) : name;
+            Path path = unnamed ? descriptorPath(fileDescriptors, name) : name;
             reserve(channel, byteSize);
             MemorySegment memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, byteSize, arena);
             return new SharedFile(path, name, channel, memory);
@@ -76,33 +77,34 @@ final class SharedFile implements AutoCloseable {
         try {
             return FileChannel.open(name, options, OWNER_ONLY);
         } catch (UnsupportedOperationException e) {
-            throw new IOException("files there cannot be kept from other users", e);
+            throw new IOException("files there cannot be protected from other users", e);
         }
     }
 
-    /// Maps a file that another process has made.
+    /// Maps a file that another process has created.
     static MemorySegment map(Path path, long byteSize, Arena arena) throws IOException {
         try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
             if (channel.size() < byteSize) {
                 throw new IOException(
-                        "%s has %d bytes instead of %d".formatted(path, channel.size(), byteSize));
+                        "%s has %d bytes, expected at least %d"
+                                .formatted(path, channel.size(), byteSize));
             }
             return channel.map(FileChannel.MapMode.READ_WRITE, 0, byteSize, arena);
         }
     }
 
-    /// Where other processes of this host can open the file.
+    /// The path by which other processes of this host open the file.
     Path path() {
         return path;
     }
 
-    /// A number by which [#sibling] finds the file.
+    /// The number of this file, for [#sibling].
     long number() {
         String file = path.getFileName().toString();
         return Long.parseLong(file.startsWith(PREFIX) ? file.substring(PREFIX.length()) : file);
     }
 
-    /// The path of the file with that number, made by the process that made the one at `path`.
+    /// The path of the file with `number`, created by the same process as the file at `path`.
     static Path sibling(Path path, long number) {
         return path.getFileName().toString().startsWith(PREFIX)
                 ? named(path.resolveSibling("."), number).normalize()
@@ -117,7 +119,7 @@ final class SharedFile implements AutoCloseable {
         return memory;
     }
 
-    /// Removes the name, once everybody has mapped the file.
+    /// Removes the name. Called after all processes have mapped the file.
     void unlink() throws IOException {
         Files.deleteIfExists(name);
     }

@@ -22,7 +22,8 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 
-/// Puts calls through, for all channels of a rank: dials lower ranks, waits for higher ones.
+/// Establishes connections for all channels of a rank: connects to lower ranks, waits for higher
+/// ranks.
 final class Connector {
     private static final Logger LOGGER = Log.of(Connector.class);
 
@@ -47,50 +48,56 @@ final class Connector {
         this.tuning = tuning;
     }
 
-    void setPeers(Peers met) {
-        peers = met;
+    /// Sets the ranks to which links can be opened.
+    ///
+    /// @param worldId identifies this world among those of the same processes
+    void setPeers(List<RankInfo> members, long worldId) {
+        peers = new Peers(List.copyOf(members), worldId);
     }
 
-    /// The link that a channel wants.
+    private record Peers(List<RankInfo> members, long worldId) {}
+
+    /// A link to open.
     ///
     /// @param epoch how often the channel was reset
-    /// @param streams how many connections it should have, if this rank is the one to dial
+    /// @param streams the number of connections, if this rank connects; 0 for the default
     record LinkRequest(int channel, long epoch, int peer, int streams) {}
 
-    /// The streams of a link, in order and not blocking.
+    /// Opens the streams of a link. They are in order and non-blocking.
     ///
-    /// @param liveness ends the waiting for a rank that is gone
-    /// @param current whether the link is still wanted
-    /// @throws ConfigurationException when none of the peer's addresses leads to it
-    /// @throws LinkBrokenException when the peer does not take the call, or it is no longer wanted
+    /// @param liveness ends the wait for a rank that is gone
+    /// @param current whether the link is still needed
+    /// @throws ConfigurationException if the peer cannot be reached at any of its addresses
+    /// @throws LinkBrokenException if the peer rejects the connection, or the link is no longer
+    ///     needed
     List<SecureConnection> connect(
             LinkRequest linkRequest, Liveness liveness, BooleanSupplier current) {
-        Peers met = peers;
+        Peers known = peers;
         int peer = linkRequest.peer;
-        if (met == null || peer == rank || peer < 0 || peer >= met.members().size()) {
+        if (known == null || peer == rank || peer < 0 || peer >= known.members().size()) {
             throw new IllegalArgumentException("rank " + rank + " has no peer " + peer);
         }
         return rank > peer
-                ? connectToPeer(met, linkRequest, liveness)
-                : awaitPeer(met, linkRequest, liveness, current);
+                ? connectToPeer(known, linkRequest, liveness)
+                : awaitPeer(known, linkRequest, liveness, current);
     }
 
-    /// Forgets what came for a channel before it was reset.
+    /// Discards connections of epochs before `epoch`.
     void advance(int channel, long epoch) {
         pending.advance(channel, epoch);
     }
 
     private List<SecureConnection> connectToPeer(
-            Peers met, LinkRequest linkRequest, Liveness liveness) {
+            Peers known, LinkRequest linkRequest, Liveness liveness) {
         int peer = linkRequest.peer;
-        RankInfo self = met.members().get(rank);
-        RankInfo other = met.members().get(peer);
+        RankInfo self = known.members().get(rank);
+        RankInfo other = known.members().get(peer);
         boolean local = self.host().equals(other.host());
         int streams = linkRequest.streams == 0 ? tuning.streams(local) : linkRequest.streams;
         long number = attemptCount.getAndIncrement();
         LinkHello linkHello =
                 new LinkHello(
-                        met.worldId(),
+                        known.worldId(),
                         linkRequest.channel,
                         linkRequest.epoch,
                         rank,
@@ -101,34 +108,34 @@ final class Connector {
         try {
             return outbound.connect(linkHello, candidates(other, local), liveness);
         } catch (UnreachableException e) {
-            liveness.check(); // a peer that is known to be gone is the better story
-            Optional<LinkHelloStatus.RejectedException> unwelcome = rejection(e);
-            if (unwelcome.isPresent()) {
-                String why = unwelcome.get().getMessage();
-                throw new LinkBrokenException(peer, "calling rank " + peer + ": " + why, e);
+            liveness.check(); // if the peer is known to be gone, report that instead
+            Optional<LinkHelloStatus.RejectedException> rejected = rejection(e);
+            if (rejected.isPresent()) {
+                String why = rejected.get().getMessage();
+                throw new LinkBrokenException(peer, "connecting to rank " + peer + ": " + why, e);
             }
             throw new ConfigurationException(
                     """
-                    opening a TCP link from rank %d (%s) to rank %d (%s): no address leads there
+                    opening a TCP link from rank %d (%s) to rank %d (%s): none of its addresses works
                     %s
-                    Check that no firewall stands between the two hosts."""
+                    Check that no firewall blocks connections between the two hosts."""
                             .formatted(rank, self.host(), peer, other.host(), e.getMessage()),
                     e);
         } catch (IOException e) {
             throw new LinkBrokenException(
-                    peer, "calling rank " + peer + " broke off: " + e.getMessage(), e);
+                    peer, "connecting to rank " + peer + " failed: " + e.getMessage(), e);
         }
     }
 
-    /// Loopback leads to the caller's own host, so it is of use there only, and there the first to
-    /// try: all other ways lead through it. Where a host has nothing else, it must be the only
-    /// host, whatever names its ranks give it.
+    /// The addresses to try, in order. Loopback addresses work only within a host, where they come
+    /// first: a local connection uses loopback anyway. A peer that has only loopback addresses must
+    /// be on this host, even if its host name differs.
     private static List<InetSocketAddress> candidates(RankInfo other, boolean local) {
         List<InetSocketAddress> loopback = new ArrayList<>();
         List<InetSocketAddress> others = new ArrayList<>();
         for (InetSocketAddress each : other.addresses()) {
-            boolean leadsBack = !each.isUnresolved() && each.getAddress().isLoopbackAddress();
-            (leadsBack ? loopback : others).add(each);
+            boolean isLoopback = !each.isUnresolved() && each.getAddress().isLoopbackAddress();
+            (isLoopback ? loopback : others).add(each);
         }
         if (local || others.isEmpty()) {
             loopback.addAll(others);
@@ -137,22 +144,20 @@ final class Connector {
         return others;
     }
 
-    /// What the wanted rank itself said, if it was reached.
+    /// The answer of the intended rank, if it was reached and rejected the connection.
     private static Optional<LinkHelloStatus.RejectedException> rejection(UnreachableException e) {
         return e.attempts().stream()
                 .map(attempt -> attempt.failure())
                 .filter(LinkHelloStatus.RejectedException.class::isInstance)
                 .map(LinkHelloStatus.RejectedException.class::cast)
-                .filter(
-                        rejectedException ->
-                                rejectedException.status() != LinkHelloStatus.WRONG_RANK)
+                .filter(rejection -> rejection.status() != LinkHelloStatus.WRONG_RANK)
                 .findFirst();
     }
 
-    /// Waits as long as the job lives: a rank may come late to its first collective for good
-    /// reasons, and one that cannot reach us fails by itself, of which liveness tells.
+    /// Waits without a timeout, because a rank may reach its first collective late for good
+    /// reasons. If the peer cannot reach this rank, the peer fails, and `liveness` ends this wait.
     private List<SecureConnection> awaitPeer(
-            Peers met, LinkRequest linkRequest, Liveness liveness, BooleanSupplier current) {
+            Peers known, LinkRequest linkRequest, Liveness liveness, BooleanSupplier current) {
         IdleStrategy idleStrategy = new IdleStrategy(liveness, Clock.SYSTEM, true);
         long warnNanos = System.nanoTime() + timeout.toNanos();
         boolean warned = false;
@@ -167,16 +172,16 @@ final class Connector {
             }
             if (!warned && System.nanoTime() - warnNanos > 0) {
                 warned = true;
-                warnOfWaiting(met.members().get(linkRequest.peer));
+                warnAboutWaiting(known.members().get(linkRequest.peer));
             }
             idleStrategy.idle();
         }
     }
 
-    private void warnOfWaiting(RankInfo peer) {
+    private void warnAboutWaiting(RankInfo peer) {
         LOGGER.log(
                 Level.WARNING,
-                "Rank %d has waited %d s for rank %d (%s) to connect: it is busy, or it cannot reach this host."
+                "Rank %d has waited %d s for rank %d (%s) to connect. That rank is busy, or it cannot reach this host."
                         .formatted(rank, timeout.toSeconds(), peer.rank(), peer.host()));
     }
 }

@@ -3,19 +3,20 @@ package org.horovod4j.transport.tcp;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/// What a caller says after the handshake: which link it wants, and which stream of it this is.
+/// The first message of a connecting rank after the handshake: which link and which stream this is.
 ///
-/// The answer is one byte, a [LinkHelloStatus]. A caller content with it sends [#CONFIRMED]; one that has
-/// reached the same rank by another address meanwhile just closes.
+/// The accepting rank answers with one byte, a [LinkHelloStatus]. The connecting rank then sends
+/// [#CONFIRMED], or closes the connection if it has reached the same rank at another address first.
 ///
-/// @param worldId the meeting that both belong to
-/// @param channel which of the links between the two
-/// @param epoch how often the caller has reset the links of this channel
-/// @param from the caller's rank
-/// @param to the rank it means to reach
-/// @param attempt the caller's number for this attempt: streams of different attempts do not mix
-/// @param stream which of the link's streams
-/// @param streams how many the link has
+/// @param worldId the world of both ranks
+/// @param channel the channel of the link
+/// @param epoch how often the connecting rank has reset this channel
+/// @param from the connecting rank
+/// @param to the rank it wants to reach
+/// @param attempt numbers the attempts of the connecting rank; streams of different attempts are
+///     not mixed
+/// @param stream the index of this stream
+/// @param streams the number of streams of the link
 record LinkHello(
         long worldId,
         int channel,
@@ -30,7 +31,7 @@ record LinkHello(
 
     LinkHello {
         if (streams < 1 || streams > TcpTuning.MAX_STREAMS || stream < 0 || stream >= streams) {
-            throw new IllegalArgumentException("stream " + stream + " of " + streams);
+            throw new IllegalArgumentException("invalid stream " + stream + " of " + streams);
         }
     }
 
@@ -47,7 +48,7 @@ record LinkHello(
                 .array();
     }
 
-    /// @throws IOException when the bytes make no sense
+    /// @throws IOException if the bytes are invalid
     static LinkHello decode(byte[] bytes) throws IOException {
         ByteBuffer in = ByteBuffer.wrap(bytes);
         try {
@@ -61,7 +62,7 @@ record LinkHello(
                     in.getInt(),
                     in.getInt());
         } catch (IllegalArgumentException e) {
-            throw new IOException("a hello that makes no sense: " + e.getMessage(), e);
+            throw new IOException("invalid link hello: " + e.getMessage(), e);
         }
     }
 

@@ -2,12 +2,12 @@ package org.horovod4j.transport.tcp;
 
 import java.io.IOException;
 
-/// What the called rank thinks of a [LinkHello].
+/// The answer to a [LinkHello].
 enum LinkHelloStatus {
-    ACCEPTED(0, "is accepted"),
-    WRONG_RANK(1, "another rank of the job answered there"),
-    WRONG_WORLD(2, "the rank has gone on to another world"),
-    STALE_EPOCH(3, "the rank has reset its links since"),
+    ACCEPTED(0, "accepted"),
+    WRONG_RANK(1, "another rank of the job listens there"),
+    WRONG_WORLD(2, "the rank now belongs to another world"),
+    STALE_EPOCH(3, "the rank has reset its links in the meantime"),
     CLOSED(4, "the rank has closed this channel"),
     TOO_MANY_PENDING(
             5, "too many connections are pending for channels that the rank has not opened");
@@ -24,25 +24,25 @@ enum LinkHelloStatus {
         return code;
     }
 
-    /// @throws IOException when there is no such verdict
+    /// @throws IOException if there is no such status
     static LinkHelloStatus of(byte code) throws IOException {
         for (LinkHelloStatus each : values()) {
             if (each.code == code) {
                 return each;
             }
         }
-        throw new IOException("answered a hello with " + code);
+        throw new IOException("unknown answer to a link hello: " + code);
     }
 
-    /// That a call got this verdict rather than [#ACCEPTED].
+    /// A connection was answered with a status other than [#ACCEPTED].
     static final class RejectedException extends IOException {
         private static final long serialVersionUID = 1L;
 
         private final LinkHelloStatus status;
 
-        RejectedException(LinkHelloStatus linkHelloStatus) {
-            super(linkHelloStatus.text);
-            this.status = linkHelloStatus;
+        RejectedException(LinkHelloStatus status) {
+            super(status.text);
+            this.status = status;
         }
 
         LinkHelloStatus status() {

@@ -16,7 +16,8 @@ import java.util.List;
 
 /// Opens all streams of a link to a lower rank.
 ///
-/// The first stream finds, among the peer's addresses, one that works; the others follow it there.
+/// The first stream tries the addresses of the peer until one works. The other streams use the same
+/// address.
 final class OutboundConnector {
     private final Handshake handshake;
     private final SocketSettings settings;
@@ -28,9 +29,9 @@ final class OutboundConnector {
         this.timeout = timeout;
     }
 
-    /// Streams that the wanted rank has confirmed, in order and not blocking.
+    /// Streams that the peer has confirmed. They are in order and non-blocking.
     ///
-    /// @throws IOException when the rank cannot be reached, or one of the streams breaks
+    /// @throws IOException if the rank cannot be reached or a stream fails
     List<SecureConnection> connect(
             LinkHello first, List<InetSocketAddress> candidates, Liveness liveness)
             throws IOException {
@@ -53,30 +54,28 @@ final class OutboundConnector {
     }
 
     private SecureConnection connect(
-            LinkHello linkHello,
+            LinkHello hello,
             List<InetSocketAddress> addresses,
             Liveness liveness,
             List<SecureConnection> streams)
             throws IOException {
-        MultiAddressConnector multiAddressConnector =
-                new MultiAddressConnector(settings, channel -> sendHello(channel, linkHello));
-        SecureConnection stream =
-                multiAddressConnector.connect(addresses, timeout, liveness::check);
-        streams.add(stream); // before anything can fail, so that it is closed then
+        MultiAddressConnector connector =
+                new MultiAddressConnector(settings, channel -> sendHello(channel, hello));
+        SecureConnection stream = connector.connect(addresses, timeout, liveness::check);
+        streams.add(stream); // first, so that it is closed if a later call fails
         stream.output().write(LinkHello.CONFIRMED);
         stream.channel().configureBlocking(false);
         return stream;
     }
 
-    private SecureConnection sendHello(SocketChannel channel, LinkHello linkHello)
-            throws IOException {
-        SecureConnection secureConnection = handshake.initiate(channel);
-        secureConnection.output().write(linkHello.encode());
-        DeadlineReader in = new DeadlineReader(secureConnection, timeout);
-        LinkHelloStatus linkHelloStatus = LinkHelloStatus.of(in.read(1)[0]);
-        if (linkHelloStatus != LinkHelloStatus.ACCEPTED) {
-            throw new LinkHelloStatus.RejectedException(linkHelloStatus);
+    private SecureConnection sendHello(SocketChannel channel, LinkHello hello) throws IOException {
+        SecureConnection connection = handshake.initiate(channel);
+        connection.output().write(hello.encode());
+        DeadlineReader in = new DeadlineReader(connection, timeout);
+        LinkHelloStatus status = LinkHelloStatus.of(in.read(1)[0]);
+        if (status != LinkHelloStatus.ACCEPTED) {
+            throw new LinkHelloStatus.RejectedException(status);
         }
-        return secureConnection;
+        return connection;
     }
 }

@@ -13,14 +13,15 @@ import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
 
-/// The calls of higher ranks that were answered but not yet asked for.
+/// Accepted connections of higher ranks that this rank has not used yet.
 ///
-/// Ranks do not open channels, reset, or even learn of each other, at the same moment. So a call
-/// from ahead is kept until this rank has caught up, while one from behind is turned away. A caller
-/// that calls anew has given up the call before, so that one of each caller is kept per channel.
+/// Ranks do not open or reset channels, or learn about each other, at the same time. A connection
+/// from a rank that is ahead is kept until this rank catches up. A connection from a rank that is
+/// behind is rejected. Each rank has at most one pending link per channel: a new attempt replaces
+/// the earlier one.
 final class PendingConnections {
-    /// How many calls may wait for channels that this rank has not opened: far more than ranks that
-    /// are a little ahead ever make, and few enough to store.
+    /// How many connections may wait for channels that this rank has not opened. Far more than
+    /// ranks that are a little ahead open, and few enough to store.
     static final int MAX_EARLY = 4096;
 
     private final int rank;
@@ -36,18 +37,18 @@ final class PendingConnections {
 
     private record Key(int channel, int from) {}
 
-    /// The streams of one link, as they come in.
+    /// The streams of one link. They arrive one by one.
     private static final class PendingConnection {
         private final long world;
         private final long epoch;
         private final long attempt;
         private final @Nullable SecureConnection[] streams;
 
-        PendingConnection(LinkHello linkHello) {
-            this.world = linkHello.worldId();
-            this.epoch = linkHello.epoch();
-            this.attempt = linkHello.attempt();
-            this.streams = new @Nullable SecureConnection[linkHello.streams()];
+        PendingConnection(LinkHello hello) {
+            this.world = hello.worldId();
+            this.epoch = hello.epoch();
+            this.attempt = hello.attempt();
+            this.streams = new @Nullable SecureConnection[hello.streams()];
         }
 
         boolean isComplete() {
@@ -65,55 +66,55 @@ final class PendingConnections {
         }
     }
 
-    /// What to answer; of the world nobody can judge who has not met it.
-    synchronized LinkHelloStatus check(LinkHello linkHello) {
-        if (linkHello.to() != rank) {
+    /// The answer to `hello`. Before [#setWorld] every world is accepted.
+    synchronized LinkHelloStatus check(LinkHello hello) {
+        if (hello.to() != rank) {
             return LinkHelloStatus.WRONG_RANK;
         }
-        if (closed || (world.isPresent() && world.getAsLong() != linkHello.worldId())) {
+        if (closed || (world.isPresent() && world.getAsLong() != hello.worldId())) {
             return LinkHelloStatus.WRONG_WORLD;
         }
-        if (closedChannels.contains(linkHello.channel())) {
+        if (closedChannels.contains(hello.channel())) {
             return LinkHelloStatus.CLOSED;
         }
-        Long epoch = epochs.get(linkHello.channel());
+        Long epoch = epochs.get(hello.channel());
         if (epoch == null) {
-            boolean known = pending.containsKey(new Key(linkHello.channel(), linkHello.from()));
+            boolean known = pending.containsKey(new Key(hello.channel(), hello.from()));
             return known || earlyCount() < MAX_EARLY
                     ? LinkHelloStatus.ACCEPTED
                     : LinkHelloStatus.TOO_MANY_PENDING;
         }
-        return linkHello.epoch() < epoch ? LinkHelloStatus.STALE_EPOCH : LinkHelloStatus.ACCEPTED;
+        return hello.epoch() < epoch ? LinkHelloStatus.STALE_EPOCH : LinkHelloStatus.ACCEPTED;
     }
 
     private long earlyCount() {
         return pending.keySet().stream().filter(key -> !epochs.containsKey(key.channel)).count();
     }
 
-    /// Keeps a stream whose caller took the welcome.
+    /// Keeps a stream that the connecting rank has confirmed.
     ///
-    /// @return false when it is no longer welcome, and the caller of this method should close it
-    synchronized boolean add(LinkHello linkHello, SecureConnection stream) {
-        if (check(linkHello) != LinkHelloStatus.ACCEPTED) {
+    /// @return false if it is no longer acceptable; the caller must close it
+    synchronized boolean add(LinkHello hello, SecureConnection stream) {
+        if (check(hello) != LinkHelloStatus.ACCEPTED) {
             return false;
         }
-        Key key = new Key(linkHello.channel(), linkHello.from());
+        Key key = new Key(hello.channel(), hello.from());
         PendingConnection pendingConnection = pending.get(key);
-        if (pendingConnection == null || pendingConnection.attempt < linkHello.attempt()) {
+        if (pendingConnection == null || pendingConnection.attempt < hello.attempt()) {
             discard(pendingConnection);
-            pendingConnection = new PendingConnection(linkHello);
+            pendingConnection = new PendingConnection(hello);
             pending.put(key, pendingConnection);
         }
-        if (pendingConnection.attempt != linkHello.attempt()
-                || pendingConnection.streams.length != linkHello.streams()
-                || pendingConnection.streams[linkHello.stream()] != null) {
+        if (pendingConnection.attempt != hello.attempt()
+                || pendingConnection.streams.length != hello.streams()
+                || pendingConnection.streams[hello.stream()] != null) {
             return false;
         }
-        pendingConnection.streams[linkHello.stream()] = stream;
+        pendingConnection.streams[hello.stream()] = stream;
         return true;
     }
 
-    /// The streams of the link that `peer` opened in `epoch`; null while not all are there.
+    /// The streams of the link that `peer` opened in `epoch`; null until all have arrived.
     synchronized @Nullable List<SecureConnection> take(int channel, int peer, long epoch) {
         Key key = new Key(channel, peer);
         PendingConnection pendingConnection = pending.get(key);
@@ -126,8 +127,8 @@ final class PendingConnections {
         return pendingConnection.present();
     }
 
-    /// From now on only calls of this world are welcome; those of others that came early are
-    /// dropped.
+    /// Accepts only connections of this world from now on, and discards pending ones of other
+    /// worlds.
     synchronized void setWorld(long world) {
         this.world = OptionalLong.of(world);
         pending.values()
@@ -138,17 +139,17 @@ final class PendingConnections {
 
     /// Opens a channel.
     ///
-    /// @throws IllegalStateException when that was done before
+    /// @throws IllegalStateException if it was opened before
     synchronized void open(int channel) {
         if (closed || closedChannels.contains(channel) || epochs.putIfAbsent(channel, 0L) != null) {
             throw new IllegalStateException(
-                    "rank " + rank + " has used channel " + channel + " before");
+                    "rank " + rank + " has opened channel " + channel + " before");
         }
     }
 
-    /// Drops the calls to a channel of epochs before this one.
+    /// Discards connections of `channel` from epochs before `epoch`.
     synchronized void advance(int channel, long epoch) {
-        epochs.replace(channel, epoch); // unless it was closed
+        epochs.replace(channel, epoch); // does nothing if it was closed
         pending.entrySet()
                 .removeIf(
                         entry ->
@@ -157,7 +158,7 @@ final class PendingConnections {
                                         && discard(entry.getValue()));
     }
 
-    /// Drops the calls to a channel, now and from now on.
+    /// Discards all connections of `channel`, and rejects new ones.
     synchronized void close(int channel) {
         epochs.remove(channel);
         closedChannels.add(channel);
@@ -165,7 +166,7 @@ final class PendingConnections {
                 .removeIf(entry -> entry.getKey().channel == channel && discard(entry.getValue()));
     }
 
-    /// Drops everything, now and from now on.
+    /// Discards all connections, and rejects new ones.
     synchronized void close() {
         closed = true;
         pending.values().forEach(PendingConnections::discard);

@@ -13,16 +13,15 @@ import java.util.List;
 
 /// A link over one or more TCP connections.
 ///
-/// With several streams the bytes are striped: they are cut into stripes of [#STRIPE] bytes and
-/// stripe i travels on stream i mod K. Both ends count the bytes, so both know where each belongs
-/// and nothing but data is sent. The kernel's buffers hold many stripes, so all streams are busy at
-/// once although they are filled in turn.
+/// With several streams the bytes are striped: stripe `i` of [#STRIPE] bytes is sent on stream
+/// `i mod K`. Both ends count the bytes, so no headers are needed. Although the streams are filled
+/// in limit, all are busy at once, because kernel buffers hold many stripes.
 final class TcpLink implements Link {
     static final int STRIPE = 64 << 10;
 
     private static final Logger LOGGER = Log.of(TcpLink.class);
 
-    /// The most that one call moves, so that sending and receiving alternate.
+    /// The most bytes that one call transfers, so that sending and receiving alternate.
     private static final int MAX_BYTES_PER_CALL = 1 << 20;
 
     private final int peer;
@@ -30,7 +29,7 @@ final class TcpLink implements Link {
     private long sent;
     private long received;
 
-    /// Takes over `streams`, in order, which must not block.
+    /// Takes ownership of `streams`, which are in order and non-blocking.
     TcpLink(int peer, List<SecureConnection> streams) {
         this.peer = peer;
         this.streams = streams.toArray(SecureConnection[]::new);
@@ -41,22 +40,22 @@ final class TcpLink implements Link {
         return peer;
     }
 
-    /// How many connections it has.
+    /// The number of connections.
     int streams() {
         return streams.length;
     }
 
     @Override
     public long trySend(MemorySegment segment, long offset, long length) {
-        long turn = Math.min(length, MAX_BYTES_PER_CALL);
+        long limit = Math.min(length, MAX_BYTES_PER_CALL);
         long done = 0;
-        while (done < turn) {
-            int want = bytesLeftInStripe(sent, turn - done);
+        while (done < limit) {
+            int want = bytesLeftInStripe(sent, limit - done);
             int moved = send(segment, offset + done, want);
             sent += moved;
             done += moved;
             if (moved < want) {
-                break; // this stream is full, and what follows must not overtake
+                break; // this stream is full, and bytes must stay in order
             }
         }
         return done;
@@ -64,10 +63,10 @@ final class TcpLink implements Link {
 
     @Override
     public long tryReceive(MemorySegment segment, long offset, long length) {
-        long turn = Math.min(length, MAX_BYTES_PER_CALL);
+        long limit = Math.min(length, MAX_BYTES_PER_CALL);
         long done = 0;
-        while (done < turn) {
-            int want = bytesLeftInStripe(received, turn - done);
+        while (done < limit) {
+            int want = bytesLeftInStripe(received, limit - done);
             int moved = receive(segment, offset + done, want, done > 0);
             received += moved;
             done += moved;
@@ -86,12 +85,12 @@ final class TcpLink implements Link {
         }
     }
 
-    /// To a peer that is gone, or has closed its end first, nothing needs to be said.
+    /// Announces the close. A failure is ignored: the peer is gone or has closed first.
     private static void sendClose(SecureConnection stream) {
         try {
             stream.sendCloseNotify();
         } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "Nobody hears that " + stream.channel() + " closes", e);
+            LOGGER.log(Level.DEBUG, "Cannot send close-notify on " + stream.channel(), e);
         }
     }
 
@@ -122,24 +121,24 @@ final class TcpLink implements Link {
         }
     }
 
-    private int receive(MemorySegment segment, long offset, int length, boolean some) {
-        int got;
+    private int receive(MemorySegment segment, long offset, int length, boolean hasData) {
+        int count;
         try {
-            got = stream(received).read(segment.asSlice(offset, length).asByteBuffer());
+            count = stream(received).read(segment.asSlice(offset, length).asByteBuffer());
         } catch (IOException e) {
-            if (some) {
-                return 0; // first hand over what came; the failure shows again
+            if (hasData) {
+                return 0; // return what was received; the next call fails again
             }
             throw broken("receiving from", e);
         }
-        if (got < 0) {
-            if (some) {
+        if (count < 0) {
+            if (hasData) {
                 return 0;
             }
             throw new LinkBrokenException(
                     peer, "receiving from rank " + peer + ": it has closed the link", null);
         }
-        return got;
+        return count;
     }
 
     private LinkBrokenException broken(String doing, IOException e) {

@@ -11,7 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// The links of one channel: a connection, or several, for each that somebody asked for.
+/// The links of one channel. Each link has one or more connections and is opened on first use.
 final class TcpLinks implements Links {
     private final int channel;
     private final Connector connector;
@@ -31,8 +31,9 @@ final class TcpLinks implements Links {
 
     /// {@inheritDoc}
     ///
-    /// @throws ConfigurationException when none of the peer's addresses leads to it
-    /// @throws LinkBrokenException when the links were reset or closed meanwhile, on either side
+    /// @throws ConfigurationException if the peer cannot be reached at any of its addresses
+    /// @throws LinkBrokenException if the links were reset or closed in the meantime, on either
+    ///     side
     @Override
     public Link link(int peer) {
         Connector.LinkRequest linkRequest;
@@ -87,9 +88,9 @@ final class TcpLinks implements Links {
         links.clear();
     }
 
-    private synchronized Link install(TcpLink link, long then) {
+    private synchronized Link install(TcpLink link, long linkEpoch) {
         TcpLink present = links.get(link.peer());
-        if (present != null || !isCurrent(then)) {
+        if (present != null || !isCurrent(linkEpoch)) {
             link.close();
             if (present == null) {
                 throw linkNotCurrent(link.peer());
@@ -100,7 +101,7 @@ final class TcpLinks implements Links {
         return link;
     }
 
-    private synchronized boolean isCurrent(long then) {
-        return !closed && epoch == then;
+    private synchronized boolean isCurrent(long linkEpoch) {
+        return !closed && epoch == linkEpoch;
     }
 }

@@ -24,12 +24,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// The channels of one rank over TCP: one listener for all of them, and connections that are each
-/// channel's own.
+/// The channels of one rank over TCP. They share one listener; each channel has its own
+/// connections.
 ///
-/// Of two ranks the higher one dials. The lower one answers at any time, on a thread of its own,
-/// whether it has asked for the link or not; so a dialler never waits for another rank's program,
-/// only lower ranks wait for higher ones, and no circle of ranks can wait for each other.
+/// Of two ranks the higher one connects. The lower one accepts at any time, on its own thread, even
+/// before it needs the link. So a connecting rank never waits for another rank's program. Only
+/// lower ranks wait for higher ones, which rules out a cycle of waiting ranks.
 public final class TcpTransport implements LinkTransport {
     private static final Logger LOGGER = Log.of(TcpTransport.class);
 
@@ -42,7 +42,7 @@ public final class TcpTransport implements LinkTransport {
 
     private TcpTransport(
             Secret secret, int rank, LocalAddresses addresses, Duration timeout, TcpTuning tuning) {
-        // As long as a rank may take to start: on a host with many of them, all are slow at first.
+        // The timeout covers the start of a rank: on a host with many ranks all are slow at first.
         Handshake handshake = new Handshake(secret, Purpose.LINK, timeout);
         this.timeout = timeout;
         this.addresses = addresses;
@@ -63,31 +63,31 @@ public final class TcpTransport implements LinkTransport {
                         this::handleConnection);
     }
 
-    /// Like the other, and tells all addresses of this host.
+    /// Listens as below and publishes all addresses of this host.
     public static TcpTransport listen(Secret secret, int rank, Duration timeout, TcpTuning tuning) {
         return listen(secret, rank, LocalAddresses.all(), timeout, tuning);
     }
 
     /// Listens on a free port, for IPv4 and IPv6.
     ///
-    /// @param addresses those of this host's that other ranks are to know
-    /// @param timeout how long a dialled rank may take to answer
-    /// @throws ConfigurationException when it cannot listen
+    /// @param addresses the addresses of this host to publish
+    /// @param timeout how long a peer may take to answer
+    /// @throws ConfigurationException if it cannot listen
     public static TcpTransport listen(
             Secret secret, int rank, LocalAddresses addresses, Duration timeout, TcpTuning tuning) {
         return new TcpTransport(secret, rank, addresses, timeout, tuning);
     }
 
-    /// Where this rank might be reached, likeliest first: for its [RankInfo] card.
+    /// The addresses of this rank's listener, the most likely one first, for its [RankInfo].
     public List<InetSocketAddress> addresses() {
         return addresses.withPort(acceptor.address().getPort());
     }
 
-    /// Introduces the ranks that links may be asked for.
+    /// Sets the ranks to which links can be opened.
     ///
-    /// @param world tells this meeting from others of the same processes
+    /// @param world identifies the world, to reject connections of others
     public void setMembers(List<RankInfo> members, long world) {
-        connector.setPeers(new Peers(members, world));
+        connector.setPeers(members, world);
         pending.setWorld(world);
     }
 
@@ -109,27 +109,26 @@ public final class TcpTransport implements LinkTransport {
         acceptor.close();
         List<TcpLinks> last;
         synchronized (this) {
-            pending.close(); // so that no channel opens any more
+            pending.close(); // no channel can be opened from here on
             last = List.copyOf(channels.values());
         }
         last.forEach(TcpLinks::close);
     }
 
-    /// Answers a caller that has passed the handshake.
+    /// Answers a connecting rank that has passed the handshake.
     private void handleConnection(SecureConnection stream) {
         boolean kept = false;
         try {
             DeadlineReader in = new DeadlineReader(stream, timeout);
-            LinkHello linkHello = LinkHello.decode(in.read(LinkHello.BYTE_SIZE));
-            LinkHelloStatus linkHelloStatus = pending.check(linkHello);
-            stream.output().write(linkHelloStatus.code());
-            if (linkHelloStatus == LinkHelloStatus.ACCEPTED
-                    && in.read(1)[0] == LinkHello.CONFIRMED) {
+            LinkHello hello = LinkHello.decode(in.read(LinkHello.BYTE_SIZE));
+            LinkHelloStatus status = pending.check(hello);
+            stream.output().write(status.code());
+            if (status == LinkHelloStatus.ACCEPTED && in.read(1)[0] == LinkHello.CONFIRMED) {
                 stream.channel().configureBlocking(false);
-                kept = pending.add(linkHello, stream);
+                kept = pending.add(hello, stream);
             }
         } catch (IOException e) {
-            // Usual: the caller has reached us by another address too, and needs but one.
+            // Normal: the connecting rank has reached us at another address first.
             LOGGER.log(Level.DEBUG, "Incoming connection closed before its hello was confirmed", e);
         } finally {
             if (!kept) {

@@ -2,14 +2,14 @@ package org.horovod4j.transport.tcp;
 
 import org.horovod4j.security.SocketSettings;
 
-/// How the links use the network. Both ends go by the dialler's.
+/// How links use the network. The settings of the connecting rank apply to both ends.
 ///
-/// @param remoteStreams connections per link between two hosts: one stream alone seldom fills a
-///     fast network, since its window and its kernel thread are the limit
-/// @param localStreams connections per link inside a host, where more than one only costs
-/// @param sockets buffers of the kernel
+/// @param remoteStreams connections per link between two hosts. A single stream rarely saturates a
+///     fast network: its window and its kernel thread limit it
+/// @param localStreams connections per link within a host, where more than one only adds cost
+/// @param sockets the kernel's buffer sizes
 public record TcpTuning(int remoteStreams, int localStreams, SocketSettings sockets) {
-    /// More streams than this cost more than they bring.
+    /// More streams than this cost more than they gain.
     static final int MAX_STREAMS = 64;
 
     public static final TcpTuning DEFAULT = new TcpTuning(4, 1, SocketSettings.DEFAULT);
@@ -19,7 +19,7 @@ public record TcpTuning(int remoteStreams, int localStreams, SocketSettings sock
         check(localStreams);
     }
 
-    /// Connections of a link inside a host, or between two.
+    /// The connections of a link within a host, or between two hosts.
     int streams(boolean local) {
         return local ? localStreams : remoteStreams;
     }
@@ -27,7 +27,7 @@ public record TcpTuning(int remoteStreams, int localStreams, SocketSettings sock
     static void check(int streams) {
         if (streams < 1 || streams > MAX_STREAMS) {
             throw new IllegalArgumentException(
-                    "a link has 1 to " + MAX_STREAMS + " streams, not " + streams);
+                    "a link has 1 to " + MAX_STREAMS + " streams, got " + streams);
         }
     }
 }

@@ -12,7 +12,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// That what happens in one channel leaves the others alone, and that nothing stays behind.
+/// Channels are independent, and closed pipes are removed.
 final class LocalTransportTest {
     private final LocalPipes localPipes = new LocalPipes();
     private final LocalTransport zero = new LocalTransport(localPipes, 0);
@@ -26,7 +26,7 @@ final class LocalTransportTest {
         send(first.link(1), 10);
         send(second.link(1), 20);
 
-        assertThat(receive(open(one, 2).link(0))).as("opened late").isEqualTo(20);
+        assertThat(receive(open(one, 2).link(0))).as("channel opened after the send").isEqualTo(20);
         assertThat(receive(open(one, 1).link(0))).isEqualTo(10);
     }
 
@@ -43,7 +43,7 @@ final class LocalTransportTest {
 
         Links other = open(one, 2);
         assertThatThrownBy(() -> receive(other.link(0)))
-                .as("it is behind")
+                .as("link of an earlier epoch")
                 .isInstanceOf(LinkBrokenException.class);
         other.reset();
         send(changing.link(1), 5);
@@ -69,7 +69,7 @@ final class LocalTransportTest {
         assertThatThrownBy(() -> open(zero, 1)).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> closed.link(1)).isInstanceOf(LinkBrokenException.class);
         assertThatThrownBy(() -> send(open(one, 1).link(0), 1))
-                .as("the other end")
+                .as("channel of the peer")
                 .isInstanceOf(LinkBrokenException.class);
     }
 
@@ -88,21 +88,21 @@ final class LocalTransportTest {
     void pipesAreRemovedWhenBothEndsClose() {
         Links mine = open(zero, 1);
         Links other = open(one, 1);
-        ChannelPipes rack = localPipes.channel(1);
+        LocalPipes.ChannelPipes pipes = localPipes.channel(1);
         for (int round = 0; round < 10; round++) {
             mine.link(1);
-            Pipe pipe = rack.pipe(0, 1, round);
+            Pipe pipe = pipes.pipe(0, 1, round);
             mine.reset();
-            assertThat(rack.pipe(0, 1, round)).as("the other may still read").isSameAs(pipe);
+            assertThat(pipes.pipe(0, 1, round)).as("the peer may still read").isSameAs(pipe);
             other.reset();
-            assertThat(rack.pipe(0, 1, round)).isNotSameAs(pipe);
+            assertThat(pipes.pipe(0, 1, round)).isNotSameAs(pipe);
         }
         mine.link(1);
-        Pipe last = rack.pipe(0, 1, 10);
+        Pipe last = pipes.pipe(0, 1, 10);
         mine.close();
-        assertThat(rack.pipe(0, 1, 10)).isSameAs(last);
+        assertThat(pipes.pipe(0, 1, 10)).isSameAs(last);
         other.close();
-        assertThat(rack.pipe(0, 1, 10)).isNotSameAs(last);
+        assertThat(pipes.pipe(0, 1, 10)).isNotSameAs(last);
     }
 
     private static Links open(LocalTransport channels, int id) {

@@ -30,7 +30,7 @@ class FileDescriptorsTest {
         assertThat(fileDescriptors.find(OTHER)).isEqualTo(3);
     }
 
-    /// Of many files that show the same, only one that knows where to look comes upon the next.
+    /// Many links have the same target; the next number after the last one must be found.
     @Test
     void nextNumbersAreProbedFirst() throws IOException {
         FileDescriptors fileDescriptors = new FileDescriptors(folder);

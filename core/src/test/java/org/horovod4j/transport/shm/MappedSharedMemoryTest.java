@@ -24,7 +24,7 @@ class MappedSharedMemoryTest {
         return new RankInfo(rank, "host", "domain", 1, address, List.of());
     }
 
-    /// Two ranks, 4 and 6, that have mapped each other's memory.
+    /// Ranks 4 and 6, which have mapped each other's memory.
     private record Pair(MappedSharedMemory first, MappedSharedMemory second)
             implements AutoCloseable {
         static Pair in(Path folder) {
@@ -131,7 +131,7 @@ class MappedSharedMemoryTest {
     private static Location locate(MappedSharedMemory memory, MemorySegment segment) {
         Location location = memory.locate(segment);
         if (location == null) {
-            throw new AssertionError("not located: " + segment);
+            throw new AssertionError("no location for " + segment);
         }
         return location;
     }

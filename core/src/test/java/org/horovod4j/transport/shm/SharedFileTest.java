@@ -79,7 +79,7 @@ class SharedFileTest {
                 SharedFile file = SharedFile.create(folder, 10, arena, fileDescriptors)) {
             assertThatThrownBy(() -> SharedFile.map(file.path(), 11, arena))
                     .isInstanceOf(IOException.class)
-                    .hasMessageContaining("10 bytes instead of 11");
+                    .hasMessageContaining("10 bytes, expected at least 11");
         }
     }
 

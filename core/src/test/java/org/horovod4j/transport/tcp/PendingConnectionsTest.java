@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.channels.SocketChannel;
 
-/// How calls are judged that come before, or after, their time.
+/// Which connections are kept or rejected, early and late ones included.
 final class PendingConnectionsTest {
     private final PendingConnections pending = new PendingConnections(0);
 
@@ -22,11 +22,13 @@ final class PendingConnectionsTest {
         LinkHello next = hello(PendingConnections.MAX_EARLY, 0, 0);
         assertThat(pending.check(next)).isEqualTo(LinkHelloStatus.TOO_MANY_PENDING);
         assertThat(pending.check(hello(5, 0, 1)))
-                .as("a better try")
+                .as("a new attempt of a known rank")
                 .isEqualTo(LinkHelloStatus.ACCEPTED);
 
         pending.open(3);
-        assertThat(pending.check(next)).as("one waits less").isEqualTo(LinkHelloStatus.ACCEPTED);
+        assertThat(pending.check(next))
+                .as("after one was removed")
+                .isEqualTo(LinkHelloStatus.ACCEPTED);
     }
 
     @Test
@@ -65,7 +67,7 @@ final class PendingConnectionsTest {
         return stream;
     }
 
-    /// Of rank 2 to rank 0.
+    /// A hello of rank 2 to rank 0.
     private static LinkHello hello(int channel, long epoch, long call) {
         return new LinkHello(1, channel, epoch, 2, 0, call, 0, 1);
     }

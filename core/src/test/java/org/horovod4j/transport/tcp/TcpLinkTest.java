@@ -19,7 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Random;
 import java.util.concurrent.Future;
 
-/// That bytes arrive, all and in order.
+/// All bytes arrive, in order.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
 final class TcpLinkTest {
@@ -125,7 +125,9 @@ final class TcpLinkTest {
             await().until(() -> sender.trySend(block, 0, block.byteSize()) == 0);
 
             Link receiver = world.links(0).link(1);
-            assertThat(receiver.trySend(block, 0, 1)).as("the other way is free").isEqualTo(1);
+            assertThat(receiver.trySend(block, 0, 1))
+                    .as("the other direction is not full")
+                    .isEqualTo(1);
         }
     }
 

@@ -25,7 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
 
-/// How links are found, opened and begun anew.
+/// How links are opened and reset.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
 final class TcpLinksTest {
@@ -179,7 +179,7 @@ final class TcpLinksTest {
                 secret.withProtection(protection), rank, Duration.ofSeconds(10), TcpTuning.DEFAULT);
     }
 
-    /// In ascending order on all ranks, or they would wait for each other in a circle.
+    /// All ranks use ascending order: otherwise they could wait for each other in a cycle.
     private static void exchangeWithAll(Links links, int rank, int size) {
         for (int peer = 0; peer < size; peer++) {
             if (peer != rank) {
@@ -188,7 +188,7 @@ final class TcpLinksTest {
         }
     }
 
-    /// Sends this rank's number and checks that the peer's comes back.
+    /// Sends this rank's number and checks that the peer's arrives.
     private static void exchangeRanks(Link link, int rank) {
         assertThat(Transfers.exchangeByte(link, (byte) rank)).isEqualTo((byte) link.peer());
     }

@@ -19,10 +19,10 @@ import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 
-/// That what happens in one channel leaves the others alone.
+/// Channels are independent.
 @Timeout(
         value = 60,
-        threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // whoever waits for a failed rank
+        threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank may wait for a rank that failed
 final class TcpTransportTest {
     @Test
     void bytesOfDifferentChannelsDoNotMix() throws Exception {
@@ -94,18 +94,18 @@ final class TcpTransportTest {
         try (TcpWorld world = TcpWorld.joined(2, 1)) {
             Links caller = world.open(1, 7);
             Links callee = world.open(0, 7);
-            Link waiting = caller.link(0); // answered, and not asked for
+            Link waiting = caller.link(0); // accepted by rank 0, but not used
             callee.close();
             assertThat(broken(waiting)).contains("rank 0");
 
             caller.reset();
             assertThatThrownBy(() -> caller.link(0))
                     .isInstanceOf(LinkBrokenException.class)
-                    .hasMessageContaining("calling rank 0: the rank has closed this channel");
+                    .hasMessageContaining("connecting to rank 0: the rank has closed this channel");
             assertThatThrownBy(() -> callee.link(1)).isInstanceOf(LinkBrokenException.class);
             assertThatThrownBy(() -> world.open(0, 7))
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("rank 0 has used channel 7 before");
+                    .hasMessageContaining("rank 0 has opened channel 7 before");
             world.onEach(
                     rank -> Transfers.exchangeByte(world.links(rank).link(1 - rank), (byte) rank));
         }
@@ -206,7 +206,7 @@ final class TcpTransportTest {
         }
     }
 
-    /// What ends a link whose other end is closed.
+    /// The exception message of a link whose peer has closed it.
     private static String broken(Link link) {
         MemorySegment one = Arena.ofAuto().allocate(1);
         AtomicReference<String> end = new AtomicReference<>("");

@@ -18,8 +18,7 @@ import java.util.concurrent.Future;
 import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
 
-/// The channels of several ranks in one JVM, of which each opens channel 0 when it meets the
-/// others.
+/// The transports of several ranks in one JVM. Each rank opens channel 0.
 final class TcpWorld implements AutoCloseable {
     static final Duration TIMEOUT = Duration.ofSeconds(30);
 
@@ -28,7 +27,7 @@ final class TcpWorld implements AutoCloseable {
     private final Map<Integer, Links> links = new ConcurrentHashMap<>();
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
-    /// @param streams connections per link, which are all between hosts
+    /// @param streams connections per link; all links are between hosts
     TcpWorld(Protection protection, int size, int streams) {
         Secret secret = Secret.random().withProtection(protection);
         TcpTuning tuning = new TcpTuning(streams, 1, TcpTuning.DEFAULT.sockets());
@@ -57,7 +56,7 @@ final class TcpWorld implements AutoCloseable {
         return opened;
     }
 
-    /// Channel 0 of a rank that has met the others.
+    /// Channel 0 of a rank.
     Links links(int rank) {
         return Objects.requireNonNull(links.get(rank));
     }
@@ -67,7 +66,7 @@ final class TcpWorld implements AutoCloseable {
         return channels.get(rank).open(channel, () -> {});
     }
 
-    /// Does something on all ranks at once and waits for all.
+    /// Runs `action` on all ranks at the same time and waits for all.
     void onEach(IntConsumer action) throws Exception {
         List<Future<?>> running = new ArrayList<>();
         IntStream.range(0, channels.size())

@@ -8,11 +8,11 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Moves whole segments over a link, as a collective would.
+/// Transfers whole segments over a link, like a collective.
 final class Transfers {
     private Transfers() {}
 
-    /// Sends a byte and gives the one that comes back.
+    /// Sends a byte and returns the byte that the peer sent.
     static byte exchangeByte(Link link, byte mine) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment in = arena.allocate(1);
@@ -21,7 +21,7 @@ final class Transfers {
         }
     }
 
-    /// Sends all of `out` and fills all of `in`, both at once.
+    /// Sends all of `out` and fills all of `in` at the same time.
     static void exchange(Link link, MemorySegment out, MemorySegment in) {
         IdleStrategy idleStrategy = new IdleStrategy(() -> {}, Clock.SYSTEM, true);
         long sent = 0;
