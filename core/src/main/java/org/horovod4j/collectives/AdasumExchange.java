@@ -11,12 +11,13 @@ import org.horovod4j.transport.LocalGroup;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// How the bytes of an Adasum travel: shares to those who calculate them, and results to everybody.
+/// The data exchanges of an Adasum: shares to the ranks that calculate them, and results to all
+/// ranks.
 ///
-/// | what      | inside a host      | between hosts                                           |
-/// |-----------|--------------------|---------------------------------------------------------|
-/// | [#alltoall]   | through the stages | every rank with every rank                              |
-/// | [#allgather] | through the stages | the leaders pass it round a ring and hand it on inside  |
+/// | exchange     | within a host      | between hosts                                          |
+/// |--------------|--------------------|--------------------------------------------------------|
+/// | [#alltoall]  | through the stages | pairwise between all ranks                             |
+/// | [#allgather] | through the stages | ring of the hosts' first ranks, then local broadcast   |
 final class AdasumExchange {
     private final LocalGroup local;
     private final CrossGroup cross;
@@ -39,8 +40,9 @@ final class AdasumExchange {
         this.broadcast = new StagedBroadcast(local);
     }
 
-    /// Gives each rank its piece of this rank's bytes, and takes this rank's piece of all others'.
-    /// Afterwards all ranks are known to agree on the stamp: each has heard from each.
+    /// Sends each rank its piece of `source`, and receives this rank's piece of every other rank.
+    /// Afterwards all ranks are known to agree on the stamp, because every rank has received a
+    /// message from every other.
     ///
     /// @param longest the longest piece that any rank sends
     void alltoall(
@@ -61,22 +63,26 @@ final class AdasumExchange {
         pairwise.run(source, out, target, in);
     }
 
-    /// Completes `memory` with everybody's pieces.
+    /// Fills `memory` with the pieces of all ranks.
     ///
-    /// @param own this rank's piece, wherever it lies
-    /// @param pieces where each rank's piece goes
+    /// @param own this rank's piece
+    /// @param pieces the position of each rank's piece in `memory`
     void allgather(MemorySegment own, MemorySegment memory, Pieces pieces) {
-        Pieces inside = select(pieces, local.ranks());
+        Pieces localPieces = select(pieces, local.ranks());
         if (local.size() == 1) {
-            MemorySegment.copy(own, 0, memory, inside.start(0), inside.size(0));
+            MemorySegment.copy(own, 0, memory, localPieces.start(0), localPieces.size(0));
         } else {
             gather.run(
                     (first, count, stage, offset) ->
                             MemorySegment.copy(own, first, stage, offset, count),
-                    sizes(inside, local.size()),
+                    sizes(localPieces, local.size()),
                     (member, stage, offset, first, count) ->
                             MemorySegment.copy(
-                                    stage, offset, memory, inside.start(member) + first, count));
+                                    stage,
+                                    offset,
+                                    memory,
+                                    localPieces.start(member) + first,
+                                    count));
         }
         if (!cross.isSingleDomain()) {
             allgatherAcrossHosts(memory, pieces);

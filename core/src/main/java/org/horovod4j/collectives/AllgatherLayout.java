@@ -9,18 +9,18 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// Where each rank's rows go in the tensors that an allgather makes.
+/// Where the rows of each rank go in the output tensors of an allgather.
 ///
-/// What a rank brings is a *blob*, its rows of one tensor after the other. Blobs side by side, in
-/// the order of ranks, are the output itself when there is one tensor only.
+/// The *block* of a rank is its rows of all tensors, one tensor after the other. With a single
+/// tensor, the blocks in rank order are the output itself.
 final class AllgatherLayout {
     private final List<Tensor> outputs = new ArrayList<>();
     private final FusedTensors[] rankBlocks;
     private final long[] starts;
     private final long[] sizes;
 
-    /// @param tensors what this rank brings
-    /// @param rows how many everybody brings, by rank and then by tensor
+    /// @param tensors the tensors of this rank
+    /// @param rows the row counts of all ranks, by rank and then by tensor
     AllgatherLayout(List<Tensor> tensors, int rank, long[] rows) {
         int count = tensors.size();
         int ranks = rows.length / count;
@@ -58,23 +58,23 @@ final class AllgatherLayout {
         return List.copyOf(outputs);
     }
 
-    /// The blob of a rank, seen as bytes: this rank's is packed from its tensors, everybody's is
+    /// The block of a rank as bytes. This rank's block is packed from its tensors; all blocks are
     /// unpacked into the outputs.
     FusedTensors rankBlock(int rank) {
         return rankBlocks[rank];
     }
 
-    /// Where each rank's blob begins when they lie side by side.
+    /// The offset of each rank's block when all blocks lie one after the other.
     long[] starts() {
         return starts;
     }
 
-    /// How many bytes each rank's blob has.
+    /// The size of each rank's block in bytes.
     long[] sizes() {
         return sizes;
     }
 
-    /// How many bytes all blobs have.
+    /// The size of all blocks in bytes.
     long byteSize() {
         return Arrays.stream(sizes).sum();
     }

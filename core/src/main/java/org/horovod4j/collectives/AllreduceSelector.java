@@ -7,17 +7,17 @@ import org.horovod4j.collectives.algorithm.RingAllreduce;
 import org.horovod4j.collectives.algorithm.TreeAllreduce;
 import org.horovod4j.option.AllreduceChoice;
 
-/// Picks the cheapest allreduce between hosts, or the one that was asked for.
+/// Selects the cheapest allreduce algorithm between hosts, or the one that was configured.
 ///
-/// Measured costs choose between doubling and halving-doubling alone, which give the same bits. A
-/// ring adds in another order: whether it is taken depends on sizes and usual costs, or a run could
-/// not be repeated. For the same reason whoever tunes where rings begin does so on all ranks
-/// together.
+/// Measured costs decide only between doubling and halving-doubling, which give the same bits. A
+/// ring adds in a different order. So the decision for a ring depends only on sizes and default
+/// costs; otherwise runs would not be reproducible. For the same reason all ranks must set the same
+/// `ringBytes` at the same time.
 public final class AllreduceSelector {
     private final CostModel costs;
     private final AllreduceChoice choice;
 
-    /// From how many bytes on a ring is taken; 0 leaves that to the usual costs.
+    /// The smallest size for which a ring is used; 0 decides by the default costs.
     private volatile long ringBytes;
 
     public AllreduceSelector(CostModel costs, AllreduceChoice choice) {
@@ -35,13 +35,14 @@ public final class AllreduceSelector {
         };
     }
 
-    /// Lets rings begin at `bytes`; 0 leaves that to the usual costs.
+    /// Uses rings from `bytes` on; 0 decides by the default costs.
     void ringBytes(long bytes) {
         ringBytes = bytes;
     }
 
-    /// The most bytes for which the order of additions does not depend on where an element lies: no
-    /// ring is taken up to here, or there are but two ranks, for which all orders are the same.
+    /// The largest size for which the order of additions does not depend on the position of an
+    /// element: no ring is used up to this size, or there are only two ranks, for which every order
+    /// gives the same result.
     long maxBytesWithoutRing(int size) {
         if (size <= 2) {
             return Long.MAX_VALUE;
@@ -53,8 +54,8 @@ public final class AllreduceSelector {
         };
     }
 
-    /// Searches the place from where on a ring is cheaper: it costs more steps and fewer bytes, so
-    /// there is one such place.
+    /// Finds the size from which a ring is cheaper by binary search. There is exactly one, because
+    /// a ring has more steps and sends fewer bytes.
     private static long maxBytesBeforeRingIsCheaper(int size) {
         long without = 0;
         long with = 1L << 40;
@@ -70,14 +71,14 @@ public final class AllreduceSelector {
     }
 
     private static boolean isRingCheaper(int size, long bytes) {
-        CostModel usual = CostModel.DEFAULT;
-        double ring = usual.ring(size, bytes);
-        return ring < usual.halvingDoubling(size, bytes) && ring < usual.doubling(size, bytes);
+        CostModel costs = CostModel.DEFAULT;
+        double ring = costs.ring(size, bytes);
+        return ring < costs.halvingDoubling(size, bytes) && ring < costs.doubling(size, bytes);
     }
 
     private Allreduce cheapest(int size, long bytes) {
-        long begin = ringBytes;
-        if (begin > 0 ? bytes >= begin : isRingCheaper(size, bytes)) {
+        long minRingBytes = ringBytes;
+        if (minRingBytes > 0 ? bytes >= minRingBytes : isRingCheaper(size, bytes)) {
             return new RingAllreduce();
         }
         return costs.halvingDoubling(size, bytes) < costs.doubling(size, bytes)

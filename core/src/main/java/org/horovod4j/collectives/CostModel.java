@@ -1,23 +1,25 @@
 package org.horovod4j.collectives;
 
-/// What a message costs: a latency, and a price per byte. Rough, but the same on every rank.
+/// The cost of a message: a latency plus a cost per byte. A rough model, but the same on every
+/// rank.
 ///
-/// @param latencyNanos from one rank to another, however short the message
-/// @param nanosPerByte each further byte
+/// @param latencyNanos the time to send an empty message
+/// @param nanosPerByte the additional time per byte
 public record CostModel(double latencyNanos, double nanosPerByte) {
-    /// The usual costs: those of a fast local network.
+    /// Costs of a fast local network.
     public static final CostModel DEFAULT = new CostModel(20_000, 0.4);
 
-    /// Far partners of halving-doubling share links that a ring keeps to itself.
+    /// In halving-doubling distant partners share network links. A ring does not share them.
     private static final double LINK_SHARING_FACTOR = 1.25;
 
-    /// `2(n - 1)` steps with an `n`-th of the tensor each.
+    /// `2(n - 1)` steps with `1/n` of the tensor each.
     double ring(int size, long bytes) {
         double steps = 2.0 * (size - 1);
         return steps * (latencyNanos + nanosPerByte * bytes / size);
     }
 
-    /// `2 log2 n` steps, together as many bytes as the ring; two more of all bytes to fold.
+    /// `2 log2 n` steps that together send as many bytes as a ring; two more with all bytes to
+    /// fold.
     double halvingDoubling(int size, long bytes) {
         int power = Integer.highestOneBit(size);
         double steps = 2.0 * log2(power);
@@ -25,7 +27,7 @@ public record CostModel(double latencyNanos, double nanosPerByte) {
         return steps * latencyNanos + each + foldCost(size, bytes);
     }
 
-    /// `log2 n` steps of all bytes; two more to fold.
+    /// `log2 n` steps with all bytes; two more to fold.
     double doubling(int size, long bytes) {
         return log2(Integer.highestOneBit(size)) * (latencyNanos + nanosPerByte * bytes)
                 + foldCost(size, bytes);

@@ -13,27 +13,28 @@ import org.horovod4j.transport.LocalGroup;
 
 import java.lang.foreign.MemorySegment;
 
-/// Adasum of several tensors, each by itself: vectors that point the same way are averaged, those
-/// at right angles added, and everything between by how much they have in common.
+/// Adasum of several tensors, each combined separately. Vectors with the same direction are
+/// averaged, orthogonal vectors are added, and vectors between these are combined according to
+/// their angle.
 ///
-/// | where          | small                                    | large                             |
-/// |----------------|------------------------------------------|-----------------------------------|
-/// | one rank       | copy                                     | copy                              |
-/// | one host       | everybody reads all and calculates all   | as below, through the stages      |
-/// | several hosts  | as for large                             | everybody calculates a share      |
+/// | ranks          | small                                     | large                          |
+/// |----------------|-------------------------------------------|--------------------------------|
+/// | one            | copy                                      | copy                           |
+/// | one host       | every rank reads and calculates all       | every rank calculates a share, exchanged through the stages |
+/// | several hosts  | as for large                              | every rank calculates a share  |
 ///
-/// A large one is dealt out first: rank `r` gets share `r` of everybody's tensors, `(n - 1) / n` of
-/// the tensors in and as much out. It combines them pair by pair ([PartitionedAdasum]), and the results
-/// are gathered. That is as many bytes as halving and doubling would move, in fewer steps and for
-/// any number of ranks. The caller's memory is read at the very beginning and written at the very
-/// end.
+/// Large tensors are first distributed with an alltoall: rank `r` receives share `r` of the tensors
+/// of all ranks, which sends and receives `(n - 1) / n` of the tensors. It combines them pair by
+/// pair ([PartitionedAdasum]), and an allgather collects the results. This moves as many bytes as
+/// halving and doubling, in fewer steps and for any number of ranks. The caller's memory is read
+/// first and written last.
 ///
-/// The result depends on the number of ranks, not on where they are: [AdasumTree] gives the order
-/// of the pairs, and [AdasumPartition] that of the sums inside.
+/// The result depends on the number of ranks, not on their location: [AdasumTree] defines the order
+/// of the pairs, and [AdasumPartition] the order of the sums.
 final class CpuAdasum {
-    /// Beyond this much per bundle, or for all that a rank reads, sharing the work out pays. No
-    /// more than a block of the smallest type: a tensor of several blocks may be cut between
-    /// shares, and then rounds differently.
+    /// Beyond these sizes, in total and for all that a rank reads, distributing the work is faster.
+    /// At most one block of the smallest type: a tensor of several blocks may be split between
+    /// shares and is then rounded differently.
     private static final long ONE_ROUND_BYTES = (long) AdasumKernel.BLOCK * Short.BYTES;
 
     private static final long ONE_ROUND_READ = 64 * 1024;
@@ -61,7 +62,7 @@ final class CpuAdasum {
     void run(long stamp, FusedTensors fusedTensors, Scale scale) {
         if (!fusedTensors.dataType().isFloatingPoint()) {
             throw new IllegalArgumentException(
-                    "Adasum takes floats, not %s: convert the tensor, or reduce it with SUM or AVERAGE"
+                    "Adasum needs a floating-point type, got %s: convert the tensor, or use SUM or AVERAGE"
                             .formatted(fusedTensors.dataType()));
         }
         long bytes = fusedTensors.byteSize();
@@ -83,8 +84,8 @@ final class CpuAdasum {
         fusedTensors.unpack(memory, 0, 0, fusedTensors.elementCount());
     }
 
-    /// Everybody posts its tensors in a notice, and everybody calculates the whole result. Kernels
-    /// may differ between ranks, but twins give the same bits.
+    /// Every rank posts its tensors in a notice, and every rank calculates the whole result. Ranks
+    /// may use different kernel variants: these give the same bits.
     private void runInOneRound(long stamp, FusedTensors fusedTensors, Scale scale) {
         long bytes = fusedTensors.byteSize();
         pack(fusedTensors, scale, local.region(local.index()), local.nextPayloadOffset());
@@ -169,7 +170,7 @@ final class CpuAdasum {
         return new Pieces(starts, sizes);
     }
 
-    /// Pieces of one size, one after the other.
+    /// Adjacent pieces of equal size.
     private static Pieces equalPieces(int count, long bytes) {
         long[] starts = new long[count];
         long[] sizes = new long[count];

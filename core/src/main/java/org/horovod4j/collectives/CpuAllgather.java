@@ -13,11 +13,12 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
 
-/// Allgather: the ranks first tell each other how many rows they bring, because these may differ.
+/// Allgather. The ranks first exchange their row counts, which may differ.
 ///
-/// Inside a host, short tensors travel in the notice that tells their rows, longer ones through the
-/// stages. Between hosts, the leaders pass their hosts' tensors round a ring and hand them on
-/// inside. Several tensors travel as one: see [AllgatherLayout].
+/// Within a host, small tensors are posted in the notice together with the row counts, and larger
+/// ones go through the stages. Between hosts, the first ranks of all hosts exchange their hosts'
+/// tensors in a ring and then broadcast them within their host. Several tensors are gathered
+/// together: see [AllgatherLayout].
 final class CpuAllgather {
     private final LocalGroup local;
     private final CrossGroup cross;
@@ -40,7 +41,7 @@ final class CpuAllgather {
                 : withinHostManyTensors(stamp, tensors);
     }
 
-    /// Posts the rows of each tensor and, where there is room, the tensors themselves.
+    /// Posts the row count of each tensor and, if they fit, the tensors themselves.
     private List<Tensor> withinHost(long stamp, List<Tensor> tensors) {
         long headBytes = (long) tensors.size() * Long.BYTES;
         MemorySegment mine = local.region(local.index());
@@ -76,7 +77,7 @@ final class CpuAllgather {
         return layout.outputs();
     }
 
-    /// The rows of so many tensors do not fit into a notice.
+    /// For so many tensors that their row counts do not fit into a notice.
     private List<Tensor> withinHostManyTensors(long stamp, List<Tensor> tensors) {
         local.barrier(stamp);
         AllgatherLayout layout = new AllgatherLayout(tensors, local.index(), allRows(tensors));
@@ -99,18 +100,18 @@ final class CpuAllgather {
             collect(layout, layout.outputs().getFirst().segment());
         } else {
             try (Arena arena = Arena.ofConfined()) {
-                MemorySegment blobs = arena.allocate(layout.byteSize());
-                collect(layout, blobs);
+                MemorySegment blocks = arena.allocate(layout.byteSize());
+                collect(layout, blocks);
                 for (int rank = 0; rank < cross.size(); rank++) {
-                    FusedTensors blob = layout.rankBlock(rank);
-                    blob.unpack(blobs, layout.starts()[rank], 0, blob.byteSize());
+                    FusedTensors block = layout.rankBlock(rank);
+                    block.unpack(blocks, layout.starts()[rank], 0, block.byteSize());
                 }
             }
         }
         return layout.outputs();
     }
 
-    /// Brings everybody's blobs to `memory`, side by side.
+    /// Gathers the blocks of all ranks in `memory`, one after the other.
     private void collect(AllgatherLayout layout, MemorySegment memory) {
         long[] starts = layout.starts();
         long[] sizes = layout.sizes();
@@ -126,7 +127,7 @@ final class CpuAllgather {
         }
     }
 
-    /// Everybody's rows, by rank and then by tensor.
+    /// The row counts of all ranks, by rank and then by tensor.
     private long[] allRows(List<Tensor> tensors) {
         long headBytes = (long) tensors.size() * Long.BYTES;
         long[] rows = new long[tensors.size() * cross.size()];
@@ -148,11 +149,11 @@ final class CpuAllgather {
         return rows;
     }
 
-    /// Brings the pieces of this host's ranks to `memory`, and those of the other hosts to its
-    /// leader's.
+    /// Gathers the pieces of this host's ranks in the `memory` of each of them, and the pieces of
+    /// all hosts in the `memory` of each host's first rank.
     ///
-    /// @param starts where the piece of each rank goes
-    /// @param sizes the bytes of each rank's piece
+    /// @param starts the offset of each rank's piece
+    /// @param sizes the size of each rank's piece in bytes
     private void gather(
             StagedAllgather.Source own, MemorySegment memory, long[] starts, long[] sizes) {
         List<Integer> ranks = local.ranks();
@@ -167,7 +168,7 @@ final class CpuAllgather {
         }
     }
 
-    /// Gives the other ranks of this host what their leader has received.
+    /// Copies what the first rank of this host has received to the other ranks of the host.
     private void broadcastWithinHost(MemorySegment memory, long start, long length) {
         StagedBroadcast.Source source =
                 (position, count, region, stage) ->

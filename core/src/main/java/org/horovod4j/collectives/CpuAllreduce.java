@@ -16,27 +16,28 @@ import org.jspecify.annotations.Nullable;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
 
-/// Allreduce: which algorithm for which size and place.
+/// Allreduce and reducescatter. Selects the algorithm by size and by the location of the ranks:
 ///
-/// | where               | small             | large                                           |
-/// |---------------------|-------------------|-------------------------------------------------|
-/// | one rank            | copy              | copy                                            |
-/// | one host            | [OneRoundAllreduce] | [StagedAllreduce], or [InPlaceAllreduce] when it can |
-/// | one rank per host   | links, in a copy  | links, in the caller's memory if it is one tensor |
-/// | several of each     | [StagedAllreduce] with one owner | the same with all owners         |
+/// | ranks                  | small                            | large                          |
+/// |------------------------|----------------------------------|--------------------------------|
+/// | one                    | copy                             | copy                           |
+/// | one host               | [OneRoundAllreduce]              | [InPlaceAllreduce] if all tensors lie in shared memory, else [StagedAllreduce] |
+/// | one per host           | links, in a copy                 | links, in the caller's memory if it is one tensor |
+/// | several on some hosts  | [StagedAllreduce] with one owner | [StagedAllreduce] with several owners |
 final class CpuAllreduce {
-    /// From here on several owners share the network's work.
+    /// From this size on several owners per host exchange data with other hosts.
     private static final long MANY_OWNERS_BYTES = 64 * 1024;
 
-    /// Up to here a copy costs less than sending from another place than the stamp.
+    /// Up to this size a copy beside the stamp costs less than a second send call.
     private static final long COPIED_BYTES = 64 * 1024;
 
-    /// What one step of a ring should carry, and how much a piece may have for it.
+    /// The bytes that one step of a ring should send, and the largest piece that is used to reach
+    /// it.
     private static final long STEP_BYTES = 512 * 1024;
 
     private static final long MAX_PIECE_BYTES = 8 * 1024 * 1024;
 
-    /// No element is larger than this, so that parts differ by no more.
+    /// The largest element. The sizes of two parts differ by at most one element.
     private static final long ELEMENT_BYTES = 8;
 
     private final LocalGroup local;
@@ -66,21 +67,30 @@ final class CpuAllreduce {
         this.sharedTensors = new SharedTensorLocator(local);
     }
 
-    void run(long stamp, ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+    void run(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
         if (cross.isSingleDomain()) {
             if (local.size() == 1) {
-                runSingleRank(scaledReduction, fusedTensors);
+                runSingleRank(reduction, fusedTensors);
             } else if (oneRound.supports(fusedTensors.byteSize())) {
-                oneRound.run(stamp, scaledReduction, fusedTensors);
+                oneRound.run(stamp, reduction, fusedTensors);
             } else {
-                runLarge(stamp, scaledReduction, fusedTensors);
+                runLarge(stamp, reduction, fusedTensors);
             }
         } else if (cross.hasOneRankPerDomain()) {
-            runOverLinks(scaledReduction, fusedTensors);
+            runOverLinks(reduction, fusedTensors);
         } else {
             barrier(stamp);
-            runStaged(stamp, scaledReduction, fusedTensors);
+            runStaged(stamp, reduction, fusedTensors);
         }
+    }
+
+    /// Reducescatter: an allreduce in which each rank copies only its own windows out.
+    ///
+    /// Within a host this is optimal: each owner reduces its part, and each rank reads only what it
+    /// needs. Between hosts whole parts are sent, about twice the bytes that are needed.
+    void reducescatter(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
+        local.barrier(stamp);
+        runStaged(stamp, reduction, fusedTensors);
     }
 
     private void barrier(long stamp) {
@@ -89,25 +99,26 @@ final class CpuAllreduce {
         activityRecorder.end(Activity.WAIT_FOR_DATA, since);
     }
 
-    /// Reduces through the stages, with the other hosts if there are any, after a meeting.
-    void runStaged(long stamp, ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+    /// Reduces through the stages, and with the other hosts if there are any. The caller has passed
+    /// a local barrier.
+    private void runStaged(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
         if (cross.isSingleDomain()) {
-            staged.run(scaledReduction, local.size(), null, fusedTensors);
+            staged.run(reduction, local.size(), null, fusedTensors);
         } else if (fusedTensors.elementCount() == 0) {
-            barrier.run(stamp); // there is no round in which the hosts would see that they agree
+            barrier.run(stamp); // without a round the hosts would not compare stamps
         } else {
             int owners =
                     fusedTensors.byteSize() < MANY_OWNERS_BYTES ? 1 : cross.smallestDomainSize();
-            staged.run(scaledReduction, owners, cross::allreduce, fusedTensors);
+            staged.run(reduction, owners, cross::allreduce, fusedTensors);
         }
     }
 
-    /// The most bytes for which no ring is taken between hosts. A ring adds an element in an order
-    /// that depends on its place among the others; every other algorithm adds all in the same
-    /// order, however they are cut into pieces and parts.
+    /// The largest size for which no ring is used between hosts. A ring adds the ranks' values in
+    /// an order that depends on the position of an element. All other algorithms use the same order
+    /// for every element, however the elements are divided into pieces and parts.
     long reproducibleFusionBytes() {
         long part = cross.maxBytesWithoutRing();
-        if (cross.isSingleDomain() || part >= largestPart()) {
+        if (cross.isSingleDomain() || part >= maxPartBytes()) {
             return Long.MAX_VALUE;
         }
         return part < MANY_OWNERS_BYTES
@@ -115,8 +126,8 @@ final class CpuAllreduce {
                 : (part - ELEMENT_BYTES) * cross.smallestDomainSize();
     }
 
-    /// The most bytes that are ever reduced at once between hosts.
-    private long largestPart() {
+    /// The most bytes that are reduced between hosts in one step.
+    private long maxPartBytes() {
         return cross.hasOneRankPerDomain()
                 ? pieceBytes()
                 : Math.max(
@@ -132,88 +143,89 @@ final class CpuAllreduce {
         sharedTensors.reset();
     }
 
-    private void runLarge(long stamp, ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+    private void runLarge(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
         sharedTensors.post(fusedTensors);
         barrier(stamp);
         MemorySegment @Nullable [][] tensors = sharedTensors.resolve(fusedTensors);
         if (tensors == null) {
-            runStaged(stamp, scaledReduction, fusedTensors);
+            runStaged(stamp, reduction, fusedTensors);
         } else {
-            inPlace.run(scaledReduction, fusedTensors, tensors);
+            inPlace.run(reduction, fusedTensors, tensors);
         }
     }
 
-    private void runSingleRank(ScaledReduction scaledReduction, FusedTensors fusedTensors) {
-        if (scaledReduction.isIdentity()) {
+    private void runSingleRank(ScaledReduction reduction, FusedTensors fusedTensors) {
+        if (reduction.isIdentity()) {
             fusedTensors.copy();
         } else {
             reduceInCopies(
-                    scaledReduction,
+                    reduction,
                     fusedTensors,
-                    piece -> scaledReduction.finish(piece.memory(), piece.offset(), piece.count()));
+                    piece -> reduction.finish(piece.memory(), piece.offset(), piece.count()));
         }
     }
 
-    /// Nobody shares memory with this rank: pieces go over links, one after the other. Their size
-    /// is the same for all ranks, wherever a rank has its tensors.
-    private void runOverLinks(ScaledReduction scaledReduction, FusedTensors fusedTensors) {
+    /// No two ranks share memory: reduces piece by piece over links. The piece size is the same on
+    /// all ranks, wherever their tensors lie.
+    private void runOverLinks(ScaledReduction reduction, FusedTensors fusedTensors) {
         boolean single = fusedTensors.tensorCount() == 1 && fusedTensors.byteSize() > COPIED_BYTES;
-        // Two ranks see each other's stamp before they change anything; more could not tell in
-        // time.
-        boolean agreed = single && (cross.size() > 2 || scaledReduction.prescales());
+        // Two ranks see each other's stamp before they change anything. More ranks need a barrier
+        // first.
+        boolean agreed = single && (cross.size() > 2 || reduction.prescales());
         if (agreed) {
             cross.barrier();
         }
-        boolean usable = single && fusedTensors.output(0).isNative();
-        if (usable && (agreed || fusedTensors.isInPlace())) {
-            reduceInOutput(scaledReduction, fusedTensors, cross::allreduce);
+        boolean canReduceInOutput = single && fusedTensors.output(0).isNative();
+        if (canReduceInOutput && (agreed || fusedTensors.isInPlace())) {
+            reduceInOutput(reduction, fusedTensors, cross::allreduce);
         } else {
-            reduceInCopies(scaledReduction, fusedTensors, cross::allreduce);
+            reduceInCopies(reduction, fusedTensors, cross::allreduce);
         }
     }
 
-    /// Reduces the only tensor of a bundle piece by piece where it is wanted.
+    /// Reduces the only tensor piece by piece in its output memory.
     private void reduceInOutput(
-            ScaledReduction scaledReduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
+            ScaledReduction reduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
         MemorySegment output = fusedTensors.output(0);
         fusedTensors.copy();
-        int byteSize = scaledReduction.dataType().byteSize();
+        int byteSize = reduction.dataType().byteSize();
         long pieceElements = pieceBytes() / byteSize;
         for (long start = 0; start < fusedTensors.elementCount(); start += pieceElements) {
             long elements = Math.min(pieceElements, fusedTensors.elementCount() - start);
-            scaledReduction.prepare(output, start * byteSize, elements);
+            reduction.prepare(output, start * byteSize, elements);
             long since = activityRecorder.begin();
-            reduce.accept(scaledReduction.operands(output, start * byteSize, elements));
+            reduce.accept(reduction.operands(output, start * byteSize, elements));
             activityRecorder.end(Activity.TCP_ALLREDUCE, since);
         }
     }
 
-    /// Reduces a bundle piece by piece, at least one, in copies: of what is short, lies on the heap
-    /// or must not be changed before it is known that all agree.
+    /// Reduces the tensors piece by piece, at least one piece, in scratch memory: for small
+    /// tensors, for tensors on the heap, and for tensors that must not change before all ranks
+    /// agree.
     private void reduceInCopies(
-            ScaledReduction scaledReduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
+            ScaledReduction reduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
         long count = fusedTensors.elementCount();
-        long pieceElements = pieceBytes() / scaledReduction.dataType().byteSize();
+        long pieceElements = pieceBytes() / reduction.dataType().byteSize();
         MemorySegment memory = scratchMemory.piece(Math.min(fusedTensors.byteSize(), pieceBytes()));
         for (long start = 0; start == 0 || start < count; start += pieceElements) {
             long elements = Math.min(pieceElements, count - start);
             long since = activityRecorder.begin();
             fusedTensors.pack(start, elements, memory, 0);
-            scaledReduction.prepare(memory, 0, elements);
+            reduction.prepare(memory, 0, elements);
             since = activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
-            reduce.accept(scaledReduction.operands(memory, 0, elements));
+            reduce.accept(reduction.operands(memory, 0, elements));
             since = activityRecorder.end(reduceActivity(), since);
             fusedTensors.unpack(memory, 0, start, elements);
             activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
         }
     }
 
-    /// What a rank that shares memory with nobody does with a copy: alone, or with others.
+    /// The activity of reducing a copy on a rank that shares no memory.
     private Activity reduceActivity() {
         return cross.isSingleDomain() ? Activity.SHM_ALLREDUCE : Activity.TCP_ALLREDUCE;
     }
 
-    /// Long enough for every step of a ring, short enough for a copy to stay in a cache.
+    /// Large enough for every step of a ring, small enough for a copy to stay in a cache.
     private long pieceBytes() {
         return Math.min(MAX_PIECE_BYTES, cross.size() * STEP_BYTES);
     }

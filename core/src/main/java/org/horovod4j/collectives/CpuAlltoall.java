@@ -12,7 +12,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
 
-/// Alltoall: the ranks of a host through the stages, all others pair by pair.
+/// Alltoall: through the stages within a host, pairwise exchanges between hosts.
 final class CpuAlltoall {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
 
@@ -64,9 +64,9 @@ final class CpuAlltoall {
         }
     }
 
-    /// Fills in what the ranks of this host send to this one.
+    /// Fills in the rows that the ranks of this host send to this rank.
     ///
-    /// @return the most rows that any rank of this host sends to another
+    /// @return the most rows that one rank of this host sends to another
     private int readSplits(int[] received, List<Integer> ranks) {
         int longest = 0;
         for (int member = 0; member < ranks.size(); member++) {

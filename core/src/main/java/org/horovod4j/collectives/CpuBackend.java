@@ -17,7 +17,7 @@ import org.horovod4j.transport.LocalGroup;
 import java.lang.foreign.Arena;
 import java.util.List;
 
-/// Collectives on host memory: inside a host through shared memory, between hosts over links.
+/// Collectives on host memory: through shared memory within a host, over links between hosts.
 public final class CpuBackend implements Backend {
     private final LocalGroup local;
     private final CrossGroup cross;
@@ -25,14 +25,14 @@ public final class CpuBackend implements Backend {
     private final Arena arena = Arena.ofShared();
     private final ScratchMemory scratchMemory;
     private final CpuAllreduce allreduce;
-    private final CpuReducescatter reducescatter;
+
     private final CpuAdasum adasum;
     private final CpuAllgather allgather;
     private final CpuBroadcast broadcast;
     private final CpuAlltoall alltoall;
     private final CpuBarrier barrier;
 
-    /// @param activityRecorder is told what an allreduce or reducescatter spends its time on
+    /// @param activityRecorder records the phases of an allreduce or reducescatter
     public CpuBackend(
             LocalGroup local,
             CrossGroup crossGroup,
@@ -45,7 +45,7 @@ public final class CpuBackend implements Backend {
         this.barrier = new CpuBarrier(local, crossGroup);
         this.allreduce =
                 new CpuAllreduce(local, crossGroup, barrier, scratchMemory, activityRecorder);
-        this.reducescatter = new CpuReducescatter(local, allreduce);
+
         this.adasum = new CpuAdasum(local, crossGroup, kernels, scratchMemory);
         this.allgather = new CpuAllgather(local, crossGroup);
         this.broadcast = new CpuBroadcast(local, crossGroup);
@@ -74,7 +74,7 @@ public final class CpuBackend implements Backend {
     public void reducescatter(
             long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
         cross.begin(stamp);
-        reducescatter.run(stamp, reduction(fusedTensors, op, scale, divisor), fusedTensors);
+        allreduce.reducescatter(stamp, reduction(fusedTensors, op, scale, divisor), fusedTensors);
     }
 
     @Override

@@ -2,7 +2,8 @@ package org.horovod4j.collectives;
 
 import org.horovod4j.transport.LocalGroup;
 
-/// Barrier: the ranks of a host meet, the hosts' leaders meet, the host hears of it.
+/// Barrier: first the ranks of each host, then the first ranks of all hosts, then again the ranks
+/// of each host.
 final class CpuBarrier {
     private final LocalGroup local;
     private final CrossGroup cross;

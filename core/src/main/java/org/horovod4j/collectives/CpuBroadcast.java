@@ -11,11 +11,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/// Broadcast: inside the root's host from the root; elsewhere from a rank that has it over a link.
+/// Broadcast. On the root's host all ranks copy from the root. On every other host one rank
+/// receives the tensor over a link, and the others copy from it.
 ///
-/// Every rank must know that all agree before the root goes on, although the root receives nothing:
-/// so the hosts' leaders first meet in a tree. Its root is not that of the broadcast, for ranks
-/// that disagree on that one would each wait at the root of another tree.
+/// The root receives nothing, so it could finish before the others have compared stamps. Therefore
+/// the first ranks of all hosts first run a barrier. It does not use the tree of the broadcast:
+/// ranks that disagree on the root would build different trees and wait forever.
 final class CpuBroadcast {
     private final LocalGroup local;
     private final CrossGroup cross;
@@ -56,39 +57,39 @@ final class CpuBroadcast {
     }
 
     private void acrossHosts(long stamp, MemorySegment tensor, int rootRank) {
-        List<Integer> speakers = leaders(rootRank);
-        int speaker = local.ranks().indexOf(speakers.get(cross.domainIndex()));
-        // The root's domain comes first, for a tree has its root at 0.
-        int first = speakers.indexOf(rootRank);
-        Collections.rotate(speakers, -first);
+        List<Integer> senders = leaders(rootRank);
+        int sender = local.ranks().indexOf(senders.get(cross.domainIndex()));
+        // The root's domain comes first, because the root of a tree is member 0.
+        int rootIndex = senders.indexOf(rootRank);
+        Collections.rotate(senders, -rootIndex);
         if (local.index() == 0) {
             cross.barrier();
         }
         StagedBroadcast.Source source = NO_SOURCE;
-        if (local.index() == speaker) {
-            LinkGroup linkGroup =
-                    new LinkGroup(cross.pointToPoint(), speakers, speakers.indexOf(cross.rank()));
-            source = new TreeSource(new TreeBroadcast(linkGroup), tensor);
+        if (local.index() == sender) {
+            LinkGroup group =
+                    new LinkGroup(cross.pointToPoint(), senders, senders.indexOf(cross.rank()));
+            source = new TreeSource(new TreeBroadcast(group), tensor);
         }
-        local.barrier(stamp); // everybody agrees: from here on tensors may be overwritten
-        staged.run(speaker, source, tensor, 0, tensor.byteSize());
+        local.barrier(stamp); // all ranks agree: tensors may be overwritten from here on
+        staged.run(sender, source, tensor, 0, tensor.byteSize());
     }
 
-    /// The rank of each domain that speaks to the other domains.
+    /// The rank of each domain that exchanges data with other domains.
     private List<Integer> leaders(int rootRank) {
-        List<Integer> speakers = new ArrayList<>();
+        List<Integer> senders = new ArrayList<>();
         for (List<Integer> domain : cross.domains()) {
-            speakers.add(domain.contains(rootRank) ? rootRank : domain.getFirst());
+            senders.add(domain.contains(rootRank) ? rootRank : domain.getFirst());
         }
-        return speakers;
+        return senders;
     }
 
     private static final StagedBroadcast.Source NO_SOURCE =
             (_, _, _, _) -> {
-                throw new IllegalStateException("this rank does not speak for its host");
+                throw new IllegalStateException("this rank does not send for its host");
             };
 
-    /// Brings pieces from the speaker before this one in the tree, and passes them on.
+    /// Receives pieces from the parent in the tree and forwards them.
     private record TreeSource(TreeBroadcast tree, MemorySegment tensor)
             implements StagedBroadcast.Source {
         @Override

@@ -9,10 +9,11 @@ import org.horovod4j.transport.Topology;
 
 import java.util.List;
 
-/// The other hosts, or rather the other memory domains, as this rank sees them.
+/// The other hosts, more precisely the other memory domains, as seen from this rank.
 ///
-/// Ranks at the same place in each domain form a group: those at place 0 are the leaders, and as
-/// many places as the smallest domain has can work side by side.
+/// The ranks with the same index in each domain form a group. The group at index 0 consists of the
+/// first ranks. As many groups as the smallest domain has ranks span all domains and can work in
+/// parallel.
 public final class CrossGroup implements AutoCloseable {
     private final Topology topology;
     private final PointToPoint pointToPoint;
@@ -38,7 +39,7 @@ public final class CrossGroup implements AutoCloseable {
         return topology.size();
     }
 
-    /// Whether all ranks share memory, so that there is nobody else.
+    /// Whether all ranks share memory, so that there are no other domains.
     boolean isSingleDomain() {
         return topology.domains().size() == 1;
     }
@@ -60,23 +61,23 @@ public final class CrossGroup implements AutoCloseable {
         return pointToPoint;
     }
 
-    /// How many places every domain has.
+    /// The number of groups that span all domains.
     int smallestDomainSize() {
         return topology.smallestDomainSize();
     }
 
-    /// The ranks at this rank's place in each domain that has it; the leaders' group at place 0.
+    /// The ranks with this rank's index in their domain.
     LinkGroup group() {
         return group;
     }
 
-    /// Reduces `operands` over the ranks at this rank's place, to the end.
+    /// Reduces `operands` over [#group], including division and scaling.
     void allreduce(Operands operands) {
-        long bytes = operands.count() * operands.scaledReduction().dataType().byteSize();
+        long bytes = operands.count() * operands.reduction().dataType().byteSize();
         selector.algorithm(group.size(), bytes).run(group, operands);
     }
 
-    /// The most bytes that [#allreduce] reduces without a ring.
+    /// The largest size that [#allreduce] reduces without a ring.
     long maxBytesWithoutRing() {
         return selector.maxBytesWithoutRing(topology.domains().size());
     }
@@ -86,7 +87,7 @@ public final class CrossGroup implements AutoCloseable {
         pointToPoint.useStreams(tuning.streams());
     }
 
-    /// Returns when every rank at this rank's place has come here, with the same stamp.
+    /// Returns when every rank of [#group] has called this with the same stamp.
     void barrier() {
         new TreeAllreduce().run(group, Operands.NONE);
     }
@@ -100,13 +101,13 @@ public final class CrossGroup implements AutoCloseable {
         pointToPoint.close();
     }
 
-    /// The ranks at the place of `topology`'s rank in each domain that has it.
+    /// The ranks with the same index in their domain as the rank of `topology`.
     static LinkGroup group(Topology topology, PointToPoint pointToPoint) {
-        int place = topology.domain().indexOf(topology.rank());
+        int index = topology.domain().indexOf(topology.rank());
         List<Integer> ranks =
                 topology.domains().stream()
-                        .filter(domain -> domain.size() > place)
-                        .map(domain -> domain.get(place))
+                        .filter(domain -> domain.size() > index)
+                        .map(domain -> domain.get(index))
                         .toList();
         return new LinkGroup(pointToPoint, ranks, ranks.indexOf(topology.rank()));
     }

@@ -18,12 +18,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Measures the links between hosts when a world starts, so that all ranks choose algorithms by the
+/// Measures the links between hosts when a world starts, so that all ranks select algorithms by the
 /// same [CostModel].
 ///
-/// The leaders pass a few empty messages round a ring and a few of some size, without arithmetic,
-/// whose first runs say nothing about later ones. The largest figures of any leader count, and each
-/// leader tells its own host.
+/// The first rank of each host sends empty and larger messages around a ring, without arithmetic,
+/// because the first runs of a kernel are not representative. The largest latency and the largest
+/// cost per byte of any host are used. They are shared with the other ranks of each host.
 public final class LinkCalibration {
     private static final long STAMP = 0x63616c6962726174L;
     private static final int REPEATS = 8;
@@ -38,23 +38,23 @@ public final class LinkCalibration {
         this.kernels = kernels;
     }
 
-    /// The costs of this world; every rank calls this once, before any operation.
-    public CostModel run(Topology topology, PointToPoint pointToPoint, LocalGroup near) {
+    /// Measures the costs of this world. Every rank calls this once, before any operation.
+    public CostModel run(Topology topology, PointToPoint pointToPoint, LocalGroup local) {
         if (topology.domains().size() == 1) {
             return CostModel.DEFAULT;
         }
         pointToPoint.begin(STAMP);
-        if (near.index() == 0) {
+        if (local.index() == 0) {
             CostModel measured = measure(CrossGroup.group(topology, pointToPoint));
-            MemorySegment mine = near.region(0);
-            mine.set(DOUBLE, near.nextPayloadOffset(), measured.latencyNanos());
-            mine.set(DOUBLE, near.nextPayloadOffset() + Double.BYTES, measured.nanosPerByte());
+            MemorySegment mine = local.region(0);
+            mine.set(DOUBLE, local.nextPayloadOffset(), measured.latencyNanos());
+            mine.set(DOUBLE, local.nextPayloadOffset() + Double.BYTES, measured.nanosPerByte());
         }
-        near.barrier(STAMP);
-        MemorySegment leaders = near.region(0);
+        local.barrier(STAMP);
+        MemorySegment leaders = local.region(0);
         return new CostModel(
-                leaders.get(DOUBLE, near.payloadOffset()),
-                leaders.get(DOUBLE, near.payloadOffset() + Double.BYTES));
+                leaders.get(DOUBLE, local.payloadOffset()),
+                leaders.get(DOUBLE, local.payloadOffset() + Double.BYTES));
     }
 
     private CostModel measure(LinkGroup leaders) {

@@ -5,23 +5,23 @@ import org.horovod4j.transport.RegionLayout;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/// Memory of this rank's own, outside the heap, for one operation at a time.
+/// Private off-heap memory of this rank, for one operation at a time.
 final class ScratchMemory implements AutoCloseable {
     private final MemorySegment notice;
     private Arena arena = Arena.ofShared();
     private MemorySegment piece = MemorySegment.NULL;
 
-    /// @param arena of what is always there
+    /// @param arena owns the memory of [#notice]
     ScratchMemory(Arena arena) {
         this.notice = arena.allocate(RegionLayout.NOTICE_BYTES, 64);
     }
 
-    /// As much as a notice holds.
+    /// Memory of the size of a notice.
     MemorySegment notice() {
         return notice;
     }
 
-    /// At least as much as asked for; the last piece is gone.
+    /// Memory of at least `byteSize` bytes. It invalidates the segment of an earlier call.
     MemorySegment piece(long byteSize) {
         if (piece.byteSize() < byteSize) {
             arena.close();

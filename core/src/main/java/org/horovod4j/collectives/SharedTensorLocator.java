@@ -12,31 +12,31 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.WeakHashMap;
 
-/// Finds everybody's tensors when a bundle lies in shared memory on all ranks of a host.
+/// Finds the tensors of all ranks of a host when they lie in shared memory on every rank.
 ///
-/// A single tensor's place fits into the notice of its operation. The places of many are exchanged
-/// through the stages, once: exchanges are numbered, and a rank that comes with the same bundle and
-/// the same memory again posts the number of the exchange it remembers. When all ranks post the
-/// same number, what each remembers still holds; when one does not, all exchange anew.
+/// The location of a single tensor fits into the notice of its operation. The locations of several
+/// tensors are exchanged through the stages, and the result is cached. Exchanges are numbered. A
+/// rank that uses the same tensors in the same memory again posts the number of the exchange in its
+/// cache. If all ranks post the same number, all cached results are valid. Otherwise all ranks
+/// exchange again.
 final class SharedTensorLocator {
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
 
-    /// Four numbers make a [Location].
+    /// The number of longs in an encoded [Location].
     private static final int LONGS_PER_LOCATION = 4;
 
-    /// Posted instead of a block or an exchange: this rank has to copy, or it has no exchange to go
-    /// by.
+    /// Posted instead of a block or an exchange number: the tensors of this rank are not in shared
+    /// memory, or this rank has no cached exchange.
     private static final long NOT_SHARED = -1;
 
     private static final long NO_EXCHANGE = 0;
 
-    /// Below this many bytes per tensor it costs more to go from tensor to tensor than to copy
-    /// them.
+    /// Below this average size copying costs less than processing each tensor separately.
     private static final long MIN_BYTES_PER_TENSOR = 512;
 
     private final LocalGroup local;
     private final StagedAllgather gather;
-    private final Map<FusedTensors, LocatedTensors> tables = new WeakHashMap<>();
+    private final Map<FusedTensors, LocatedTensors> cache = new WeakHashMap<>();
     private long exchanges;
 
     SharedTensorLocator(LocalGroup local) {
@@ -44,13 +44,13 @@ final class SharedTensorLocator {
         this.gather = new StagedAllgather(local);
     }
 
-    /// Writes into the next notice whether, and where, the others can reach this rank's tensors.
+    /// Writes to the next notice whether and where the other ranks can access this rank's tensors.
     void post(FusedTensors fusedTensors) {
         MemorySegment mine = local.region(local.index());
         long payload = local.nextPayloadOffset();
-        boolean worthIt =
+        boolean largeEnough =
                 fusedTensors.byteSize() >= MIN_BYTES_PER_TENSOR * fusedTensors.tensorCount();
-        if (!worthIt || !fusedTensors.isInPlace()) {
+        if (!largeEnough || !fusedTensors.isInPlace()) {
             mine.set(LONG, payload, NOT_SHARED);
         } else if (fusedTensors.tensorCount() == 1) {
             Location location = local.memory().locate(fusedTensors.input(0));
@@ -60,42 +60,42 @@ final class SharedTensorLocator {
                 write(location, mine, payload);
             }
         } else {
-            LocatedTensors known = tables.get(fusedTensors);
-            if (known != null && known.matches(fusedTensors)) {
-                mine.set(LONG, payload, known.exchange);
+            LocatedTensors cached = cache.get(fusedTensors);
+            if (cached != null && cached.matches(fusedTensors)) {
+                mine.set(LONG, payload, cached.exchange);
             } else {
                 mine.set(LONG, payload, isShared(fusedTensors) ? NO_EXCHANGE : NOT_SHARED);
             }
         }
     }
 
-    /// Everybody's tensors after the meeting, tensor by tensor and then by member, or null when one
-    /// of them cannot be reached.
+    /// The tensors of all members, by tensor and then by member. Null if one of them is not in
+    /// shared memory. Called after the barrier.
     MemorySegment @Nullable [][] resolve(FusedTensors fusedTensors) {
-        boolean remembered = true;
+        boolean sameExchange = true;
         long exchange = posted(local.index());
         for (int member = 0; member < local.size(); member++) {
             long posted = posted(member);
             if (posted == NOT_SHARED) {
                 return null;
             }
-            remembered &= posted == exchange;
+            sameExchange &= posted == exchange;
         }
         if (fusedTensors.tensorCount() == 1) {
             return new MemorySegment[][] {single(fusedTensors)};
         }
-        LocatedTensors known = tables.get(fusedTensors);
-        if (known == null || !remembered || exchange == NO_EXCHANGE) {
-            known = exchange(fusedTensors);
-            tables.put(fusedTensors, known);
+        LocatedTensors cached = cache.get(fusedTensors);
+        if (cached == null || !sameExchange || exchange == NO_EXCHANGE) {
+            cached = exchange(fusedTensors);
+            cache.put(fusedTensors, cached);
         }
-        return known.tensors;
+        return cached.tensors;
     }
 
-    /// Forgets all exchanges, on all ranks together: one that was under way has a number on some of
-    /// them only.
+    /// Discards all cached exchanges. All ranks call this together: an interrupted exchange has a
+    /// number only on some of them.
     void reset() {
-        tables.clear();
+        cache.clear();
         exchanges = 0;
     }
 
@@ -130,8 +130,9 @@ final class SharedTensorLocator {
     private LocatedTensors exchange(FusedTensors fusedTensors) {
         int count = fusedTensors.tensorCount();
         MemorySegment mine = locations(fusedTensors);
-        MemorySegment[] everybodys = new MemorySegment[local.size()];
-        Arrays.setAll(everybodys, _ -> MemorySegment.ofArray(new long[count * LONGS_PER_LOCATION]));
+        MemorySegment[] allLocations = new MemorySegment[local.size()];
+        Arrays.setAll(
+                allLocations, _ -> MemorySegment.ofArray(new long[count * LONGS_PER_LOCATION]));
         long[] sizes = new long[local.size()];
         Arrays.fill(sizes, locationOffset(count));
         gather.run(
@@ -139,7 +140,7 @@ final class SharedTensorLocator {
                         MemorySegment.copy(mine, first, stage, offset, length),
                 sizes,
                 (member, stage, offset, first, length) ->
-                        MemorySegment.copy(stage, offset, everybodys[member], first, length));
+                        MemorySegment.copy(stage, offset, allLocations[member], first, length));
         exchanges++;
         MemorySegment[] own = new MemorySegment[count];
         Arrays.setAll(own, fusedTensors::input);
@@ -147,23 +148,24 @@ final class SharedTensorLocator {
         for (int i = 0; i < count; i++) {
             for (int member = 0; member < local.size(); member++) {
                 tensors[i][member] =
-                        resolve(member, read(everybodys[member], locationOffset(i)), own[i]);
+                        resolve(member, read(allLocations[member], locationOffset(i)), own[i]);
             }
         }
         return new LocatedTensors(exchanges, own, tensors);
     }
 
-    /// Where this rank's tensors lie; an empty one lies nowhere, and nobody will look for it.
+    /// The encoded locations of this rank's tensors. An empty tensor has no location; no rank reads
+    /// it.
     private MemorySegment locations(FusedTensors fusedTensors) {
         int count = fusedTensors.tensorCount();
-        MemorySegment places = MemorySegment.ofArray(new long[count * LONGS_PER_LOCATION]);
+        MemorySegment locations = MemorySegment.ofArray(new long[count * LONGS_PER_LOCATION]);
         for (int i = 0; i < count; i++) {
             Location location = local.memory().locate(fusedTensors.input(i));
             if (location != null) {
-                write(location, places, locationOffset(i));
+                write(location, locations, locationOffset(i));
             }
         }
-        return places;
+        return locations;
     }
 
     private MemorySegment resolve(int member, Location location, MemorySegment own) {
@@ -173,7 +175,7 @@ final class SharedTensorLocator {
         return member == local.index() ? own : local.memory().resolve(member, location);
     }
 
-    /// Where the place of tensor `index` lies among those of a rank.
+    /// The offset of the location of tensor `index` among the locations of a rank.
     private static long locationOffset(int index) {
         return (long) index * LONGS_PER_LOCATION * Long.BYTES;
     }
@@ -193,7 +195,7 @@ final class SharedTensorLocator {
                 memory.get(LONG, offset + 24));
     }
 
-    /// What an exchange has brought, and what this rank brought to it.
+    /// The result of an exchange, with the memory that this rank contributed.
     private static final class LocatedTensors {
         private final long exchange;
         private final MemorySegment[] own;
@@ -205,8 +207,8 @@ final class SharedTensorLocator {
             this.tensors = tensors;
         }
 
-        /// Whether the bundle's memory is still that of the exchange. Shared memory is not given
-        /// back before the end, so that what lies at its address is the same as then.
+        /// Whether the tensors still use the memory of the exchange. Shared memory is not freed
+        /// before the end, so the same address means the same memory.
         boolean matches(FusedTensors fusedTensors) {
             for (int i = 0; i < own.length; i++) {
                 if (!own[i].equals(fusedTensors.input(i))) {

@@ -1,14 +1,13 @@
-/// The collectives on host memory: picks the algorithm for an operation's size and the ranks'
-/// places.
+/// Collectives on host memory. This package selects the algorithm by the size of an operation and
+/// the location of the ranks.
 ///
-/// Start with [CpuBackend], then [CpuAllreduce]; each collective has a file that tells what happens
-/// inside a host and what between hosts. [CrossGroup] knows the other hosts.
+/// Start with [CpuBackend], then [CpuAllreduce]. Each collective has one file, which says what
+/// happens within a host and what between hosts. [CrossGroup] represents the other hosts.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`, `org.horovod4j.collectives.algorithm`,
 ///   `org.horovod4j.collectives.kernel`.
-/// - Invariant: kernels and links work on memory outside the heap; arrays of the user are only ever
-///   copied.
+/// - Invariant: kernels and links work on off-heap memory. Java arrays of the user are only copied.
 @NullMarked
 package org.horovod4j.collectives;
 

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// How threads of one JVM share memory: one instance for all ranks of a world.
+/// Shared memory between the ranks of one JVM. All ranks of a world use one instance.
 final class LocalSharing implements SharedMemoryFactory {
     private final Map<Key, LocalMemoryDomain> domains = new ConcurrentHashMap<>();
 
@@ -17,13 +17,13 @@ final class LocalSharing implements SharedMemoryFactory {
 
     @Override
     public Region open(int channel) {
-        return new LocalSpace(channel);
+        return new LocalRegion(channel);
     }
 
-    private final class LocalSpace implements Region {
+    private final class LocalRegion implements Region {
         private final int channel;
 
-        LocalSpace(int channel) {
+        LocalRegion(int channel) {
             this.channel = channel;
         }
 

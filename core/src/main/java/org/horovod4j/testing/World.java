@@ -41,7 +41,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
-/// A world of several ranks inside one JVM, each on a thread of its own.
+/// A world of several ranks in one JVM, each on its own thread.
 ///
 /// ```java
 /// World.run(4, comm -> {
@@ -51,8 +51,8 @@ import java.util.stream.IntStream;
 /// });
 /// ```
 ///
-/// By default ranks share plain memory; [#via] takes them over mapped files or real sockets
-/// instead, and [#hosts] spreads them over hosts that share nothing.
+/// By default the ranks share ordinary memory. [#via] selects mapped files or real sockets instead,
+/// and [#hosts] distributes the ranks over simulated hosts that do not share memory.
 public final class World {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -78,23 +78,23 @@ public final class World {
         this.settings = settings;
     }
 
-    /// What carries the bytes.
+    /// How bytes are transferred.
     public enum Transport {
-        /// Plain memory inside a host, pipes between hosts.
+        /// Ordinary memory within a host, pipes between hosts.
         LOCAL,
-        /// Mapped files inside a host, sockets between hosts.
+        /// Mapped files within a host, sockets between hosts.
         SHM,
         /// Sockets between all ranks.
         TCP
     }
 
-    /// What a rank does.
+    /// The program of a rank.
     @FunctionalInterface
     public interface Body {
         void run(Communicator communicator) throws Exception;
     }
 
-    /// What a rank does and returns.
+    /// The program of a rank, with a result.
     @FunctionalInterface
     public interface CallableBody<T> {
         T apply(Communicator communicator) throws Exception;
@@ -110,37 +110,37 @@ public final class World {
                 RuntimeSettings.DEFAULT);
     }
 
-    /// Runs `body` on each of `size` ranks and returns when all have ended.
+    /// Runs `body` on each of `size` ranks and returns when all have finished.
     public static void run(int size, Body body) {
         of(size).run(body);
     }
 
-    /// The same world over another transport.
+    /// A copy of this world that uses another transport.
     public World via(Transport other) {
         return new World(size, hosts, other, allreduce, kernels, settings);
     }
 
-    /// The same world spread over `count` hosts, the first of which get one rank more where ranks
-    /// do not divide evenly.
+    /// A copy of this world with `count` hosts. If the ranks do not divide evenly, the first hosts
+    /// get one more each.
     public World hosts(int count) {
         return new World(size, count, transport, allreduce, kernels, settings);
     }
 
-    /// The same world with a fixed algorithm between hosts.
+    /// A copy of this world with a fixed allreduce algorithm between hosts.
     public World allreduce(AllreduceChoice algorithm) {
         return new World(size, hosts, transport, algorithm, kernels, settings);
     }
 
-    /// The same world with options set, as environment variables would.
+    /// A copy of this world with the given options, named like environment variables.
     public World with(Map<String, String> options) {
         RuntimeSettings changed = RuntimeSettings.from(new Environment(options));
         return new World(size, hosts, transport, allreduce, kernels, changed);
     }
 
-    /// Runs `body` on each rank and returns when all have ended.
+    /// Runs `body` on each rank and returns when all have finished.
     ///
-    /// @throws AssertionError or whatever else the first rank to fail threw, with the others'
-    ///     exceptions suppressed in it
+    /// @throws AssertionError or any other exception of the first rank that fails; the exceptions
+    ///     of the other ranks are suppressed in it
     public void run(Body body) {
         List<Boolean> _ =
                 call(
@@ -150,8 +150,8 @@ public final class World {
                         });
     }
 
-    /// Runs `function` on each rank and returns the results, by rank.
-    public <T> List<T> call(CallableBody<T> callableBody) {
+    /// Runs `body` on each rank and returns the results, by rank.
+    public <T> List<T> call(CallableBody<T> body) {
         AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
         try (RankFactory rankFactory =
                         transport == Transport.LOCAL
@@ -165,12 +165,7 @@ public final class World {
                             .mapToObj(
                                     rank ->
                                             threads.submit(
-                                                    () ->
-                                                            runRank(
-                                                                    rankFactory,
-                                                                    rank,
-                                                                    callableBody,
-                                                                    first)))
+                                                    () -> runRank(rankFactory, rank, body, first)))
                             .toList();
             return results(futures, first);
         }
@@ -179,7 +174,7 @@ public final class World {
     private <T> T runRank(
             RankFactory rankFactory,
             int rank,
-            CallableBody<T> callableBody,
+            CallableBody<T> body,
             AtomicReference<@Nullable Throwable> first)
             throws Exception {
         Log.setThreadRank(rank);
@@ -188,7 +183,7 @@ public final class World {
         try {
             rankComponents = rankFactory.parts(rank);
             running = Rank.of(rankComponents);
-            T result = callableBody.apply(running.communicator());
+            T result = body.apply(running.communicator());
             running.close();
             return result;
         } catch (Exception | Error e) {
@@ -234,14 +229,14 @@ public final class World {
     }
 
     private int hostIndex(int rank) {
-        int larger = size % hosts;
-        int least = size / hosts;
-        return rank < larger * (least + 1)
-                ? rank / (least + 1)
-                : larger + (rank - larger * (least + 1)) / least;
+        int largerHosts = size % hosts;
+        int minRanks = size / hosts;
+        return rank < largerHosts * (minRanks + 1)
+                ? rank / (minRanks + 1)
+                : largerHosts + (rank - largerHosts * (minRanks + 1)) / minRanks;
     }
 
-    /// Where the ranks of one world get their parts from.
+    /// Creates the components of each rank.
     private interface RankFactory extends AutoCloseable {
         RankComponents parts(int rank);
 

@@ -1,4 +1,4 @@
-/// A whole world in one JVM, for our tests and for users' tests: see [World].
+/// Several ranks in one JVM, for our tests and for users' tests: see [World].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.collectives.kernel`, `org.horovod4j.log`,
 ///   `org.horovod4j.option`, `org.horovod4j.rendezvous`, `org.horovod4j.runtime`,

@@ -7,13 +7,13 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Adasum as its definition says it, one element after the other in double precision, and the
-/// values of a tensor as `double`s.
+/// Adasum computed from its definition, element by element in double precision, and the values of a
+/// tensor as `double`s.
 final class AdasumReference {
     private AdasumReference() {}
 
-    /// All vectors combined. What a pair gives is rounded to the data type, as it is stored
-    /// between.
+    /// Combines all vectors. The result of each pair is rounded to the data type, in which it is
+    /// stored.
     static double[] combine(DataType dataType, List<double[]> vectors) {
         List<double[]> left = new ArrayList<>(vectors);
         int surplus = left.size() - Integer.highestOneBit(left.size());
@@ -51,7 +51,7 @@ final class AdasumReference {
         return sum;
     }
 
-    /// Half a unit in the last place of 1, and some more for each time that a sum was rounded.
+    /// Half a unit in the last place of 1, plus a margin for each rounding of a sum.
     static double tolerance(DataType dataType) {
         return switch (dataType) {
             case FLOAT16 -> 0x1p-9;
@@ -59,7 +59,7 @@ final class AdasumReference {
             case FLOAT32 -> 0x1p-21;
             case FLOAT64 -> 1e-12;
             case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL ->
-                    throw new IllegalArgumentException(dataType + " is no float");
+                    throw new IllegalArgumentException(dataType + " is not a floating-point type");
         };
     }
 
@@ -81,13 +81,14 @@ final class AdasumReference {
                         segment.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) values[i]);
                 case FLOAT64 -> segment.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, values[i]);
                 case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL ->
-                        throw new IllegalArgumentException(dataType + " is no float");
+                        throw new IllegalArgumentException(
+                                dataType + " is not a floating-point type");
             }
         }
         return segment;
     }
 
-    /// Rounded to even; callers have no NaN.
+    /// Rounds to even. Callers pass no NaN.
     private static short bfloat16(float value) {
         int bits = Float.floatToRawIntBits(value);
         return (short) ((bits + 0x7fff + (bits >>> 16 & 1)) >>> 16);
@@ -108,7 +109,8 @@ final class AdasumReference {
                         case FLOAT32 -> segment.get(ValueLayout.JAVA_FLOAT_UNALIGNED, at);
                         case FLOAT64 -> segment.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, at);
                         case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL ->
-                                throw new IllegalArgumentException(dataType + " is no float");
+                                throw new IllegalArgumentException(
+                                        dataType + " is not a floating-point type");
                     };
         }
         return values;

@@ -29,13 +29,13 @@ import java.util.function.IntFunction;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
-/// Adasum in worlds of every kind, against its definition.
+/// Adasum in all layouts, compared with its definition.
 class AdasumTest {
     private static final long SEED = 4_7;
     private static final List<DataType> FLOATS =
             List.of(DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32, DataType.FLOAT64);
 
-    /// What each rank brings: the values of one or more tensors.
+    /// The tensor values of each rank.
     private record Case(DataType dataType, List<List<double[]>> ranks, Scale scale) {
         /// Random tensors of these sizes.
         static Case random(int ranks, DataType dataType, int... sizes) {
@@ -78,7 +78,7 @@ class AdasumTest {
 
         /// Runs it on one rank.
         ///
-        /// @return the tensors, in arrays of the user's
+        /// @return the results, in Java arrays
         List<MemorySegment> run(int rank, Backend backend) {
             List<MemorySegment> tensors =
                     ranks.get(rank).stream()
@@ -111,8 +111,8 @@ class AdasumTest {
         }
     }
 
-    /// Runs all cases one after the other in one world, and holds every rank's results against what
-    /// the definition gives and against the bits of rank 0.
+    /// Runs all cases in one world. Compares the results of every rank with the definition, and
+    /// their bits with those of rank 0.
     private static List<List<ByteBuffer>> check(Config world, List<Case> cases) {
         List<List<ByteBuffer>> bits = run(world, cases);
         for (List<ByteBuffer> rank : bits) {
@@ -127,7 +127,7 @@ class AdasumTest {
         return bits;
     }
 
-    /// Each rank's tensors, of all cases, as buffers: these are equal if their bytes are.
+    /// The results of all cases by rank, as buffers: these are equal if their bytes are.
     private static List<List<ByteBuffer>> run(Config config, List<Case> cases) {
         try (BackendWorld world = config.open()) {
             return world.call(
@@ -139,7 +139,7 @@ class AdasumTest {
         }
     }
 
-    /// Neighbouring ranks share a host.
+    /// Adjacent ranks share a host.
     private static Config world(Layout layout) {
         return Config.of(layout).withHosts(rank -> rank * layout.hosts() / layout.size());
     }

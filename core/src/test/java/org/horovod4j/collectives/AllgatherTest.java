@@ -23,7 +23,7 @@ import java.util.function.IntToLongFunction;
 import java.util.stream.IntStream;
 
 class AllgatherTest {
-    /// What the ranks bring, and all of it in rank order.
+    /// The tensors of all ranks, and their concatenation in rank order.
     private record Case(List<Tensor> inputs, Tensor expected) {
         static Case of(int ranks, DataType type, IntToLongFunction rows, long... inner) {
             List<Tensor> inputs =

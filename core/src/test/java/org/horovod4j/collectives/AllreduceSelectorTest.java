@@ -100,7 +100,7 @@ class AllreduceSelectorTest {
 
     @ParameterizedTest(name = "{0} ranks, {1} bytes")
     @CsvSource({
-        // steps of a latency each, and bytes sent one after the other
+        // the number of steps, each with one latency, and the bytes sent in sequence
         "2, 1000, 2, 1000, 1, 1000",
         "4, 1000, 6, 1500, 2, 2000",
         "8, 800, 14, 1400, 3, 2400",

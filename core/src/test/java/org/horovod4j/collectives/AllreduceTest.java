@@ -24,7 +24,7 @@ import java.util.List;
 class AllreduceTest {
     private static final long SEED = 20_25;
 
-    /// What all ranks bring and what each should get; made once, and read by all of them.
+    /// The tensors of all ranks and the expected result. Created once, read by all ranks.
     private record Case(
             String name, List<Tensor> inputs, ReduceOp op, Scale scale, Tensor expected) {
         static Case of(int ranks, DataType type, Shape shape, ReduceOp op, Scale scale) {
@@ -246,7 +246,7 @@ class AllreduceTest {
                 .via(World.Transport.SHM)
                 .run(
                         comm -> {
-                            // Ranks take different places in their blocks, and odd ones.
+                            // Ranks use different, odd offsets in their blocks.
                             long offset = 3 + 8L * comm.rank();
                             Tensor block =
                                     comm.allocate(

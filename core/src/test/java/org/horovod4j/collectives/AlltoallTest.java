@@ -26,7 +26,7 @@ import java.util.function.IntBinaryOperator;
 import java.util.stream.IntStream;
 
 class AlltoallTest {
-    /// Who sends how many rows to whom; `splits[source][target]`.
+    /// The rows that each rank sends to each other rank: `splits[source][target]`.
     private static final class Case {
         private final int[][] splits;
         private final List<Tensor> inputs;

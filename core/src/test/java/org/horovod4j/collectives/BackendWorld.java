@@ -24,14 +24,14 @@ import java.util.function.IntFunction;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
-/// The backends of all ranks, each on a thread of its own, with no runtime above them: a test calls
-/// them as the runtime would.
+/// The backends of all ranks, each on its own thread, without a runtime. A test calls them as the
+/// runtime would.
 final class BackendWorld implements AutoCloseable {
     private final SimulatedHosts simulatedHosts;
     private final List<Backend> backends = new ArrayList<>();
     private final ExecutorService threads;
 
-    /// How often each rank, while it waited, has asked whether to go on.
+    /// How often each rank has called `Liveness.check` while it waited.
     private final AtomicLongArray livenessChecks;
 
     private volatile boolean cancelled;
@@ -57,10 +57,10 @@ final class BackendWorld implements AutoCloseable {
         }
     }
 
-    /// A world to be opened, as often as one likes.
+    /// The configuration of a world. It can be opened several times.
     ///
-    /// @param hosts the number of each rank's host
-    /// @param kernels those of each rank
+    /// @param hosts the host index of each rank
+    /// @param kernels the kernels of each rank
     record Config(
             int size,
             Transport transport,
@@ -69,7 +69,7 @@ final class BackendWorld implements AutoCloseable {
             AllreduceChoice allreduce,
             Protection protection) {
 
-        /// Hosts take turns, so that the ranks of one do not follow each other.
+        /// Assigns ranks to hosts in turn, so that the ranks of a host are not adjacent.
         static Config of(Layout layout) {
             return new Config(
                     layout.size(),
@@ -97,19 +97,19 @@ final class BackendWorld implements AutoCloseable {
         }
     }
 
-    /// What a rank does.
+    /// The program of a rank.
     @FunctionalInterface
     interface Body {
         void run(int rank, Backend backend) throws Exception;
     }
 
-    /// What a rank does and returns.
+    /// The program of a rank, with a result.
     @FunctionalInterface
     interface Task<T> {
         T apply(int rank, Backend backend) throws Exception;
     }
 
-    /// Thrown in every rank that waits in a world that was given up.
+    /// Thrown in every waiting rank of a cancelled world.
     static final class CancelledException extends RuntimeException {
         private static final long serialVersionUID = 1L;
     }
@@ -124,8 +124,8 @@ final class BackendWorld implements AutoCloseable {
         return backends.size();
     }
 
-    /// Runs `body` on each rank and returns when all have ended. Those that are left waiting by one
-    /// that fails are given up.
+    /// Runs `body` on each rank and returns when all have finished. If a rank fails, the waiting
+    /// ranks are cancelled.
     void run(Body body) {
         List<Boolean> _ =
                 call(
@@ -161,7 +161,7 @@ final class BackendWorld implements AutoCloseable {
         return results;
     }
 
-    /// Runs `function` on one rank alone.
+    /// Runs `function` on one rank only.
     <T> Future<T> start(int rank, Task<T> task) {
         return threads.submit(
                 () -> {
@@ -174,7 +174,7 @@ final class BackendWorld implements AutoCloseable {
                 });
     }
 
-    /// How often `rank`, while it waited, has asked whether to go on.
+    /// How often `rank` has called `Liveness.check` while it waited.
     long livenessChecks(int rank) {
         return livenessChecks.get(rank);
     }
@@ -184,7 +184,7 @@ final class BackendWorld implements AutoCloseable {
         cancelled = true;
     }
 
-    /// Starts afresh on all ranks, none of which is in an operation.
+    /// Resets all ranks. None may be in an operation.
     void reset() {
         backends.forEach(Backend::reset);
         cancelled = false;

@@ -24,15 +24,15 @@ import java.util.List;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
-/// Random bits, so that sums round, overflow and are NaN: still all ranks end with the same.
+/// All ranks end with the same bits, for random inputs whose sums round, overflow and are NaN.
 ///
-/// A NaN counts as any other one. Of two that meet the processor keeps the first, but the compiler
-/// is free to swap operands, so that nothing can be promised about the bits inside a NaN.
+/// All NaNs are treated as equal: the processor keeps the first of two NaNs, but the compiler may
+/// swap operands, so the payload of a NaN is undefined.
 class BitIdentityTest {
     private static final List<DataType> FLOATS =
             List.of(DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32, DataType.FLOAT64);
 
-    /// Below and above each size at which another algorithm takes over.
+    /// Sizes below and above each threshold between algorithms.
     private static final long[] COUNTS = {1, 2, 1_009, 1_010, 20_011, 300_007};
 
     @EveryLayout
@@ -79,7 +79,7 @@ class BitIdentityTest {
                                 .call(BitIdentityTest::fingerprints));
     }
 
-    /// A number for each reduction that tells its bits from others, order included.
+    /// A hash of the bits of each reduction, including their order.
     private static List<Long> fingerprints(Communicator communicator) {
         List<Long> fingerprints = new ArrayList<>();
         for (DataType type : FLOATS) {

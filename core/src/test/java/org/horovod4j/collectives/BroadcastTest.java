@@ -23,7 +23,8 @@ import java.util.List;
 class BroadcastTest {
     private static final long SEED = 20_26;
 
-    /// What all ranks bring, made once and read by all of them; each should get the root's.
+    /// The tensors of all ranks, created once and read by all of them. Each rank should receive the
+    /// root's.
     private record Case(List<Tensor> inputs, int rootRank) {
         static Case of(Layout layout, DataType type, Shape shape, int rootRank) {
             return new Case(

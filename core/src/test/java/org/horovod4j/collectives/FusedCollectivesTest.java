@@ -30,9 +30,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// Several tensors in one operation end as if each had travelled alone.
+/// Several tensors in one operation give the same results as separate operations.
 class FusedCollectivesTest {
-    /// A few of each number of tensors: short and long, for notices, stages and links.
+    /// Cases with different numbers of tensors, small and large, for notices, stages and links.
     private static List<FusionCase> cases(int ranks) {
         List<FusionCase> cases = new ArrayList<>();
         cases.add(sums(ranks, DataType.FLOAT32, List.of(Shape.of(10_007))));
@@ -153,7 +153,7 @@ class FusedCollectivesTest {
                 });
     }
 
-    /// Tensors, by tensor and then by rank, of types and rows that differ.
+    /// Tensors of different types and row counts, by tensor and then by rank.
     private static List<List<Tensor>> rows(int ranks, int count, long rows, long rowElements) {
         DataType[] types = DataType.values();
         return IntStream.range(0, count)
@@ -213,7 +213,7 @@ class FusedCollectivesTest {
         }
     }
 
-    /// Reduces tensors of random bits alone and together with as many others as may be.
+    /// Reduces tensors of random bits separately and fused with as many others as allowed.
     private static void comparesFusedWithSingle(int rank, Backend backend) {
         for (DataType type : List.of(DataType.FLOAT32, DataType.FLOAT16)) {
             long limit = Math.min(backend.reproducibleFusionBytes(), 3 << 20) / type.byteSize();

@@ -17,10 +17,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// Tensors of every rank that travel as one, and what should become of them.
+/// Fused tensors of all ranks, and the expected results.
 ///
-/// @param inputs by tensor and then by rank
-/// @param expected what each tensor becomes, by tensor
+/// @param inputs the inputs, by tensor and then by rank
+/// @param expected the expected results, by tensor
 record FusionCase(
         DataType dataType,
         List<List<Tensor>> inputs,
@@ -41,22 +41,22 @@ record FusionCase(
         return new FusionCase(dataType, inputs, expected, op, scale);
     }
 
-    /// Rows of several lengths for `count` tensors, some of them none at all.
+    /// Row counts for `count` tensors, some of them 0.
     static List<Shape> shapes(int count, long longest) {
         return IntStream.range(0, count)
                 .mapToObj(i -> Shape.of((i * 31L + longest) % (longest + 1), i % 5 == 4 ? 0 : 1))
                 .toList();
     }
 
-    /// Where a test puts its tensors.
+    /// The memory of the tensors.
     enum Memory {
         HEAP,
         NATIVE,
         SHARED,
-        /// All of these in turn, and not in the same order on all ranks.
+        /// All of these in turn, in a different order on each rank.
         MIXED;
 
-        /// Copies of all tensors; those in shared memory lie in one block, a few bytes apart.
+        /// Copies all tensors. Those in shared memory lie in one block, a few bytes apart.
         List<Tensor> copies(List<Tensor> tensors, Backend backend, int turn) {
             long byteSize = tensors.stream().mapToLong(each -> each.byteSize() + GAP).sum();
             MemorySegment block = backend.allocate(DataType.UINT8, Shape.of(byteSize)).segment();
@@ -90,7 +90,7 @@ record FusionCase(
         return inputs.size();
     }
 
-    /// What `rank` brings, in memory of its own.
+    /// The inputs of `rank`, in the given memory.
     List<Tensor> copies(int rank, Backend backend, Memory memory) {
         return memory.copies(inputs.stream().map(each -> each.get(rank)).toList(), backend, rank);
     }
@@ -101,7 +101,7 @@ record FusionCase(
                 inputs.stream().mapToLong(each -> each.getFirst().elementCount()).toArray());
     }
 
-    /// Reduces copies of a rank's tensors in place and holds them against the reference.
+    /// Reduces copies of a rank's tensors in place and compares them with the reference.
     void allreduce(long stamp, int rank, Backend backend, Memory memory) {
         List<Tensor> tensors = copies(rank, backend, memory);
         FusedTensors fusedTensors = fusedTensors();
@@ -110,7 +110,7 @@ record FusionCase(
         check(tensors);
     }
 
-    /// Reduces a rank's tensors into others and holds both against what they should be.
+    /// Reduces a rank's tensors into separate outputs and checks inputs and outputs.
     void allreduceOutOfPlace(long stamp, int rank, Backend backend, Memory memory) {
         List<Tensor> tensors = copies(rank, backend, memory);
         List<Tensor> outputs = copies((rank + 1) % ranks(), backend, memory);

@@ -14,18 +14,20 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Tensors that no array could hold. Slow because they need five gibibytes of memory.
+/// Tensors too large for a Java array. Slow, because they need five gibibytes of memory.
 @Tag("slow")
 class HugeTensorTest {
     private static final long BYTES = (1L << 31) + 12_345;
 
-    /// Where an `int` would overflow, and the ends.
+    /// Positions around the overflow of an `int`, and the ends.
     private static final long[] MARKED = {0, (1L << 31) - 1, 1L << 31, BYTES - 1};
 
-    /// Native memory may by default be as large as the heap.
+    /// By default native memory may be as large as the heap.
     private static void needs(long bytes) {
         long allowed = Runtime.getRuntime().maxMemory();
-        assumeTrue(allowed > bytes, "this JVM may have " + allowed + " bytes, not " + bytes);
+        assumeTrue(
+                allowed > bytes,
+                "this JVM is limited to " + allowed + " bytes, the test needs " + bytes);
     }
 
     @Test
@@ -54,7 +56,7 @@ class HugeTensorTest {
         long half = BYTES / 2;
         needs(half + 2 * BYTES);
         try (Arena arena = Arena.ofShared()) {
-            // Both ranks bring the same memory: it is only read.
+            // Both ranks pass the same memory: it is only read.
             MemorySegment memory = arena.allocate(half, 64);
             memory.fill((byte) 7);
             memory.set(ValueLayout.JAVA_BYTE, half - 1, (byte) 8);

@@ -30,13 +30,13 @@ import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// An operation to which one rank never comes is given up by the others: it has then changed
-/// nothing on any rank, and after a reset the next operation is right.
+/// If one rank never starts an operation, the other ranks abandon it. No tensor has changed then,
+/// and after a reset the next operation gives correct results.
 class MissingRankTest {
-    /// Short enough for a notice, for the stages, and long enough for several pieces and rounds.
+    /// Small enough for a notice, for the stages, and large enough for several pieces and rounds.
     private static final long[] COUNTS = {10, 30_000, 700_000};
 
-    /// A rank that has asked this often whether to go on has come as far as it can.
+    /// A rank that has called `Liveness.check` this often cannot proceed further.
     private static final int LIVENESS_CHECKS = 30;
 
     static Stream<Layout> layouts() {
@@ -54,10 +54,10 @@ class MissingRankTest {
     /// One way to start an operation.
     @FunctionalInterface
     private interface Operation {
-        /// Starts it on tensors that must not change before all ranks have come.
+        /// Starts it on tensors that must not change before all ranks have started.
         ///
-        /// @param input may never change
-        /// @param output may change once all have come
+        /// @param input must never change
+        /// @param output may change after all ranks have started
         void start(int rank, Backend backend, Tensor input, Tensor output);
     }
 
@@ -95,7 +95,7 @@ class MissingRankTest {
         backend.allreduce(5, fusedTensors, ReduceOp.SUM, Scale.NONE, 1);
     }
 
-    /// Every rank wants the tensor whole, which is a window like any other.
+    /// The window of every rank is the whole tensor.
     private static void reducescatter(int rank, Backend backend, Tensor input, Tensor output) {
         FusedTensors fusedTensors = new FusedTensors(input.dataType(), input.elementCount());
         FusionCase.set(fusedTensors, List.of(input), List.of(output));

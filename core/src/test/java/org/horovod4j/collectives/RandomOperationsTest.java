@@ -12,8 +12,8 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// Random operations in random worlds. Run again with `-Dhorovod4j.seed=` and the seed in the name
-/// of a failure to begin with that world.
+/// Random operations in random worlds. To repeat a failure, run with `-Dhorovod4j.seed=` and the
+/// seed in the name of the failed test.
 class RandomOperationsTest {
     private static final long SEED =
             Long.getLong("horovod4j.seed", System.nanoTime() & Integer.MAX_VALUE);

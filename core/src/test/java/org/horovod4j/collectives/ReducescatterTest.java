@@ -22,7 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 class ReducescatterTest {
-    /// What the ranks bring, and the whole of what they share out among them.
+    /// The tensors of all ranks, and the complete reduced tensor.
     private record Case(List<Tensor> inputs, ReduceOp op, Scale scale, Tensor reduced) {
         static Case of(int ranks, DataType type, Shape shape, ReduceOp op, Scale scale) {
             List<Tensor> inputs = SampleTensors.forRanks(ranks, type, shape, op, 11);

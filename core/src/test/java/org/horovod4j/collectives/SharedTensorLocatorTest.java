@@ -20,8 +20,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// A bundle that comes again and again, in the memory of the time before or in another: its ranks
-/// go by what they remember exactly when all of them can.
+/// The same fused tensors are reduced repeatedly, in the same memory or in new memory. Cached
+/// locations are used exactly if they are valid on all ranks.
 class SharedTensorLocatorTest {
     private static final List<Shape> SHAPES =
             List.of(Shape.of(3_001), Shape.of(0), Shape.of(40_009), Shape.of(700));
@@ -33,7 +33,7 @@ class SharedTensorLocatorTest {
                 new Layout(5, 1, Transport.SHM));
     }
 
-    /// A rank with a bundle that it keeps from step to step.
+    /// A rank with fused tensors that it keeps from step to step.
     private static final class RepeatedAllreduce {
         private final FusionCase tensors;
         private final int rank;
@@ -55,7 +55,7 @@ class SharedTensorLocatorTest {
             reduce();
         }
 
-        /// Reduces in the memory of the step before.
+        /// Reduces in the memory of the previous step.
         void reduceInSameMemory() {
             for (int i = 0; i < memory.size(); i++) {
                 memory.get(i).segment().copyFrom(tensors.inputs().get(i).get(rank).segment());

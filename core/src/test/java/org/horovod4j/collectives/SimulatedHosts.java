@@ -25,9 +25,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntUnaryOperator;
 
-/// Where the ranks of a test are: their memory and their links, on hosts that are pretended.
+/// The memory and links of ranks on simulated hosts.
 ///
-/// Whoever gets a rank's memory closes it; the site closes what opens links.
+/// The caller closes a rank's memory; this class closes the transports.
 final class SimulatedHosts implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -36,7 +36,7 @@ final class SimulatedHosts implements AutoCloseable {
     private final List<LinkTransport> channels = new ArrayList<>();
     private final List<SharedMemory> memories = new ArrayList<>();
 
-    /// @param hosts the number of each rank's host
+    /// @param hosts the host index of each rank
     SimulatedHosts(int size, Transport transport, IntUnaryOperator hosts, Protection protection) {
         this.transport = transport;
         LocalPipes localPipes = new LocalPipes();
@@ -67,7 +67,7 @@ final class SimulatedHosts implements AutoCloseable {
         }
     }
 
-    /// Over TCP no two ranks share memory, whatever their hosts.
+    /// Over TCP no ranks share memory, on any host.
     private RankInfo member(int rank, String host, String address) {
         List<InetSocketAddress> addresses =
                 channels.get(rank) instanceof TcpTransport sockets

@@ -25,7 +25,7 @@ import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.List;
 
-/// Collectives work in whatever memory the caller has, and touch no other.
+/// Collectives work on any memory of the caller, and access no other memory.
 class TensorMemoryTest {
     private static final byte MARK = 0x5a;
 
@@ -120,7 +120,7 @@ class TensorMemoryTest {
         joined.isExactly(mine);
     }
 
-    /// A copy of a tensor somewhere inside a larger segment.
+    /// A copy of a tensor within a larger segment.
     private static final class Slice {
         private static final int AFTER = 7;
 

@@ -11,8 +11,8 @@ import java.nio.ByteOrder;
 
 /// The elements of a tensor as numbers, in a copy of its bytes.
 ///
-/// The copy is a Java array because reading single elements of segments gets slow, tenfold and
-/// more, once a JVM has seen segments of every kind, as it has after a few tests.
+/// The copy is a Java array: reading single elements of segments becomes ten times slower once a
+/// JVM has used all kinds of segments, as after a few tests.
 final class Elements {
     private static final VarHandle SHORTS = view(short[].class);
     private static final VarHandle INTS = view(int[].class);
@@ -34,17 +34,17 @@ final class Elements {
         return MethodHandles.byteArrayViewVarHandle(arrayType, ByteOrder.nativeOrder());
     }
 
-    /// The elements that `tensor` has now.
+    /// The current elements of `tensor`.
     static Elements of(Tensor tensor) {
         return new Elements(tensor, tensor.segment().toArray(ValueLayout.JAVA_BYTE));
     }
 
-    /// Zeros, to become those of `tensor`.
+    /// Zeros of the type and size of `tensor`.
     static Elements zerosFor(Tensor tensor) {
         return new Elements(tensor, new byte[Math.toIntExact(tensor.byteSize())]);
     }
 
-    /// Gives the tensor these elements.
+    /// Writes these elements to the tensor.
     Tensor store() {
         tensor.segment().copyFrom(MemorySegment.ofArray(bytes));
         return tensor;
@@ -66,11 +66,11 @@ final class Elements {
             case INT32 -> (int) INTS.get(bytes, at);
             case INT64 -> (long) LONGS.get(bytes, at);
             case FLOAT16, BFLOAT16, FLOAT32, FLOAT64 ->
-                    throw new IllegalArgumentException(tensor + " has no integers");
+                    throw new IllegalArgumentException(tensor + " is not a tensor of integers");
         };
     }
 
-    /// The value of any element, as near as a `double` comes.
+    /// The value of any element, as the nearest `double`.
     double real(int index) {
         int at = index * type.byteSize();
         return switch (type) {
@@ -82,7 +82,7 @@ final class Elements {
         };
     }
 
-    /// Keeps the low bits of `value`, as integers wrap around.
+    /// Stores the low bits of `value`: integers wrap around.
     void set(int index, long value) {
         int at = index * type.byteSize();
         switch (type) {
@@ -94,7 +94,7 @@ final class Elements {
         }
     }
 
-    /// Keeps `value`, rounded to the nearest that the type has.
+    /// Stores `value`, rounded to the nearest value of the type.
     void set(int index, double value) {
         int at = index * type.byteSize();
         switch (type) {
@@ -103,11 +103,12 @@ final class Elements {
             case FLOAT32 -> FLOATS.set(bytes, at, (float) value);
             case FLOAT64 -> DOUBLES.set(bytes, at, value);
             case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL ->
-                    throw new IllegalArgumentException(tensor + " holds integers");
+                    throw new IllegalArgumentException(tensor + " is a tensor of integers");
         }
     }
 
-    /// The upper half of a float's bits, rounded to even; of NaN, callers have the usual one alone.
+    /// The upper half of a float's bits, rounded to even. The only NaN that callers pass is the
+    /// canonical one.
     private static short bfloat16(float value) {
         int bits = Float.floatToRawIntBits(value);
         int roundUp = 0x7fff + (bits >>> 16 & 1);
@@ -122,7 +123,7 @@ final class Elements {
             case INT32 -> Integer.MIN_VALUE;
             case INT64 -> Long.MIN_VALUE;
             case FLOAT16, BFLOAT16, FLOAT32, FLOAT64 ->
-                    throw new IllegalArgumentException(dataType + " is no integer type");
+                    throw new IllegalArgumentException(dataType + " is not an integer type");
         };
     }
 
@@ -133,7 +134,7 @@ final class Elements {
             case UINT16 -> 0xffff;
             case INT8, INT16, INT32, INT64 -> -1 - least(dataType);
             case FLOAT16, BFLOAT16, FLOAT32, FLOAT64 ->
-                    throw new IllegalArgumentException(dataType + " is no integer type");
+                    throw new IllegalArgumentException(dataType + " is not an integer type");
         };
     }
 }

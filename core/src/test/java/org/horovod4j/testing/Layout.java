@@ -7,8 +7,7 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// A world to test in: how many ranks, on how many hosts, what carries their bytes, and whether
-/// these are encrypted on the way.
+/// A world to test in: number of ranks and hosts, transport, and whether connections are encrypted.
 public record Layout(int size, int hosts, Transport transport, boolean tls) {
     private static final int[] SIZES = {1, 2, 3, 4, 5, 8, 16};
     private static final int MAX_HOSTS = 3;
@@ -17,8 +16,9 @@ public record Layout(int size, int hosts, Transport transport, boolean tls) {
         this(size, hosts, transport, false);
     }
 
-    /// Every size over every transport, on one host, two and three, evenly and unevenly. Over TCP
-    /// no rank shares memory, so that hosts make no difference. Then the encrypted ones of [#few].
+    /// Every size over every transport, on one, two and three hosts, evenly and unevenly
+    /// distributed. Over TCP no ranks share memory, so the number of hosts does not matter. Also
+    /// the encrypted ones of [#few].
     public static Stream<Layout> all() {
         Stream<Layout> plain =
                 Arrays.stream(Transport.values())
@@ -35,8 +35,8 @@ public record Layout(int size, int hosts, Transport transport, boolean tls) {
         return IntStream.rangeClosed(1, most).mapToObj(hosts -> new Layout(size, hosts, transport));
     }
 
-    /// One of each path that a collective can take: alone, one host, a rank per host, some of each,
-    /// hosts that differ, sockets alone, encrypted.
+    /// One layout for each path of a collective: one rank, one host, one rank per host, several
+    /// ranks per host, hosts of different size, sockets only, encrypted.
     public static Stream<Layout> few() {
         return Stream.of(
                 new Layout(1, 1, Transport.LOCAL),
@@ -52,7 +52,7 @@ public record Layout(int size, int hosts, Transport transport, boolean tls) {
                 new Layout(4, 2, Transport.SHM, true));
     }
 
-    /// Those of [#few] in which ranks can disagree.
+    /// The layouts of [#few] with more than one rank.
     public static Stream<Layout> fewOfSeveralRanks() {
         return few().filter(layout -> layout.size() > 1);
     }

@@ -17,9 +17,9 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
-/// Draws the operations of a [Workload].
+/// Generates the random operations of a [Workload].
 final class RandomSteps {
-    /// Powers of two, so that scaling rounds nothing.
+    /// Powers of two, so that scaling is exact.
     private static final List<Scale> SCALES =
             List.of(Scale.NONE, Scale.before(0.5), Scale.after(0.25), new Scale(2, -0.5));
 
@@ -164,7 +164,7 @@ final class RandomSteps {
         return () -> tensor;
     }
 
-    /// Where a tensor that is changed in place lies.
+    /// The memory of a tensor that is changed in place.
     private enum Memory {
         NATIVE,
         HEAP,
@@ -179,7 +179,7 @@ final class RandomSteps {
         }
     }
 
-    /// One to three dimensions, as many elements as allowed or much fewer.
+    /// One to three dimensions, with the maximum number of elements or far fewer.
     private Shape shape() {
         long elements = (long) Math.expm1(random.nextDouble() * Math.log1p(mostElements));
         return switch (random.nextInt(3)) {
@@ -203,7 +203,7 @@ final class RandomSteps {
         return type == DataType.BOOL && op == ReduceOp.AVERAGE ? ReduceOp.SUM : op;
     }
 
-    /// None for products, which would leave the range of the small floats when all ranks scale.
+    /// None for products: they would exceed the range of small floats if all ranks scale.
     private Scale scale(DataType type, ReduceOp op) {
         return type == DataType.BOOL || op == ReduceOp.PRODUCT
                 ? Scale.NONE
@@ -215,10 +215,10 @@ final class RandomSteps {
     }
 
     private static String describe(String what, boolean async, Tensor tensor) {
-        return "%s %s, rank 0 bringing %s".formatted(async ? "async" : "sync", what, tensor);
+        return "%s %s, tensor %s on rank 0".formatted(async ? "async" : "sync", what, tensor);
     }
 
-    /// A result that is computed by the first rank to ask for it.
+    /// A result that is computed by the first rank that needs it.
     private static IntFunction<Tensor> sameForAll(Supplier<Tensor> reference) {
         return new IntFunction<>() {
             private @Nullable Tensor result;

@@ -10,7 +10,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// What collectives should give, by the definition: one loop over elements, one over ranks.
+/// The expected results of collectives, computed from their definition: one loop over elements, one
+/// over ranks.
 public final class ReferenceCollectives {
     private ReferenceCollectives() {}
 
@@ -38,7 +39,9 @@ public final class ReferenceCollectives {
                         case PRODUCT -> result * value;
                         case MIN -> Math.min(result, value);
                         case MAX -> Math.max(result, value);
-                        case ADASUM -> throw new IllegalArgumentException("not element by element");
+                        case ADASUM ->
+                                throw new IllegalArgumentException(
+                                        "not computed element by element");
                     };
         }
         return (op == ReduceOp.AVERAGE ? result / ranks.size() : result) * scale.postscale();
@@ -55,7 +58,9 @@ public final class ReferenceCollectives {
                         case PRODUCT -> result * value;
                         case MIN -> Math.min(result, value);
                         case MAX -> Math.max(result, value);
-                        case ADASUM -> throw new IllegalArgumentException("not element by element");
+                        case ADASUM ->
+                                throw new IllegalArgumentException(
+                                        "not computed element by element");
                     };
         }
         long wrapped = wrapped(type, result);
@@ -63,7 +68,7 @@ public final class ReferenceCollectives {
                 type, op == ReduceOp.AVERAGE ? wrapped / ranks.size() : wrapped, scale.postscale());
     }
 
-    /// What is left of an integer that may be too large; for `bool`, the sum is an or.
+    /// Wraps an integer that may be too large; for `bool`, the sum is an or.
     private static long wrapped(DataType type, long value) {
         int unused = Long.SIZE - Byte.SIZE * type.byteSize();
         return switch (type) {
@@ -103,7 +108,7 @@ public final class ReferenceCollectives {
         return allgather(pieces);
     }
 
-    /// The rows of a reduced tensor that reducescatter leaves with `rank`.
+    /// The rows of a reduced tensor that `rank` receives in a reducescatter.
     public static Tensor reducescatterPart(Tensor reduced, int rank, int ranks) {
         long rows = reduced.shape().dimension(0);
         long start = 0;

@@ -11,12 +11,13 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
-/// Tensors to reduce, the same for the same seed.
+/// Tensors to reduce; the same seed gives the same tensors.
 ///
-/// Floats are such that their sums and products are exact in every type and order, so that results
-/// can be compared bit by bit. Half of the integers are small, the others any at all: sums wrap.
+/// Sums and products of the floats are exact in every type and order, so that results can be
+/// compared bit by bit. Half of the integers are small, the others arbitrary, so that sums wrap
+/// around.
 public final class SampleTensors {
-    /// The ops that combine element by element; Adasum has tests of its own.
+    /// The ops that are computed element by element. Adasum has its own tests.
     public static final List<ReduceOp> ELEMENTWISE =
             List.of(ReduceOp.AVERAGE, ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT);
 
@@ -45,17 +46,17 @@ public final class SampleTensors {
         return elements.store();
     }
 
-    /// Quarters, few enough that 128 of them add up exactly even in `bfloat16`.
+    /// Small multiples of a quarter: 128 of them add up exactly even in `bfloat16`.
     private static double addend(SplittableRandom random) {
         return random.nextInt(-2, 3) / 4.0;
     }
 
-    /// Powers of two, mostly one, and either sign.
+    /// Powers of two, usually one, of either sign.
     private static double factor(SplittableRandom random) {
         return (random.nextInt(16) == 0 ? 2.0 : 1.0) * (random.nextBoolean() ? 1 : -1);
     }
 
-    /// A tensor of any bits at all: floats of every magnitude, infinities and NaN.
+    /// A tensor of random bits: floats of every magnitude, infinities and NaN.
     public static Tensor anyBits(DataType dataType, Shape shape, long seed) {
         Tensor tensor = Tensor.zeros(dataType, shape);
         long longs = tensor.byteSize() / Long.BYTES + 1;
@@ -64,7 +65,7 @@ public final class SampleTensors {
         return tensor;
     }
 
-    /// Overwrites each NaN of a tensor of floats with the same one.
+    /// Replaces every NaN of a float tensor by the same NaN.
     public static Tensor withOneNaN(Tensor tensor) {
         Elements elements = Elements.of(tensor);
         for (int i = 0; i < elements.count(); i++) {

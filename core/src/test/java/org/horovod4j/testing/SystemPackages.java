@@ -12,17 +12,17 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// Programs that a test needs and a machine may lack: installed where that is possible, which is on
-/// a Debian whose tests run as root.
+/// Programs that a test needs and a machine may not have. They are installed if possible: on
+/// Debian, as root.
 public final class SystemPackages {
-    /// Of what apt-get says, the end tells why it failed.
+    /// The last lines of apt-get's output say why it failed.
     private static final int LAST_LINES = 5;
 
     private static boolean updated;
 
     private SystemPackages() {}
 
-    /// Skips the test, with the reason, when the programs are not there and cannot be installed.
+    /// Skips the test, with the reason, if the programs are missing and cannot be installed.
     public static void require(List<String> programs, List<String> packages)
             throws IOException, InterruptedException {
         String said =
@@ -50,7 +50,8 @@ public final class SystemPackages {
                 .anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
     }
 
-    /// The lists of an image may be missing or so old that they name files that are gone; once is enough.
+    /// Updates the package lists once. Those of an image may be missing, or refer to files that no
+    /// longer exist.
     private static synchronized String install(List<String> packages)
             throws IOException, InterruptedException {
         String said = "";
@@ -63,7 +64,7 @@ public final class SystemPackages {
         return said + aptGet(words.toArray(String[]::new));
     }
 
-    /// @return how it ended, with its last lines
+    /// @return the exit code and the last lines
     private static String aptGet(String... words) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of("apt-get"));
         command.addAll(List.of(words));
@@ -73,7 +74,7 @@ public final class SystemPackages {
         process.getOutputStream().close();
         List<String> lines =
                 new String(process.getInputStream().readAllBytes(), UTF_8).lines().toList();
-        return "%n%s ended with %d:%n  %s"
+        return "%n%s exited with %d:%n  %s"
                 .formatted(
                         String.join(" ", command),
                         process.waitFor(),

@@ -3,7 +3,7 @@ package org.horovod4j.testing;
 import org.assertj.core.api.AbstractAssert;
 import org.horovod4j.Tensor;
 
-/// Holds a tensor against the one it should be, and names the first element that differs.
+/// Compares a tensor with the expected one, and names the first element that differs.
 public final class TensorAssert extends AbstractAssert<TensorAssert, Tensor> {
     private TensorAssert(Tensor actual) {
         super(actual, TensorAssert.class);
@@ -13,7 +13,7 @@ public final class TensorAssert extends AbstractAssert<TensorAssert, Tensor> {
         return new TensorAssert(actual);
     }
 
-    /// Type, shape and every bit are those of `expected`.
+    /// Checks that type, shape and every bit equal those of `expected`.
     public TensorAssert isBitwiseEqualTo(Tensor expected) {
         isLike(expected);
         long difference = actual.segment().mismatch(expected.segment());
@@ -23,7 +23,8 @@ public final class TensorAssert extends AbstractAssert<TensorAssert, Tensor> {
         return this;
     }
 
-    /// Type and shape are those of `expected`, elements differ from it by at most `tolerance`.
+    /// Checks that type and shape equal those of `expected`, and that elements differ by at most
+    /// `tolerance`.
     public TensorAssert isWithin(double tolerance, Tensor expected) {
         isLike(expected);
         Elements found = Elements.of(actual);

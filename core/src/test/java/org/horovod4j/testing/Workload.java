@@ -8,9 +8,9 @@ import org.horovod4j.testing.WorkloadStep.Running;
 import java.util.ArrayList;
 import java.util.List;
 
-/// A random mix of all collectives, the same on every rank, checked against the definition.
+/// A random mix of all collectives, the same on every rank, checked against their definition.
 public final class Workload {
-    /// How many asynchronous operations may be under way before the first is waited for.
+    /// How many asynchronous operations may be pending before the first is waited for.
     private static final int MAX_IN_FLIGHT = 7;
 
     private final List<WorkloadStep> steps;
@@ -19,11 +19,11 @@ public final class Workload {
         this.steps = steps;
     }
 
-    /// As many operations as asked for, the same for the same seed.
+    /// Generates operations; the same seed gives the same operations.
     ///
-    /// @param mostElements of any rank's tensor
-    public static Workload random(long seed, int ranks, int operations, int mostElements) {
-        RandomSteps random = new RandomSteps(seed, ranks, mostElements);
+    /// @param maxElements the most elements of any rank's tensor
+    public static Workload random(long seed, int ranks, int operations, int maxElements) {
+        RandomSteps random = new RandomSteps(seed, ranks, maxElements);
         List<WorkloadStep> steps = new ArrayList<>();
         for (int i = 0; i < operations; i++) {
             steps.add(random.next());

@@ -5,18 +5,18 @@ import org.horovod4j.Tensor;
 
 import java.util.function.IntFunction;
 
-/// One operation of a [Workload]: how a rank starts it, and what it should give.
+/// One operation of a [Workload].
 ///
-/// @param what for messages
+/// @param what a description for messages
 /// @param starter starts it on a rank
-/// @param results what each rank should get
+/// @param results the expected result of each rank
 record WorkloadStep(String what, Starter starter, IntFunction<Tensor> results) {
     /// Starts an operation, and returns how to wait for it.
     interface Starter {
         Running start(Communicator communicator, String name);
     }
 
-    /// An operation that may still be under way.
+    /// An operation that may still be pending.
     interface Running {
         Tensor join();
     }

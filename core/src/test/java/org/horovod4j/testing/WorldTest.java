@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
 
 @Timeout(
         value = 60,
-        threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting would never end
+        threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a waiting rank would never return
 class WorldTest {
     @EveryLayout
     void resultsAreOrderedByRank(Layout layout) {
@@ -57,11 +57,12 @@ class WorldTest {
                                         .run(
                                                 comm -> {
                                                     if (comm.rank() == thrower) {
-                                                        throw new ArithmeticException("of mine");
+                                                        throw new ArithmeticException(
+                                                                "from the body");
                                                     }
                                                     comm.barrier();
                                                 }));
-        assertThat(seen).isInstanceOf(ArithmeticException.class).hasMessage("of mine");
+        assertThat(seen).isInstanceOf(ArithmeticException.class).hasMessage("from the body");
         assertThat(seen.getSuppressed())
                 .hasSize(layout.size() - 1)
                 .allSatisfy(
@@ -73,7 +74,7 @@ class WorldTest {
                                                         assertThat(lost.lostRank())
                                                                 .isEqualTo(thrower))
                                         .hasMessageContaining("rank " + thrower)
-                                        .hasMessageContaining("of mine"));
+                                        .hasMessageContaining("from the body"));
     }
 
     @Test

@@ -6,19 +6,18 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// Which elements of several tensors each rank calculates: nearly equal shares, cut between the
-/// blocks of [AdasumKernel] alone.
+/// Divides the elements of several tensors into nearly equal shares, one per rank. Cuts lie only
+/// between blocks of [AdasumKernel].
 ///
-/// Shares follow each other, so at most two tensors of a share are *cut*, that is, lie in others as
-/// well: the one that began before, and the one that goes on behind. Only these need anything from
-/// other ranks.
+/// Shares are contiguous, so a share contains pieces of at most two *split* tensors, which continue
+/// in other shares: one at its start and one at its end. Only these need data from other ranks.
 public final class AdasumPartition {
     private final long[] tensorStarts;
     private final long[] shareStarts;
 
-    /// @param tensorStarts where each tensor begins among all elements; the last entry is their
-    ///     number
-    /// @param shares how many shares to make
+    /// @param tensorStarts the first element of each tensor; the last entry is the total element
+    ///     count
+    /// @param shares the number of shares
     public AdasumPartition(long[] tensorStarts, int shares) {
         this.tensorStarts = tensorStarts.clone();
         this.shareStarts = new long[shares + 1];
@@ -46,7 +45,7 @@ public final class AdasumPartition {
         return Math.ceilDiv(tensorStarts[tensor + 1] - tensorStarts[tensor], AdasumKernel.BLOCK);
     }
 
-    /// How many shares there are.
+    /// The number of shares.
     public int count() {
         return shareStarts.length - 1;
     }
@@ -56,20 +55,20 @@ public final class AdasumPartition {
         return shareStarts[share];
     }
 
-    /// How many elements a share has.
+    /// The number of elements in a share.
     public long size(int share) {
         return shareStarts[share + 1] - shareStarts[share];
     }
 
-    /// The tensors of a share, or what it has of them, in order.
+    /// The pieces of tensors in a share, in order.
     public List<Piece> pieces(int share) {
         List<Piece> pieces = new ArrayList<>();
         for (int tensor = 0; tensor < tensors(); tensor++) {
             long start = Math.max(tensorStarts[tensor], shareStarts[share]);
             long end = Math.min(tensorStarts[tensor + 1], shareStarts[share + 1]);
             if (start < end) {
-                boolean cut = end - start < tensorStarts[tensor + 1] - tensorStarts[tensor];
-                pieces.add(new Piece(tensor, start - shareStarts[share], end - start, cut));
+                boolean split = end - start < tensorStarts[tensor + 1] - tensorStarts[tensor];
+                pieces.add(new Piece(tensor, start - shareStarts[share], end - start, split));
             }
         }
         return pieces;
@@ -79,30 +78,30 @@ public final class AdasumPartition {
     public boolean hasSplitTensors() {
         for (int share = 1; share < count(); share++) {
             if (Arrays.binarySearch(tensorStarts, shareStarts[share]) < 0) {
-                return true; // it begins inside a tensor
+                return true; // it starts within a tensor
             }
         }
         return false;
     }
 
-    /// Whether a share has something of a tensor.
+    /// Whether a share contains elements of a tensor.
     boolean contains(int share, int tensor) {
         return shareStarts[share] < shareStarts[share + 1]
                 && tensorStarts[tensor] < shareStarts[share + 1]
                 && tensorStarts[tensor + 1] > shareStarts[share];
     }
 
-    /// Which of the two cut tensors of a share this one is: 0 if it began before, 1 if it begins
-    /// here.
+    /// Which of the two split tensors of a share this is: 0 if it started in an earlier share, 1 if
+    /// it starts in this one.
     int side(int share, int tensor) {
         return tensorStarts[tensor] < shareStarts[share] ? 0 : 1;
     }
 
-    /// What a share has of a tensor.
+    /// The part of a tensor that lies in a share.
     ///
-    /// @param tensor which one
-    /// @param start its first element, counted from the share's first
-    /// @param count its elements
-    /// @param split whether other shares have more of the tensor
+    /// @param tensor the index of the tensor
+    /// @param start its first element, relative to the start of the share
+    /// @param count the number of its elements
+    /// @param split whether other shares contain the rest of the tensor
     public record Piece(int tensor, long start, long count, boolean split) {}
 }

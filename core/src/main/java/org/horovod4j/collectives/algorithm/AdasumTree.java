@@ -4,62 +4,63 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// Which vectors Adasum combines, and when: neighbours first, then neighbouring pairs, and so on.
+/// The order in which Adasum combines vectors: adjacent vectors first, then adjacent pairs, and so
+/// on.
 ///
-/// Where the ranks are not a power of two, the first ones are combined with their neighbours until
-/// those left are. The other way, to let the odd one pass, would take as many levels; but of five
-/// vectors in one direction the last would weigh as much as the first four together. Here no
-/// vector weighs more than twice as much as another.
+/// If the number of ranks is not a power of two, the first level combines only as many pairs as
+/// leave a power of two. The alternative, passing the last vector through, has as many levels. But
+/// for five parallel vectors the last one would then weigh as much as the first four together. Here
+/// no vector weighs more than twice as much as another.
 ///
 /// ```
 /// 0   1   2   3   4
-/// +---+   |   |   |     one more than a power of two: 0 and 1 come first
+/// +---+   |   |   |     5 = 4 + 1: the first level combines 0 and 1
 /// +-------+   +---+
 /// +-----------+
 /// ```
 ///
-/// The result is where vector 0 was. The order depends on the number of ranks alone, not on where
-/// they run.
+/// The result replaces vector 0. The order depends only on the number of ranks, not on where they
+/// run.
 ///
-/// @param levels the pairs that can be combined side by side, level after level
+/// @param levels the pairs of each level; the pairs of one level are independent
 public record AdasumTree(List<List<Pair>> levels) {
     public AdasumTree {
         levels = levels.stream().map(List::copyOf).toList();
     }
 
-    /// Two vectors that become one, in the place of the left one.
+    /// Two vectors to combine; the result replaces the left one.
     public record Pair(int left, int right) {}
 
     public static AdasumTree of(int ranks) {
         List<List<Pair>> levels = new ArrayList<>();
-        List<Integer> left = IntStream.range(0, ranks).boxed().toList();
+        List<Integer> remaining = IntStream.range(0, ranks).boxed().toList();
         int surplus = ranks - Integer.highestOneBit(ranks);
         if (surplus > 0) {
-            left = combine(left, surplus, levels);
+            remaining = combine(remaining, surplus, levels);
         }
-        while (left.size() > 1) {
-            left = combine(left, left.size() / 2, levels);
+        while (remaining.size() > 1) {
+            remaining = combine(remaining, remaining.size() / 2, levels);
         }
         return new AdasumTree(levels);
     }
 
     /// Adds a level that combines the first `pairs` pairs.
     ///
-    /// @return the vectors that are left
+    /// @return the remaining vectors
     private static List<Integer> combine(
             List<Integer> vectors, int pairs, List<List<Pair>> levels) {
         List<Pair> level = new ArrayList<>();
-        List<Integer> left = new ArrayList<>();
+        List<Integer> remaining = new ArrayList<>();
         for (int pair = 0; pair < pairs; pair++) {
             level.add(new Pair(vectors.get(2 * pair), vectors.get(2 * pair + 1)));
-            left.add(vectors.get(2 * pair));
+            remaining.add(vectors.get(2 * pair));
         }
-        left.addAll(vectors.subList(2 * pairs, vectors.size()));
+        remaining.addAll(vectors.subList(2 * pairs, vectors.size()));
         levels.add(level);
-        return left;
+        return remaining;
     }
 
-    /// The most pairs of a level.
+    /// The number of pairs in the largest level.
     public int maxPairs() {
         return levels.stream().mapToInt(List::size).max().orElse(0);
     }

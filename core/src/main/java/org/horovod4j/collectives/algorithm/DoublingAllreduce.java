@@ -4,28 +4,28 @@ import org.horovod4j.transport.MessageSink;
 
 import java.lang.foreign.MemorySegment;
 
-/// Recursive doubling: pairs, then pairs of pairs exchange all they have and combine it. The
-/// farthest partners come first, as in [HalvingDoublingAllreduce], so that both give the same bits.
+/// Recursive doubling: in each step two partners exchange and combine all their data. The most
+/// distant partners come first, as in [HalvingDoublingAllreduce], so that both give the same bits.
 ///
 /// | steps      | bytes sent by each member  |
 /// |------------|----------------------------|
 /// | `log2 n`   | `log2 n` times the tensor  |
 ///
-/// The choice for small tensors, and for two members at any size: it then sends as few bytes as a
-/// ring, in one step instead of two.
+/// Used for small tensors, and for two members at any size: then it sends as few bytes as a ring,
+/// in one step instead of two.
 public final class DoublingAllreduce implements Allreduce {
     @Override
-    public void run(LinkGroup linkGroup, Operands operands) {
-        PowerOfTwoFold powerOfTwoFold = new PowerOfTwoFold(linkGroup);
-        powerOfTwoFold.run(
+    public void run(LinkGroup group, Operands operands) {
+        PowerOfTwoFold fold = new PowerOfTwoFold(group);
+        fold.run(
                 operands,
                 position -> {
-                    for (int distance = powerOfTwoFold.size() / 2; distance >= 1; distance /= 2) {
+                    for (int distance = fold.size() / 2; distance >= 1; distance /= 2) {
                         int partner = position ^ distance;
                         exchange(
-                                linkGroup,
+                                group,
                                 operands,
-                                powerOfTwoFold.member(partner),
+                                fold.member(partner),
                                 partner < position,
                                 distance == 1);
                     }
@@ -33,42 +33,37 @@ public final class DoublingAllreduce implements Allreduce {
     }
 
     private static void exchange(
-            LinkGroup linkGroup,
-            Operands operands,
-            int partner,
-            boolean partnerFirst,
-            boolean last) {
+            LinkGroup group, Operands operands, int partner, boolean partnerFirst, boolean last) {
         MessageSink combine = operands.combining(0, operands.count(), partnerFirst, last);
-        linkGroup.exchange(
+        group.exchange(
                 partner,
                 operands.memory(),
                 operands.at(0),
                 operands.byteSize(),
                 partner,
-                new AfterSendSink(linkGroup, combine));
+                new AfterSendSink(group, combine));
     }
 
-    /// Holds a combination back until what it overwrites has been sent.
-    private record AfterSendSink(LinkGroup linkGroup, MessageSink messageSink)
-            implements MessageSink {
+    /// Delays combining until the data that it overwrites has been sent.
+    private record AfterSendSink(LinkGroup group, MessageSink sink) implements MessageSink {
         @Override
         public long length() {
-            return messageSink.length();
+            return sink.length();
         }
 
         @Override
         public long limit() {
-            return linkGroup.pointToPoint().reusableBytes();
+            return group.pointToPoint().reusableBytes();
         }
 
         @Override
         public int granularity() {
-            return messageSink.granularity();
+            return sink.granularity();
         }
 
         @Override
         public void accept(MemorySegment piece, long offset, long position, long count) {
-            messageSink.accept(piece, offset, position, count);
+            sink.accept(piece, offset, position, count);
         }
     }
 }

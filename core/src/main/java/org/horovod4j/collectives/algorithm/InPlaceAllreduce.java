@@ -9,24 +9,24 @@ import org.horovod4j.transport.RegionLayout.Counter;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
-/// Reduces tensors that lie in shared memory already: nothing is copied in or out.
+/// Reduces tensors that lie in shared memory on every rank, without copying them in or out.
 ///
-/// | meetings | bytes read by each rank | bytes written by each rank |
+/// | barriers | bytes read by each rank | bytes written by each rank |
 /// |----------|-------------------------|----------------------------|
-/// | 1        | all tensors' worth      | all tensors' worth         |
+/// | 1        | size of all tensors      | size of all tensors         |
 ///
-/// The tensors, seen side by side, are cut into as many parts as ranks, wherever one ends and the
-/// next begins, and parts into shares. Each rank reduces its part over everybody's tensors and
-/// writes the result into all of them, a piece at a time: the lines it writes are those it has just
-/// read, so they are still in its cache. Nobody else touches a share that a rank has claimed.
+/// The fused array of all tensors is divided into one part per rank, without regard to tensor
+/// boundaries, and each part into shares. Each rank reduces its part over the tensors of all ranks
+/// and writes the result to all of them, piece by piece: the cache lines it writes are those it has
+/// just read. Each share is claimed by one rank, and no other rank accesses it.
 ///
-/// A rank that is done with its part claims shares of the others': a rank whose core does something
-/// else for a while would otherwise keep all waiting, once for each operation of a step. Who
-/// reduces a share cannot be seen in the result, since ranks are always added in the same order.
+/// A rank that has finished its part claims shares of the others. Otherwise a rank whose core is
+/// busy with something else would delay all ranks in every operation. The result does not depend on
+/// who reduces a share, because ranks are always added in the same order.
 public final class InPlaceAllreduce {
     private static final long PIECE_BYTES = 16 * 1024;
 
-    /// Some ten microseconds of work, beside which it costs nothing to claim it.
+    /// About ten microseconds of work, compared to which a claim costs nothing.
     private static final long SHARE_BYTES = 128 * 1024;
 
     private final LocalGroup local;
@@ -39,20 +39,20 @@ public final class InPlaceAllreduce {
         this.offsets = new long[local.size()];
     }
 
-    /// Reduces the tensors of `bundle`. The caller has met the others, so all are ready; on return
-    /// all are reduced.
+    /// Reduces `fusedTensors`. Before the call all ranks have passed a barrier. On return all
+    /// tensors of this rank are reduced.
     ///
-    /// @param tensors where each tensor lies, tensor by tensor and then by member
+    /// @param tensors the memory of each tensor on each member, by tensor and then by member
     public void run(
-            ScaledReduction scaledReduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
+            ScaledReduction reduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
         long base = local.counterValue(Counter.REDUCED);
-        if (scaledReduction.prescales()) {
-            prepare(scaledReduction, fusedTensors, tensors);
+        if (reduction.prescales()) {
+            prepare(reduction, fusedTensors, tensors);
             local.increment(Counter.PACKED);
             local.awaitAll(Counter.PACKED, base + 1);
         }
         long since = activityRecorder.begin();
-        reduceParts(scaledReduction, fusedTensors, tensors);
+        reduceParts(reduction, fusedTensors, tensors);
         since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
         local.advanceTo(Counter.PACKED, base + 1);
         local.advanceTo(Counter.UNPACKED, base + 1);
@@ -63,79 +63,76 @@ public final class InPlaceAllreduce {
     }
 
     private void prepare(
-            ScaledReduction scaledReduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
+            ScaledReduction reduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
         for (int i = 0; i < tensors.length; i++) {
             long count = fusedTensors.start(i + 1) - fusedTensors.start(i);
-            scaledReduction.prepare(tensors[i][local.index()], 0, count);
+            reduction.prepare(tensors[i][local.index()], 0, count);
         }
     }
 
-    /// Reduces this rank's part, and what is left of others' where they are worth sharing.
+    /// Reduces this rank's part, and then shares of other parts if the parts are large enough to
+    /// have several.
     private void reduceParts(
-            ScaledReduction scaledReduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
+            ScaledReduction reduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
         int size = local.size();
         long count = fusedTensors.elementCount();
-        if (count / size * scaledReduction.byteSize() <= SHARE_BYTES) {
+        if (count / size * reduction.byteSize() <= SHARE_BYTES) {
             long first = Partition.start(count, local.index(), size);
             long end = Partition.start(count, local.index() + 1, size);
-            reduceShare(first, end, scaledReduction, fusedTensors, tensors);
+            reduceShare(first, end, reduction, fusedTensors, tensors);
             return;
         }
-        for (int turn = 0; turn < size; turn++) {
-            reducePart((local.index() + turn) % size, scaledReduction, fusedTensors, tensors);
+        for (int step = 0; step < size; step++) {
+            reducePart((local.index() + step) % size, reduction, fusedTensors, tensors);
         }
     }
 
-    /// Reduces what nobody has claimed yet of a member's part.
+    /// Reduces the unclaimed shares of a member's part.
     private void reducePart(
             int member,
-            ScaledReduction scaledReduction,
+            ScaledReduction reduction,
             FusedTensors fusedTensors,
             MemorySegment[][] tensors) {
         long first = Partition.start(fusedTensors.elementCount(), member, local.size());
         long end = Partition.start(fusedTensors.elementCount(), member + 1, local.size());
-        long shareElements = SHARE_BYTES / scaledReduction.byteSize();
+        long shareElements = SHARE_BYTES / reduction.byteSize();
         while (true) {
             long share = first + local.claim(member) * shareElements;
             if (share >= end) {
                 return;
             }
             reduceShare(
-                    share,
-                    Math.min(end, share + shareElements),
-                    scaledReduction,
-                    fusedTensors,
-                    tensors);
+                    share, Math.min(end, share + shareElements), reduction, fusedTensors, tensors);
         }
     }
 
     private void reduceShare(
             long share,
             long end,
-            ScaledReduction scaledReduction,
+            ScaledReduction reduction,
             FusedTensors fusedTensors,
             MemorySegment[][] tensors) {
         long first = share;
-        long pieceElements = PIECE_BYTES / scaledReduction.byteSize();
+        long pieceElements = PIECE_BYTES / reduction.byteSize();
         for (int i = fusedTensors.tensorAt(first); first < end; i++) {
             long tensorEnd = Math.min(end, fusedTensors.start(i + 1));
             while (first < tensorEnd) {
                 long elements = Math.min(pieceElements, tensorEnd - first);
-                reduce(scaledReduction, tensors[i], first - fusedTensors.start(i), elements);
+                reduce(reduction, tensors[i], first - fusedTensors.start(i), elements);
                 first += elements;
             }
         }
     }
 
-    /// Reduces some elements of a tensor, given for each member.
+    /// Reduces a range of elements of one tensor.
     private void reduce(
-            ScaledReduction scaledReduction, MemorySegment[] tensor, long first, long elements) {
+            ScaledReduction reduction, MemorySegment[] tensor, long first, long elements) {
         MemorySegment mine = tensor[local.index()];
-        long offset = first * scaledReduction.byteSize();
+        long offset = first * reduction.byteSize();
         Arrays.fill(offsets, offset);
-        scaledReduction.fold(mine, offset, tensor, offsets, elements);
-        scaledReduction.finish(mine, offset, elements);
-        long bytes = elements * scaledReduction.byteSize();
+        reduction.fold(mine, offset, tensor, offsets, elements);
+        reduction.finish(mine, offset, elements);
+        long bytes = elements * reduction.byteSize();
         for (int member = 0; member < tensor.length; member++) {
             if (member != local.index()) {
                 MemorySegment.copy(mine, offset, tensor[member], offset, bytes);

@@ -8,48 +8,48 @@ import org.horovod4j.transport.MessageSink;
 
 import java.lang.foreign.MemorySegment;
 
-/// An array that is being reduced in place, over links.
+/// An array that is reduced in place over links.
 ///
-/// @param scaledReduction the arithmetic
-/// @param memory where the array lies, outside the heap
-/// @param offset its first byte
-/// @param count its elements
-public record Operands(
-        ScaledReduction scaledReduction, MemorySegment memory, long offset, long count) {
-    /// No elements: an algorithm run on them only makes its members meet.
+/// @param reduction the arithmetic
+/// @param memory the off-heap memory that contains the array
+/// @param offset the offset of its first byte
+/// @param count the number of its elements
+public record Operands(ScaledReduction reduction, MemorySegment memory, long offset, long count) {
+    /// No elements: an algorithm with these operands is a barrier.
     public static final Operands NONE =
             new ScaledReduction(Kernels.scalar(), DataType.UINT8, ReduceOp.SUM, Scale.NONE, 1)
                     .operands(MemorySegment.NULL, 0, 0);
 
     long byteSize() {
-        return count * scaledReduction.byteSize();
+        return count * reduction.byteSize();
     }
 
-    /// The offset of an element from the start of `memory`.
+    /// The offset of an element in `memory`.
     long at(long element) {
-        return offset + element * scaledReduction.byteSize();
+        return offset + element * reduction.byteSize();
     }
 
     long bytes(long elements) {
-        return elements * scaledReduction.byteSize();
+        return elements * reduction.byteSize();
     }
 
-    /// Where part `index` of `parts` nearly equal ones begins; part `parts` begins at the end.
+    /// The first element of part `index` of `parts` nearly equal ones; `count` for
+    /// `index == parts`.
     long partStart(int index, int parts) {
         return Partition.start(count, index, parts);
     }
 
-    /// Overwrites elements `start` to `end` with a message.
+    /// A sink that overwrites elements `start` to `end` with a message.
     MessageSink replacing(long start, long end) {
         return MessageSink.into(memory, at(start), bytes(end - start));
     }
 
-    /// Combines elements `start` to `end` with a message.
+    /// A sink that combines elements `start` to `end` with a message.
     ///
-    /// @param messageFirst whether the message is the left operand: both ends of a link agree on
-    ///     the order
-    /// @param last whether these are the last values to come in, so that the result can be averaged
-    ///     and scaled while it is in the cache
+    /// @param messageFirst whether the message is the left operand. Both ends of a link use the
+    ///     same order
+    /// @param last whether this is the last message, so that the result is divided and scaled while
+    ///     it is in the cache
     MessageSink combining(long start, long end, boolean messageFirst, boolean last) {
         return new CombiningSink(this, start, end, messageFirst, last);
     }
@@ -64,22 +64,22 @@ public record Operands(
 
         @Override
         public int granularity() {
-            return operands.scaledReduction.byteSize();
+            return operands.reduction.byteSize();
         }
 
         @Override
         public void accept(MemorySegment piece, long pieceOffset, long position, long bytes) {
             MemorySegment memory = operands.memory;
             long at = operands.at(start) + position;
-            ScaledReduction scaledReduction = operands.scaledReduction;
-            long elements = bytes / scaledReduction.byteSize();
+            ScaledReduction reduction = operands.reduction;
+            long elements = bytes / reduction.byteSize();
             if (messageFirst) {
-                scaledReduction.combine(memory, at, piece, pieceOffset, memory, at, elements);
+                reduction.combine(memory, at, piece, pieceOffset, memory, at, elements);
             } else {
-                scaledReduction.combine(memory, at, memory, at, piece, pieceOffset, elements);
+                reduction.combine(memory, at, memory, at, piece, pieceOffset, elements);
             }
             if (last) {
-                scaledReduction.finish(memory, at, elements);
+                reduction.finish(memory, at, elements);
             }
         }
     }

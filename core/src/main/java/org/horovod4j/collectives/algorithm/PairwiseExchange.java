@@ -7,19 +7,19 @@ import org.horovod4j.transport.PointToPoint;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// Every rank exchanges with every rank of other hosts: in step `d` it sends to the one `d` above
-/// it and receives from the one `d` below.
+/// Every rank exchanges with every rank of other hosts: in step `d` it sends to rank `r + d` and
+/// receives from rank `r - d`.
 ///
 /// | steps   | bytes sent by each rank        |
 /// |---------|--------------------------------|
-/// | `n - 1` | what it has for other hosts    |
+/// | `n - 1` | all data for other hosts       |
 public final class PairwiseExchange {
     private final PointToPoint pointToPoint;
     private final int rank;
     private final int size;
     private final List<Integer> localRanks;
 
-    /// @param localRanks the ranks that are reached in another way
+    /// @param localRanks the ranks of this host, which are skipped
     public PairwiseExchange(
             PointToPoint pointToPoint, int rank, int size, List<Integer> localRanks) {
         this.pointToPoint = pointToPoint;
@@ -28,7 +28,7 @@ public final class PairwiseExchange {
         this.localRanks = List.copyOf(localRanks);
     }
 
-    /// Exchanges one number with each other rank.
+    /// Exchanges one `int` with each other rank.
     public void exchangeInts(int[] out, int[] in) {
         long[] starts = new long[size];
         long[] sizes = new long[size];
@@ -36,27 +36,26 @@ public final class PairwiseExchange {
             starts[peer] = (long) peer * Integer.BYTES;
             sizes[peer] = Integer.BYTES;
         }
-        Pieces places = new Pieces(starts, sizes);
-        run(MemorySegment.ofArray(out), places, MemorySegment.ofArray(in), places);
+        Pieces pieces = new Pieces(starts, sizes);
+        run(MemorySegment.ofArray(out), pieces, MemorySegment.ofArray(in), pieces);
     }
 
-    /// Exchanges a piece of bytes with each other rank.
+    /// Exchanges one piece of bytes with each other rank.
     public void run(MemorySegment out, Pieces outPieces, MemorySegment in, Pieces inPieces) {
         for (int distance = 1; distance < size; distance++) {
             int target = (rank + distance) % size;
             int source = Math.floorMod(rank - distance, size);
             long start = outPieces.start(target);
             long length = outPieces.size(target);
-            MessageSink messageSink =
-                    MessageSink.into(in, inPieces.start(source), inPieces.size(source));
+            MessageSink sink = MessageSink.into(in, inPieces.start(source), inPieces.size(source));
             boolean sends = !localRanks.contains(target);
             boolean receives = !localRanks.contains(source);
             if (sends && receives) {
-                pointToPoint.exchange(target, out, start, length, source, messageSink);
+                pointToPoint.exchange(target, out, start, length, source, sink);
             } else if (sends) {
                 pointToPoint.send(target, out, start, length);
             } else if (receives) {
-                pointToPoint.receive(source, messageSink);
+                pointToPoint.receive(source, sink);
             }
         }
     }

@@ -1,11 +1,11 @@
 package org.horovod4j.collectives.algorithm;
 
-/// Cuts a count of elements into nearly equal parts.
+/// Divides a number of elements into nearly equal parts.
 public final class Partition {
     private Partition() {}
 
-    /// Where part `index` of `parts` begins; part `parts` begins at the end. Written so that counts
-    /// beyond 2^31 times many parts do not overflow.
+    /// The first element of part `index` of `parts`; `count` for `index == parts`. The formula
+    /// avoids the overflow of `count * index`.
     public static long start(long count, int index, int parts) {
         return count / parts * index + count % parts * index / parts;
     }

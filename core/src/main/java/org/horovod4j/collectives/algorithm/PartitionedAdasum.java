@@ -9,18 +9,18 @@ import org.horovod4j.collectives.kernel.DotProducts;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// What one rank calculates of an Adasum: its share of every rank's vectors, level by level.
+/// The calculations of one rank in an Adasum: its share of every rank's vectors, level by level.
 ///
 /// | exchanges                                  | bytes read and written by each rank  |
 /// |--------------------------------------------|--------------------------------------|
 /// | a small table per level, `log2 n` rounded up | about 5 times all tensors          |
 ///
-/// Weights need the products of whole tensors. Of a tensor that lies in this share alone the rank
-/// has them itself. Of the at most two that are cut, all their ranks exchange the products of their
-/// pieces, and each adds them up in the order of the shares: the same numbers in the same order, so
-/// that all weigh alike, whatever kernels calculated them.
+/// The weights need the dot products of whole tensors. For a tensor that lies completely in its
+/// share, the rank has them. For the at most two split tensors, the ranks that have a piece
+/// exchange the dot products of their pieces, and each rank adds them in share order. So all ranks
+/// get the same weights, whatever kernels calculated the products.
 public final class PartitionedAdasum {
-    /// A share has at most two tensors that are cut.
+    /// A share has pieces of at most two split tensors.
     private static final int SIDES = 2;
 
     private final AdasumKernel kernel;
@@ -31,23 +31,23 @@ public final class PartitionedAdasum {
         this.tree = tree;
     }
 
-    /// How the ranks tell each other their products.
+    /// Exchanges the dot products between the ranks.
     public interface Exchange {
-        /// Completes the table of all ranks, in which each has filled in its own entry.
+        /// Fills in the entries of the other ranks in `table`; each rank has written its own entry.
         ///
-        /// @param entryBytes what each rank's entry takes
+        /// @param entryBytes the size of one rank's entry
         void run(MemorySegment table, long entryBytes);
     }
 
-    /// What the table of an [Exchange] needs.
+    /// The size of the table of an [Exchange].
     public long tableBytes(AdasumPartition shares) {
         return shares.hasSplitTensors() ? shares.count() * entryBytes(tree.maxPairs()) : 0;
     }
 
-    /// Combines all vectors into the first.
+    /// Combines all vectors; the result replaces the first.
     ///
-    /// @param share which share this is
-    /// @param vectors this share of each rank's tensors, one after the other
+    /// @param share the share of this rank
+    /// @param vectors this share of each rank's tensors, one rank after the other
     /// @param table memory for the exchange
     public void run(
             DataType dataType,
@@ -105,7 +105,8 @@ public final class PartitionedAdasum {
             }
         }
 
-        /// Combines what can be combined at once, and tells the others about the rest.
+        /// Combines the pieces of whole tensors, and writes the dot products of split ones to the
+        /// table.
         private void begin(Pair pair, int index, long entryBytes) {
             for (Piece piece : pieces) {
                 DotProducts dotProducts =

@@ -1,49 +1,50 @@
 package org.horovod4j.collectives.algorithm;
 
-/// Makes a group's size a power of two, for algorithms that need one: of the first members, every
-/// odd one hands its array to its left neighbour before, and takes the result from it afterwards.
+/// Reduces a group to a power of two, for algorithms that need one. Some of the first members form
+/// pairs: the odd member sends its array to the even one before the algorithm and receives the
+/// result afterwards.
 ///
-/// Costs two steps and two tensors more when the size is not a power of two, nothing otherwise.
+/// Costs two more steps and two more tensors if the size is not a power of two; otherwise nothing.
 final class PowerOfTwoFold {
-    private final LinkGroup linkGroup;
+    private final LinkGroup group;
     private final int folded;
 
-    PowerOfTwoFold(LinkGroup linkGroup) {
-        this.linkGroup = linkGroup;
-        this.folded = linkGroup.size() - Integer.highestOneBit(linkGroup.size());
+    PowerOfTwoFold(LinkGroup group) {
+        this.group = group;
+        this.folded = group.size() - Integer.highestOneBit(group.size());
     }
 
-    /// How many members take part in the middle: a power of two.
+    /// The number of members that run the algorithm: a power of two.
     int size() {
-        return linkGroup.size() - folded;
+        return group.size() - folded;
     }
 
-    /// Runs `middle` between folding and unfolding, on those that take part.
-    void run(Operands operands, FoldedStep foldedStep) {
-        int index = linkGroup.index();
+    /// Runs `step` between folding and unfolding, on the members that take part.
+    void run(Operands operands, FoldedStep step) {
+        int index = group.index();
         long bytes = operands.byteSize();
         if (index >= 2 * folded) {
-            foldedStep.run(index - folded);
+            step.run(index - folded);
         } else if (index % 2 == 0) {
-            linkGroup.receive(index + 1, operands.combining(0, operands.count(), false, false));
-            foldedStep.run(index / 2);
-            linkGroup.send(index + 1, operands.memory(), operands.at(0), bytes);
+            group.receive(index + 1, operands.combining(0, operands.count(), false, false));
+            step.run(index / 2);
+            group.send(index + 1, operands.memory(), operands.at(0), bytes);
         } else {
-            linkGroup.send(index - 1, operands.memory(), operands.at(0), bytes);
-            linkGroup.receive(index - 1, operands.replacing(0, operands.count()));
+            group.send(index - 1, operands.memory(), operands.at(0), bytes);
+            group.receive(index - 1, operands.replacing(0, operands.count()));
         }
     }
 
-    /// The member of the group that is `position` in the middle.
+    /// The index in the group of the member at `position` among those that take part.
     int member(int position) {
         return position < folded ? 2 * position : position + folded;
     }
 
-    /// What happens between folding and unfolding.
+    /// The algorithm between folding and unfolding.
     interface FoldedStep {
-        /// Does this member's share.
+        /// Runs this member's part of the algorithm.
         ///
-        /// @param position this member among those that take part
+        /// @param position the position of this member among those that take part
         void run(int position);
     }
 }

@@ -5,46 +5,46 @@ import org.horovod4j.transport.MessageSink;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// Ring allgather: each member passes on what it received in the step before.
+/// Ring allgather: each member forwards what it received in the step before.
 ///
 /// | steps   | bytes sent by each member            |
 /// |---------|--------------------------------------|
 /// | `n - 1` | everything but the right neighbour's |
 public final class RingAllgather {
-    private final LinkGroup linkGroup;
+    private final LinkGroup group;
 
-    public RingAllgather(LinkGroup linkGroup) {
-        this.linkGroup = linkGroup;
+    public RingAllgather(LinkGroup group) {
+        this.group = group;
     }
 
-    /// Completes `memory`, in which each member has filled its own block already.
+    /// Fills in the blocks of the other members in `memory`; each member has written its own block.
     ///
-    /// @param blocks which ranks' pieces each member brings
-    /// @param starts where the piece of each rank lies in `memory`
-    /// @param sizes the bytes of each rank's piece
+    /// @param blocks the ranks whose pieces form each member's block
+    /// @param starts the offset of each rank's piece in `memory`
+    /// @param sizes the size of each rank's piece in bytes
     public void run(MemorySegment memory, List<List<Integer>> blocks, long[] starts, long[] sizes) {
-        int size = linkGroup.size();
-        int right = (linkGroup.index() + 1) % size;
-        int left = Math.floorMod(linkGroup.index() - 1, size);
+        int size = group.size();
+        int right = (group.index() + 1) % size;
+        int left = Math.floorMod(group.index() - 1, size);
         for (int step = 0; step < size - 1; step++) {
-            List<Integer> out = blocks.get(Math.floorMod(linkGroup.index() - step, size));
-            List<Integer> in = blocks.get(Math.floorMod(linkGroup.index() - step - 1, size));
+            List<Integer> out = blocks.get(Math.floorMod(group.index() - step, size));
+            List<Integer> in = blocks.get(Math.floorMod(group.index() - step - 1, size));
             for (int piece = 0; piece < Math.max(out.size(), in.size()); piece++) {
                 boolean sends = piece < out.size();
                 boolean receives = piece < in.size();
                 long start = sends ? starts[out.get(piece)] : 0;
                 long length = sends ? sizes[out.get(piece)] : 0;
-                MessageSink messageSink =
+                MessageSink sink =
                         receives
                                 ? MessageSink.into(
                                         memory, starts[in.get(piece)], sizes[in.get(piece)])
                                 : MessageSink.into(memory, 0, 0);
                 if (sends && receives) {
-                    linkGroup.exchange(right, memory, start, length, left, messageSink);
+                    group.exchange(right, memory, start, length, left, sink);
                 } else if (sends) {
-                    linkGroup.send(right, memory, start, length);
+                    group.send(right, memory, start, length);
                 } else {
-                    linkGroup.receive(left, messageSink);
+                    group.receive(left, sink);
                 }
             }
         }

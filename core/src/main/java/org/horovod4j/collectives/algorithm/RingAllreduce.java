@@ -6,37 +6,37 @@ package org.horovod4j.collectives.algorithm;
 /// |------------|------------------------------|
 /// | `2(n - 1)` | `2(n - 1) / n` of the tensor |
 ///
-/// The choice for large tensors: every link is busy all the time, and each member talks to two
-/// neighbours only. Where steps weigh more than bytes, see [HalvingDoublingAllreduce].
+/// Used for large tensors: every link is busy all the time, and each member exchanges only with two
+/// neighbours. Where the number of steps costs more than bytes, see [HalvingDoublingAllreduce].
 public final class RingAllreduce implements Allreduce {
     @Override
-    public void run(LinkGroup linkGroup, Operands operands) {
-        int size = linkGroup.size();
-        int index = linkGroup.index();
+    public void run(LinkGroup group, Operands operands) {
+        int size = group.size();
+        int index = group.index();
         for (int step = 0; step < size - 1; step++) {
-            pass(linkGroup, operands, index - step, true, step == size - 2);
+            pass(group, operands, index - step, true, step == size - 2);
         }
         for (int step = 0; step < size - 1; step++) {
-            pass(linkGroup, operands, index + 1 - step, false, false);
+            pass(group, operands, index + 1 - step, false, false);
         }
     }
 
-    /// Sends a part to the right and takes the one before it from the left.
+    /// Sends a part to the right neighbour and receives the preceding part from the left one.
     private static void pass(
-            LinkGroup linkGroup, Operands operands, int sent, boolean combine, boolean last) {
-        int size = linkGroup.size();
+            LinkGroup group, Operands operands, int sent, boolean combine, boolean last) {
+        int size = group.size();
         int out = Math.floorMod(sent, size);
         int in = Math.floorMod(sent - 1, size);
         long outStart = operands.partStart(out, size);
         long outEnd = operands.partStart(out + 1, size);
         long inStart = operands.partStart(in, size);
         long inEnd = operands.partStart(in + 1, size);
-        linkGroup.exchange(
-                (linkGroup.index() + 1) % size,
+        group.exchange(
+                (group.index() + 1) % size,
                 operands.memory(),
                 operands.at(outStart),
                 operands.bytes(outEnd - outStart),
-                Math.floorMod(linkGroup.index() - 1, size),
+                Math.floorMod(group.index() - 1, size),
                 combine
                         ? operands.combining(inStart, inEnd, true, last)
                         : operands.replacing(inStart, inEnd));

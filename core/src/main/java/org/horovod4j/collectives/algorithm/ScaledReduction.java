@@ -7,13 +7,13 @@ import org.horovod4j.collectives.kernel.Kernels;
 
 import java.lang.foreign.MemorySegment;
 
-/// The arithmetic of one operation, on memory outside the heap.
+/// The arithmetic of one operation, on off-heap memory.
 ///
-/// @param kernels does the work
-/// @param dataType the elements' type
-/// @param op how they are combined
-/// @param scale factors before and after
-/// @param divisor what an average divides by
+/// @param kernels the kernels to use
+/// @param dataType the type of the elements
+/// @param op the reduction
+/// @param scale the factors before and after the reduction
+/// @param divisor what AVERAGE divides by
 public record ScaledReduction(
         Kernels kernels, DataType dataType, ReduceOp op, Scale scale, int divisor) {
 
@@ -25,7 +25,7 @@ public record ScaledReduction(
         return scale.prescale() != 1.0;
     }
 
-    /// Whether the values of a single rank stay as they are.
+    /// Whether a reduction over a single rank leaves the values unchanged.
     public boolean isIdentity() {
         return !prescales() && !divides() && !postscales();
     }
@@ -38,14 +38,14 @@ public record ScaledReduction(
         return scale.postscale() != 1.0;
     }
 
-    /// What a rank does to its own values before they meet the others'.
+    /// Scales this rank's values before the reduction.
     public void prepare(MemorySegment memory, long offset, long count) {
         if (prescales()) {
             kernels.scale(dataType, memory, offset, count, scale.prescale());
         }
     }
 
-    /// Combines `sources` in order into `target`, which may be one of them.
+    /// Reduces `sources` in order into `target`, which may be one of them.
     void fold(
             MemorySegment target,
             long targetOffset,
@@ -56,7 +56,7 @@ public record ScaledReduction(
                 dataType, op, target, targetOffset, sources, sourceOffsets, sources.length, count);
     }
 
-    /// What happens to the combined values.
+    /// Divides and scales the reduced values.
     public void finish(MemorySegment memory, long offset, long count) {
         if (divides()) {
             kernels.divide(dataType, memory, offset, count, divisor);
@@ -79,7 +79,7 @@ public record ScaledReduction(
                 .combine(target, targetOffset, left, leftOffset, right, rightOffset, count);
     }
 
-    /// An array outside the heap, to be reduced over links.
+    /// Operands with this arithmetic.
     public Operands operands(MemorySegment memory, long offset, long count) {
         return new Operands(this, memory, offset, count);
     }

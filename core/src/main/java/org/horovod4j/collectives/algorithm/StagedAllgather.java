@@ -6,27 +6,28 @@ import org.horovod4j.transport.RegionLayout.Counter;
 
 import java.lang.foreign.MemorySegment;
 
-/// Allgather of ranks on one host: everybody packs its piece, everybody copies all pieces out.
+/// Allgather within a host: each rank packs its piece, and all ranks copy all pieces out.
 ///
 /// | rounds                    | bytes copied by each rank     |
 /// |---------------------------|-------------------------------|
 /// | longest piece / 512 KiB   | its own in, all pieces out    |
 public final class StagedAllgather {
     private final LocalGroup local;
-    private final StagedPipeline rounds;
+    private final StagedPipeline pipeline;
 
     public StagedAllgather(LocalGroup local) {
         this.local = local;
-        this.rounds = new StagedPipeline(local);
+        this.pipeline = new StagedPipeline(local);
     }
 
-    /// Gives `target` each member's `sizes[member]` bytes; those of this rank come from `source`.
+    /// Passes `sizes[member]` bytes of each member to `target`. The bytes of this rank come from
+    /// `source`.
     public void run(Source source, long[] sizes, Target target) {
         long longest = 0;
         for (long size : sizes) {
             longest = Math.max(longest, size);
         }
-        rounds.run(
+        pipeline.run(
                 (longest + RegionLayout.STAGE_BYTES - 1) / RegionLayout.STAGE_BYTES,
                 new StagedPipeline.Phases() {
                     @Override
@@ -59,18 +60,18 @@ public final class StagedAllgather {
                 });
     }
 
-    /// Where this rank's bytes come from.
+    /// The source of this rank's bytes.
     @FunctionalInterface
     public interface Source {
         /// Copies `count` bytes from `first` on to `stage` at `offset`.
         void pack(long first, long count, MemorySegment stage, long offset);
     }
 
-    /// Where everybody's bytes go.
+    /// The target of the bytes of all ranks.
     @FunctionalInterface
     public interface Target {
-        /// Takes `count` bytes of `stage` from `offset`, which are those of `member` from `first`
-        /// on.
+        /// Takes `count` bytes of `stage` from `offset` on. They are the bytes of `member` from
+        /// `first` on.
         void unpack(int member, MemorySegment stage, long offset, long first, long count);
     }
 }

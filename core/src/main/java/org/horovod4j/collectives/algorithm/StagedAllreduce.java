@@ -12,35 +12,35 @@ import org.jspecify.annotations.Nullable;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
-/// Direct reduce-scatter and allgather through shared stages, and between hosts in the middle.
+/// Reduce-scatter and allgather through shared stages, with an exchange between hosts in between.
 ///
 /// | rounds              | bytes copied by each rank | bytes reduced by each rank |
 /// |---------------------|---------------------------|----------------------------|
 /// | all bytes / 128 KiB | all in, all out           | `n` times its `n`-th       |
 ///
-/// Each rank copies its piece into its stage; owner `p` of a part reduces it over everybody's
-/// stages, in rank order; where there are other hosts, the owners of the part on all hosts reduce
-/// it further over their links; everybody copies all parts out. Every core works on the arithmetic
-/// and every owner on the network. With other hosts a round takes a whole stage, 512 KiB, since
-/// links like long messages more than caches like short rounds.
+/// Each rank copies its piece into its stage. Owner `p` of a part reduces the part over the stages
+/// of all ranks, in rank order. If there are other hosts, the owners of the part on all hosts
+/// reduce it over their links. Then all ranks copy all parts out. So every core shares the
+/// arithmetic, and every owner shares the network. With other hosts a round is a whole stage, 512
+/// KiB, because links are more efficient with large messages.
 ///
-/// Packing and unpacking are all the copies there are: a round takes tensors as they come, many
-/// small ones or a piece of a large one.
+/// There are no copies besides packing and unpacking: a round takes tensors as they are, many small
+/// ones or a piece of a large one.
 public final class StagedAllreduce {
     private final LocalGroup local;
-    private final StagedPipeline rounds;
+    private final StagedPipeline pipeline;
     private final ActivityRecorder activityRecorder;
     private final MemorySegment[] sources;
     private final long[] offsets;
 
-    /// What a round takes without other hosts. By default four stages of it fit into the smaller
-    /// level-2 caches of today.
+    /// The bytes of a round without other hosts. By default four stages fit into a small level-2
+    /// cache.
     private long localRoundBytes = Tuning.DEFAULT.roundBytes();
 
     public StagedAllreduce(LocalGroup local, ActivityRecorder activityRecorder) {
         this.local = local;
         this.activityRecorder = activityRecorder;
-        this.rounds = new StagedPipeline(local);
+        this.pipeline = new StagedPipeline(local);
         this.sources = new MemorySegment[local.size()];
         this.offsets = new long[local.size()];
         for (int member = 0; member < local.size(); member++) {
@@ -48,47 +48,47 @@ public final class StagedAllreduce {
         }
     }
 
-    /// Lets a round without other hosts take `bytes`, on all members from the same operation on.
+    /// Sets the bytes of a round without other hosts. All members call this before the same
+    /// operation.
     public void setRoundBytes(long bytes) {
         localRoundBytes = bytes;
     }
 
-    /// Reduces `fusedTensors` and gives this rank what it wants of it.
+    /// Reduces `fusedTensors` and copies this rank's windows to the outputs.
     ///
-    /// @param owners how many of the members, the first ones, reduce a part each
-    /// @param crossReducer what an owner does with its part to bring in other hosts; null without any
+    /// @param owners the number of owners: the first members, which reduce one part each
+    /// @param crossReducer reduces a part over the other hosts; null if there are none
     public void run(
-            ScaledReduction scaledReduction,
+            ScaledReduction reduction,
             int owners,
             @Nullable CrossReducer crossReducer,
             FusedTensors fusedTensors) {
         long roundBytes = crossReducer == null ? localRoundBytes : RegionLayout.STAGE_BYTES;
-        long roundElements = roundBytes / scaledReduction.byteSize();
-        rounds.run(
+        long roundElements = roundBytes / reduction.byteSize();
+        pipeline.run(
                 (fusedTensors.elementCount() + roundElements - 1) / roundElements,
-                new AllreducePhases(
-                        scaledReduction, owners, crossReducer, fusedTensors, roundElements));
+                new AllreducePhases(reduction, owners, crossReducer, fusedTensors, roundElements));
     }
 
-    /// Reduces a part to the end, over the owners of the same part elsewhere.
+    /// Reduces a part over its owners on all hosts, including division and scaling.
     public interface CrossReducer {
         void reduce(Operands part);
     }
 
     private final class AllreducePhases implements StagedPipeline.Phases {
-        private final ScaledReduction scaledReduction;
+        private final ScaledReduction reduction;
         private final int owners;
         private final @Nullable CrossReducer crossReducer;
         private final FusedTensors fusedTensors;
         private final long roundElements;
 
         AllreducePhases(
-                ScaledReduction scaledReduction,
+                ScaledReduction reduction,
                 int owners,
                 @Nullable CrossReducer crossReducer,
                 FusedTensors fusedTensors,
                 long roundElements) {
-            this.scaledReduction = scaledReduction;
+            this.reduction = reduction;
             this.owners = owners;
             this.crossReducer = crossReducer;
             this.fusedTensors = fusedTensors;
@@ -101,7 +101,7 @@ public final class StagedAllreduce {
             long elements = elements(round);
             long since = activityRecorder.begin();
             fusedTensors.pack(round * roundElements, elements, mine, stage);
-            scaledReduction.prepare(mine, stage, elements);
+            reduction.prepare(mine, stage, elements);
             activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
         }
 
@@ -116,18 +116,18 @@ public final class StagedAllreduce {
             long elements = elements(round);
             long start = Partition.start(elements, local.index(), owners);
             long size = Partition.start(elements, local.index() + 1, owners) - start;
-            long offset = stage + start * scaledReduction.byteSize();
+            long offset = stage + start * reduction.byteSize();
             MemorySegment mine = local.region(local.index());
             if (local.size() > 1) {
                 Arrays.fill(offsets, offset);
-                scaledReduction.fold(mine, offset, sources, offsets, size);
+                reduction.fold(mine, offset, sources, offsets, size);
             }
             if (crossReducer == null) {
-                scaledReduction.finish(mine, offset, size);
+                reduction.finish(mine, offset, size);
                 activityRecorder.end(Activity.SHM_ALLREDUCE, since);
             } else {
                 since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
-                crossReducer.reduce(scaledReduction.operands(mine, offset, size));
+                crossReducer.reduce(reduction.operands(mine, offset, size));
                 activityRecorder.end(Activity.TCP_ALLREDUCE, since);
             }
         }
@@ -144,7 +144,7 @@ public final class StagedAllreduce {
                 long size = Partition.start(elements, owner + 1, owners) - start;
                 fusedTensors.unpack(
                         local.region(owner),
-                        stage + start * scaledReduction.byteSize(),
+                        stage + start * reduction.byteSize(),
                         first + start,
                         size);
                 activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);

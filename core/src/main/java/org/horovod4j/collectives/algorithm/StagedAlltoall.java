@@ -6,28 +6,28 @@ import org.horovod4j.transport.RegionLayout.Counter;
 
 import java.lang.foreign.MemorySegment;
 
-/// Alltoall of ranks on one host: a stage holds a slot for each receiver.
+/// Alltoall within a host: a stage has one slot per receiver.
 ///
 /// | rounds                            | bytes copied by each rank    |
 /// |-----------------------------------|------------------------------|
 /// | longest piece / (512 KiB / `n`)   | all it sends, all it receives |
 public final class StagedAlltoall {
     private final LocalGroup local;
-    private final StagedPipeline rounds;
+    private final StagedPipeline pipeline;
     private final long slotBytes;
 
     public StagedAlltoall(LocalGroup local) {
         this.local = local;
-        this.rounds = new StagedPipeline(local);
+        this.pipeline = new StagedPipeline(local);
         this.slotBytes = RegionLayout.STAGE_BYTES / local.size();
     }
 
-    /// Sends and receives a piece for each member.
+    /// Sends one piece to each member and receives one from each.
     ///
-    /// @param longest the longest piece of any pair of members
+    /// @param longest the longest piece between any two members
     public void run(
             Pieces out, MemorySegment input, Pieces in, MemorySegment output, long longest) {
-        rounds.run(
+        pipeline.run(
                 (longest + slotBytes - 1) / slotBytes,
                 new StagedPipeline.Phases() {
                     @Override
@@ -60,7 +60,7 @@ public final class StagedAlltoall {
                 });
     }
 
-    /// Where each peer's piece starts in a buffer, and its bytes.
+    /// The start and size of each peer's piece in a buffer.
     public static final class Pieces {
         private final long[] starts;
         private final long[] sizes;

@@ -6,24 +6,24 @@ import org.horovod4j.transport.RegionLayout.Counter;
 
 import java.lang.foreign.MemorySegment;
 
-/// Broadcast to ranks on one host: one packs, the others copy out.
+/// Broadcast within a host: one rank packs, the others copy out.
 ///
 /// | rounds           | bytes copied by each rank |
 /// |------------------|---------------------------|
 /// | tensor / 512 KiB | tensor                    |
 public final class StagedBroadcast {
     private final LocalGroup local;
-    private final StagedPipeline rounds;
+    private final StagedPipeline pipeline;
 
     public StagedBroadcast(LocalGroup local) {
         this.local = local;
-        this.rounds = new StagedPipeline(local);
+        this.pipeline = new StagedPipeline(local);
     }
 
-    /// Gives every member the `length` bytes that `source` brings to `root`'s stage, piece by
-    /// piece.
+    /// Copies `length` bytes, which `source` writes to the stage of `root` piece by piece, to all
+    /// members.
     public void run(int root, Source source, MemorySegment output, long outputOffset, long length) {
-        rounds.run(
+        pipeline.run(
                 (length + RegionLayout.STAGE_BYTES - 1) / RegionLayout.STAGE_BYTES,
                 new StagedPipeline.Phases() {
                     @Override
@@ -53,12 +53,12 @@ public final class StagedBroadcast {
                 });
     }
 
-    /// Where the root's bytes come from.
+    /// The source of the root's bytes.
     public interface Source {
-        /// Brings `count` bytes from `position` to `stage` of `region`.
+        /// Writes `count` bytes from `position` on to `region` at offset `stage`.
         void fill(long position, long count, MemorySegment region, long stage);
 
-        /// Whether the bytes come from elsewhere, so that the root has to copy them out as well.
+        /// Whether the bytes come from another host, so that the root must copy them out as well.
         default boolean isRemote() {
             return false;
         }

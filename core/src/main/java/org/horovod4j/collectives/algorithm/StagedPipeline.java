@@ -4,11 +4,11 @@ import org.horovod4j.transport.LocalGroup;
 import org.horovod4j.transport.RegionLayout;
 import org.horovod4j.transport.RegionLayout.Counter;
 
-/// Runs an operation of ranks on one host round by round through their stages, three rounds at a
-/// time: while one is packed, the one before is reduced and the one before that unpacked.
+/// Runs an operation within a host in rounds through the stages. Three rounds overlap: while one is
+/// packed, the previous one is reduced and the one before that is unpacked.
 ///
-/// A stage is packed again only when everybody has unpacked it, [RegionLayout#STAGES] rounds later. All
-/// members run equally many rounds, so their counters stay level from operation to operation.
+/// A stage is packed again [RegionLayout#STAGES] rounds later, after all ranks have unpacked it.
+/// All members run the same number of rounds, so their counters are equal between operations.
 final class StagedPipeline {
     private final LocalGroup local;
 
@@ -18,40 +18,40 @@ final class StagedPipeline {
 
     void run(long rounds, Phases phases) {
         long base = local.counterValue(Counter.PACKED);
-        for (long turn = 0; turn < rounds + 2; turn++) {
-            if (turn < rounds) {
-                local.awaitAll(Counter.UNPACKED, base + turn - RegionLayout.STAGES + 1);
-                phases.pack(turn, local.stageOffset(base + turn));
+        for (long step = 0; step < rounds + 2; step++) {
+            if (step < rounds) {
+                local.awaitAll(Counter.UNPACKED, base + step - RegionLayout.STAGES + 1);
+                phases.pack(step, local.stageOffset(base + step));
                 local.increment(Counter.PACKED);
             }
-            if (turn >= 1 && turn <= rounds) {
-                long round = turn - 1;
+            if (step >= 1 && step <= rounds) {
+                long round = step - 1;
                 phases.reduce(round, local.stageOffset(base + round), base + round + 1);
                 local.increment(Counter.REDUCED);
             }
-            if (turn >= 2) {
-                long round = turn - 2;
+            if (step >= 2) {
+                long round = step - 2;
                 phases.unpack(round, local.stageOffset(base + round), base + round + 1);
                 local.increment(Counter.UNPACKED);
             }
         }
     }
 
-    /// How many of `size` bytes go into a round, when each takes a whole stage.
+    /// The number of bytes in a round of an array of `size` bytes, if each round is a whole stage.
     static long bytesInRound(long size, long round) {
         return Math.clamp(size - round * RegionLayout.STAGE_BYTES, 0, RegionLayout.STAGE_BYTES);
     }
 
-    /// What a rank does in each round; `stage` is the offset of the round's stage in every region.
+    /// The work of a rank in each round; `stage` is the offset of the round's stage in every
+    /// region.
     interface Phases {
-        /// Fills this rank's stage.
+        /// Writes this rank's data to its stage.
         void pack(long round, long stage);
 
-        /// Works on what all have packed; waits for counter PACKED to reach `packed` where it
-        /// reads.
+        /// Processes the packed data. Waits for counter PACKED to reach `packed` before it reads.
         default void reduce(long round, long stage, long packed) {}
 
-        /// Reads the stages; waits for PACKED or REDUCED to reach `counted` where it reads.
+        /// Reads the stages. Waits for PACKED or REDUCED to reach `counted` before it reads.
         void unpack(long round, long stage, long counted);
     }
 }

@@ -4,37 +4,37 @@ import org.horovod4j.transport.MessageSink;
 
 import java.lang.foreign.MemorySegment;
 
-/// Binomial tree from member 0 to all.
+/// Binomial tree from member 0 to all members.
 ///
 /// | steps               | bytes sent                                         |
 /// |---------------------|----------------------------------------------------|
-/// | `log2 n`, rounded up | the tensor, to as many as `log2 n` others, mostly none |
+/// | `log2 n`, rounded up | the tensor, to at most `log2 n` members, usually none |
 ///
-/// Long tensors come piece by piece, so that the levels of the tree work at the same time.
+/// Large tensors are sent piece by piece, so that all levels of the tree work at the same time.
 public final class TreeBroadcast {
-    private final LinkGroup linkGroup;
+    private final LinkGroup group;
 
-    public TreeBroadcast(LinkGroup linkGroup) {
-        this.linkGroup = linkGroup;
+    public TreeBroadcast(LinkGroup group) {
+        this.group = group;
     }
 
     public boolean isRoot() {
-        return linkGroup.index() == 0;
+        return group.index() == 0;
     }
 
-    /// Fills `memory` from the member before this one, if any, and passes it on.
+    /// Receives `memory` from the parent, if any, and forwards it.
     public void run(MemorySegment memory, long offset, long length) {
-        int index = linkGroup.index();
+        int index = group.index();
         int distance = 1;
-        while (distance < linkGroup.size() && (index & distance) == 0) {
+        while (distance < group.size() && (index & distance) == 0) {
             distance *= 2;
         }
         if (!isRoot()) {
-            linkGroup.receive(index - distance, MessageSink.into(memory, offset, length));
+            group.receive(index - distance, MessageSink.into(memory, offset, length));
         }
         for (distance /= 2; distance >= 1; distance /= 2) {
-            if (index + distance < linkGroup.size()) {
-                linkGroup.send(index + distance, memory, offset, length);
+            if (index + distance < group.size()) {
+                group.send(index + distance, memory, offset, length);
             }
         }
     }

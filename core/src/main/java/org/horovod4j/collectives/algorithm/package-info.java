@@ -1,14 +1,14 @@
-/// One file per algorithm, each with its steps and bytes.
+/// One file per algorithm. Each states its number of steps and bytes.
 ///
-/// Ranks of one host: [OneRoundAllreduce] for small tensors, [StagedAllreduce] for large ones,
-/// [InPlaceAllreduce] for those that lie in shared memory already; [StagedPipeline] moves everything
-/// else. Between hosts, over a [LinkGroup]: [RingAllreduce], [HalvingDoublingAllreduce],
-/// [DoublingAllreduce] and [TreeAllreduce].
+/// Within a host: [OneRoundAllreduce] for small tensors, [StagedAllreduce] for large ones,
+/// [InPlaceAllreduce] for tensors that lie in shared memory. All other collectives go through a
+/// [StagedPipeline]. Between hosts, over a [LinkGroup]: [RingAllreduce],
+/// [HalvingDoublingAllreduce], [DoublingAllreduce] and [TreeAllreduce].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.transport`,
 ///   `org.horovod4j.collectives.kernel`.
-/// - Invariant: the order of a reduction depends on sizes and ranks alone, never on time, and one
-///   rank's result is copied to the others: all end with the same bits, in every run.
+/// - Invariant: the order of a reduction depends only on sizes and ranks, never on timing, and one
+///   rank's result is copied to the others. So all ranks end with the same bits, in every run.
 @NullMarked
 package org.horovod4j.collectives.algorithm;
 

@@ -5,36 +5,36 @@ import org.horovod4j.DataType;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
-/// The arithmetic of Adasum on vectors of any float type: scalar products, and sums with weights.
+/// The arithmetic of Adasum on vectors of any float type: dot products and weighted sums.
 ///
-/// Everything is calculated in double precision, block by block in arrays that stay in the cache.
-/// The products of a vector are the sum of its blocks' products, in order, and within a block the
-/// order of [DotLoop]: the same bits on every machine and from both twins. All memory lies outside
-/// the heap, at any alignment.
+/// All calculations use double precision, in blocks that stay in the cache. The dot product of a
+/// vector is the sum of the dot products of its blocks, in order; within a block the order is that
+/// of [DotLoops]. So the bits are the same on every machine and for both variants. All memory is
+/// off-heap, with any alignment.
 ///
-/// One thread at a time uses an instance; it keeps 90 KB of scratch.
+/// One thread at a time uses an instance. It keeps 90 KB of scratch memory.
 public final class AdasumKernel {
-    /// Elements of a block. Whoever splits a vector does it between blocks, or its products would
-    /// depend on where it was split.
+    /// The number of elements in a block. A vector must be split between blocks; otherwise its dot
+    /// products would depend on the split.
     public static final int BLOCK = KernelScratch.HALF_BLOCK;
 
-    /// Squares between these bounds have lost nothing that matters to overflow or underflow.
+    /// Squares within these bounds were not affected by overflow or underflow.
     private static final double LEAST_SAFE = 0x1p-500;
 
     private static final double GREATEST_SAFE = 0x1p500;
 
-    private final DotLoop dotLoop;
+    private final DotLoops.Loop dotLoop;
     private final DoubleConverter converter = new DoubleConverter(new KernelScratch());
     private final double[] lefts = new double[BLOCK];
     private final double[] rights = new double[BLOCK];
-    private final double[] sums = new double[3 * DotLoop.LANES];
+    private final double[] sums = new double[3 * DotLoops.LANES];
 
-    /// @param kernels whether to use vectors
+    /// @param kernels decides whether vectors are used
     public AdasumKernel(Kernels kernels) {
         this.dotLoop = kernels.usesVectors() ? DotLoops.Vector::run : DotLoops.Scalar::run;
     }
 
-    /// The products of two vectors of `count` elements.
+    /// The dot products of two vectors of `count` elements.
     public DotProducts products(
             DataType dataType,
             MemorySegment left,
@@ -56,7 +56,7 @@ public final class AdasumKernel {
     /// the two.
     public void combine(
             DataType dataType,
-            AdasumWeights adasumWeights,
+            DotProducts.Weights weights,
             MemorySegment target,
             long targetOffset,
             MemorySegment left,
@@ -69,10 +69,10 @@ public final class AdasumKernel {
             int elements = (int) Math.min(BLOCK, count - start);
             load(dataType, left, leftOffset, start, elements, lefts);
             load(dataType, right, rightOffset, start, elements, rights);
-            if (adasumWeights.isUnscaled()) {
-                combine(lefts, adasumWeights.left(), rights, adasumWeights.right(), elements);
+            if (weights.isUnscaled()) {
+                combine(lefts, weights.left(), rights, weights.right(), elements);
             } else {
-                combineScaled(lefts, rights, adasumWeights, elements);
+                combineScaled(lefts, rights, weights, elements);
             }
             converter.narrow(
                     dataType,
@@ -95,9 +95,9 @@ public final class AdasumKernel {
                 values);
     }
 
-    /// The products of the block that was loaded.
+    /// The dot products of the loaded block.
     private DotProducts products(DataType dataType, int count) {
-        int padded = Math.ceilDiv(count, DotLoop.LANES) * DotLoop.LANES;
+        int padded = Math.ceilDiv(count, DotLoops.LANES) * DotLoops.LANES;
         Arrays.fill(lefts, count, padded, 0);
         Arrays.fill(rights, count, padded, 0);
         DotProducts plain = products(padded, 0, 0);
@@ -118,8 +118,8 @@ public final class AdasumKernel {
 
     private double sum(int product) {
         double sum = 0;
-        for (int lane = 0; lane < DotLoop.LANES; lane++) {
-            sum += sums[product * DotLoop.LANES + lane];
+        for (int lane = 0; lane < DotLoops.LANES; lane++) {
+            sum += sums[product * DotLoops.LANES + lane];
         }
         return sum;
     }
@@ -128,7 +128,7 @@ public final class AdasumKernel {
         return square >= LEAST_SAFE && square <= GREATEST_SAFE;
     }
 
-    /// NaN if there is one.
+    /// The largest magnitude; NaN if there is one.
     private static double largest(double[] values, int count) {
         double largest = 0;
         for (int i = 0; i < count; i++) {
@@ -151,11 +151,11 @@ public final class AdasumKernel {
     }
 
     private static void combineScaled(
-            double[] lefts, double[] rights, AdasumWeights adasumWeights, int count) {
+            double[] lefts, double[] rights, DotProducts.Weights weights, int count) {
         for (int i = 0; i < count; i++) {
-            double left = adasumWeights.left() * (adasumWeights.leftFactor() * lefts[i]);
-            double right = adasumWeights.right() * (adasumWeights.rightFactor() * rights[i]);
-            lefts[i] = adasumWeights.unit() * (left + right);
+            double left = weights.left() * (weights.leftFactor() * lefts[i]);
+            double right = weights.right() * (weights.rightFactor() * rights[i]);
+            lefts[i] = weights.unit() * (left + right);
         }
     }
 }

@@ -11,12 +11,12 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
-/// Combines `bfloat16` by way of `float`, and converts between the two.
+/// Combines `bfloat16` as `float`, and converts between the two.
 ///
-/// A `bfloat16` is the upper half of a `float`. Rounding to the nearest, ties to even, adds half of
-/// the last place that stays, less one bit if that place is even, and then cuts the lower half off;
-/// the carry into the exponent is right, up to infinity. NaN alone must not be carried on: it is
-/// made quiet instead, or a payload that lies in the lower half would leave an infinity behind.
+/// A `bfloat16` is the upper half of a `float`. To round to nearest, ties to even, add half of the
+/// last place that is kept, less one bit if that place is even, and cut off the lower half. The
+/// carry into the exponent is correct, up to infinity. A NaN must not be rounded: it is made quiet
+/// instead. Otherwise a payload in the lower half would leave an infinity.
 final class BFloat16Loops {
     private static final int ALMOST_HALF = 0x7fff;
     private static final int QUIET = 0x0040_0000;
@@ -67,7 +67,7 @@ final class BFloat16Loops {
             widen(source, values, 0);
         }
 
-        /// The elements from the one with index `first` on.
+        /// Processes the elements from index `first` on.
         static void widen(MemorySegment source, float[] values, int first) {
             int count = (int) (source.byteSize() / Short.BYTES);
             for (int i = first; i < count; i++) {
@@ -80,7 +80,7 @@ final class BFloat16Loops {
             narrow(values, target, 0);
         }
 
-        /// The elements from the one with index `first` on.
+        /// Processes the elements from index `first` on.
         static void narrow(float[] values, MemorySegment target, int first) {
             int count = (int) (target.byteSize() / Short.BYTES);
             for (int i = first; i < count; i++) {
@@ -100,11 +100,11 @@ final class BFloat16Loops {
         }
     }
 
-    /// As many pairs of elements at a time as the machine's vectors hold; the scalar twin does the
-    /// rest.
+    /// As many pairs of elements at a time as the machine's vectors hold; the scalar variant
+    /// processes the rest.
     ///
-    /// Two neighbours are loaded as one `int`. Each half becomes a `float` by shifting or masking,
-    /// which is cheaper than to widen and narrow whole vectors.
+    /// Two adjacent elements are loaded as one `int`. Each half becomes a `float` by shifting or
+    /// masking, which is cheaper than widening and narrowing whole vectors.
     static final class Vector implements HalfConverter {
         private static final VectorSpecies<Integer> PAIRS = IntVector.SPECIES_PREFERRED;
         private static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
@@ -171,7 +171,8 @@ final class BFloat16Loops {
             Scalar.max(target, left, right, end);
         }
 
-        /// A vector of pairs becomes two of floats, first all upper halves, then all lower ones.
+        /// Widens a vector of pairs to two vectors of floats: first all upper halves, then all
+        /// lower halves.
         @Override
         public void widen(MemorySegment source, float[] values) {
             long end = end(source, 0);
@@ -210,7 +211,7 @@ final class BFloat16Loops {
                     .or(rounded(lower).lanewise(VectorOperators.LSHR, 16));
         }
 
-        /// The bits whose upper half is the `bfloat16` next to each value.
+        /// The bits whose upper half is the nearest `bfloat16` of each value.
         private static IntVector rounded(FloatVector values) {
             IntVector bits = values.reinterpretAsInts();
             IntVector odd = bits.lanewise(VectorOperators.LSHR, 16).and(1);
@@ -227,7 +228,7 @@ final class BFloat16Loops {
             vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
-        /// Where the last whole vector ends.
+        /// The end of the last whole vector.
         private static long end(MemorySegment segment, long from) {
             return segment.byteSize() - (segment.byteSize() - from) % STEP;
         }

@@ -10,7 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
-/// Combines `bool`: whatever is not 0 counts as true, and results are 0 or 1.
+/// Combines `bool`: a value other than 0 is true, and results are 0 or 1.
 final class BoolLoops {
     private BoolLoops() {}
 
@@ -43,9 +43,11 @@ final class BoolLoops {
         }
     }
 
-    /// As many elements at a time as the machine's vectors hold; the scalar twin does the rest.
+    /// As many elements at a time as the machine's vectors hold; the scalar variant processes the
+    /// rest.
     ///
-    /// Among unsigned bytes the lesser of a value and 1 is its truth, so no lane needs a branch.
+    /// For unsigned bytes, `min(value, 1)` is 1 for true and 0 for false, so no lane needs a
+    /// branch.
     static final class Vector {
         private static final VectorSpecies<Byte> SPECIES = ByteVector.SPECIES_PREFERRED;
         private static final int STEP = SPECIES.vectorByteSize();
@@ -91,7 +93,7 @@ final class BoolLoops {
             vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
-        /// Where the last whole vector ends.
+        /// The end of the last whole vector.
         private static long end(MemorySegment segment, long from) {
             return segment.byteSize() - (segment.byteSize() - from) % STEP;
         }

@@ -12,8 +12,8 @@ import java.nio.ByteOrder;
 
 /// Combines and scales `int8` and `uint8`.
 ///
-/// Sums and products are the same bits for both; only comparisons, scaling and division ask for the
-/// sign.
+/// Sums and products have the same bits for both. Only comparisons, scaling and division depend on
+/// the sign.
 final class ByteLoops {
     private ByteLoops() {}
 
@@ -113,7 +113,8 @@ final class ByteLoops {
         }
     }
 
-    /// As many elements at a time as the machine's vectors hold; the scalar twin does the rest.
+    /// As many elements at a time as the machine's vectors hold; the scalar variant processes the
+    /// rest.
     static final class Vector {
         private static final VectorSpecies<Byte> SPECIES = ByteVector.SPECIES_PREFERRED;
         private static final int STEP = SPECIES.vectorByteSize();
@@ -200,7 +201,7 @@ final class ByteLoops {
             vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
-        /// Where the last whole vector ends.
+        /// The end of the last whole vector.
         private static long end(MemorySegment segment, long from) {
             return segment.byteSize() - (segment.byteSize() - from) % STEP;
         }

@@ -5,9 +5,24 @@ import jdk.incubator.vector.VectorSpecies;
 
 import java.util.Arrays;
 
-/// The two twins of [DotLoop]. They add the same numbers in the same order and give the same bits.
+/// Three dot products in one pass over two vectors: the hot loop of Adasum. The scalar and the
+/// vector variant add the same numbers in the same order, so they give the same bits.
 final class DotLoops {
+    /// The number of independent sums: element `i` belongs to sum `i % LANES`, whatever the vector
+    /// width, so that every machine rounds in the same way.
+    static final int LANES = 8;
+
     private DotLoops() {}
+
+    /// The hot loop of one variant.
+    @FunctionalInterface
+    interface Loop {
+        /// Fills `sums` with [#LANES] sums of `left * right`, then as many of `left * left` and of
+        /// `right * right`.
+        ///
+        /// @param count a multiple of [#LANES]
+        void run(double[] left, double[] right, int count, double[] sums);
+    }
 
     /// One element at a time.
     static final class Scalar {
@@ -15,13 +30,13 @@ final class DotLoops {
 
         static void run(double[] left, double[] right, int count, double[] sums) {
             Arrays.fill(sums, 0);
-            for (int i = 0; i < count; i += DotLoop.LANES) {
-                for (int lane = 0; lane < DotLoop.LANES; lane++) {
+            for (int i = 0; i < count; i += LANES) {
+                for (int lane = 0; lane < LANES; lane++) {
                     double a = left[i + lane];
                     double b = right[i + lane];
                     sums[lane] += a * b;
-                    sums[DotLoop.LANES + lane] += a * a;
-                    sums[2 * DotLoop.LANES + lane] += b * b;
+                    sums[LANES + lane] += a * a;
+                    sums[2 * LANES + lane] += b * b;
                 }
             }
         }
@@ -29,23 +44,23 @@ final class DotLoops {
 
     /// As many sums at a time as the machine's vectors hold.
     ///
-    /// Where these hold fewer than all, there is a pass for each vectorful of sums, over arrays
-    /// that stay in the cache. Products are rounded before they are added, as in the scalar twin,
-    /// although machines could do both at once.
+    /// If a vector holds fewer than all sums, there is one pass per vector of sums, over arrays
+    /// that stay in the cache. Products are rounded before they are added, as in the scalar
+    /// variant, although machines could fuse both.
     static final class Vector {
         private static final VectorSpecies<Double> SPECIES =
-                DoubleVector.SPECIES_PREFERRED.length() > DotLoop.LANES
+                DoubleVector.SPECIES_PREFERRED.length() > LANES
                         ? DoubleVector.SPECIES_512
                         : DoubleVector.SPECIES_PREFERRED;
 
         private Vector() {}
 
         static void run(double[] left, double[] right, int count, double[] sums) {
-            for (int lane = 0; lane < DotLoop.LANES; lane += SPECIES.length()) {
+            for (int lane = 0; lane < LANES; lane += SPECIES.length()) {
                 DoubleVector dot = DoubleVector.zero(SPECIES);
                 DoubleVector leftSquare = DoubleVector.zero(SPECIES);
                 DoubleVector rightSquare = DoubleVector.zero(SPECIES);
-                for (int i = lane; i < count; i += DotLoop.LANES) {
+                for (int i = lane; i < count; i += LANES) {
                     DoubleVector a = DoubleVector.fromArray(SPECIES, left, i);
                     DoubleVector b = DoubleVector.fromArray(SPECIES, right, i);
                     dot = dot.add(a.mul(b));
@@ -53,8 +68,8 @@ final class DotLoops {
                     rightSquare = rightSquare.add(b.mul(b));
                 }
                 dot.intoArray(sums, lane);
-                leftSquare.intoArray(sums, DotLoop.LANES + lane);
-                rightSquare.intoArray(sums, 2 * DotLoop.LANES + lane);
+                leftSquare.intoArray(sums, LANES + lane);
+                rightSquare.intoArray(sums, 2 * LANES + lane);
             }
         }
     }

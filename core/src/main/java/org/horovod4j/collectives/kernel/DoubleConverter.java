@@ -5,12 +5,12 @@ import org.horovod4j.DataType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// The way between the floats of a tensor and the `double`s that Adasum calculates in, block by
+/// Converts between the floats of a tensor and the `double`s in which Adasum calculates, block by
 /// block.
 ///
-/// Widening is exact and keeps the order of the elements; narrowing rounds to the nearest, for the
-/// types of two bytes by way of `float`. The loops over heap arrays are such that the compiler
-/// turns them into vector instructions by itself, so that one copy of them serves both twins.
+/// Widening is exact and keeps the order of the elements. Narrowing rounds to nearest, via `float`
+/// for two-byte types. The compiler vectorizes the loops over heap arrays, so both variants share
+/// them.
 final class DoubleConverter {
     private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
     private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE_UNALIGNED;
@@ -19,12 +19,12 @@ final class DoubleConverter {
     private final HalfConverter float16;
     private final HalfConverter bfloat16 = new BFloat16Loops.Scalar();
 
-    DoubleConverter(KernelScratch kernelScratch) {
-        this.floats = kernelScratch.results;
-        this.float16 = new Float16Loops.Vector(kernelScratch);
+    DoubleConverter(KernelScratch scratch) {
+        this.floats = scratch.results;
+        this.float16 = new Float16Loops.Vector(scratch);
     }
 
-    /// Fills the beginning of `values` with all elements of `source`.
+    /// Copies all elements of `source` to the start of `values`.
     void widen(DataType dataType, MemorySegment source, double[] values) {
         int count = (int) (source.byteSize() / dataType.byteSize());
         switch (dataType) {
@@ -46,7 +46,7 @@ final class DoubleConverter {
         }
     }
 
-    /// Fills all of `target` from the beginning of `values`.
+    /// Fills `target` from the start of `values`.
     void narrow(DataType dataType, double[] values, MemorySegment target) {
         int count = (int) (target.byteSize() / dataType.byteSize());
         if (dataType == DataType.FLOAT64) {
@@ -71,6 +71,6 @@ final class DoubleConverter {
 
     private static IllegalArgumentException notFloatingPoint(DataType dataType) {
         return new IllegalArgumentException(
-                "%s has no scalar product in floating point".formatted(dataType));
+                "Adasum needs a floating-point type, got %s".formatted(dataType));
     }
 }

@@ -8,7 +8,7 @@ import org.horovod4j.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Combines `float16` by way of `float`, and converts between the two.
+/// Combines `float16` as `float`, and converts between the two.
 final class Float16Loops {
     private static final ValueLayout.OfShort LAYOUT = ValueLayout.JAVA_SHORT_UNALIGNED;
 
@@ -74,11 +74,10 @@ final class Float16Loops {
         }
     }
 
-    /// Block by block through heap arrays.
+    /// Processes blocks in heap arrays.
     ///
-    /// The Vector API has no `float16` yet, but the compiler turns the conversions below into
-    /// vector instructions, if the loop runs over heap arrays: the detour of two copies pays
-    /// threefold.
+    /// The Vector API does not support `float16` yet, but the compiler vectorizes the conversions
+    /// below if the loop runs over heap arrays. That is three times as fast, despite two copies.
     static final class Vector implements HalfConverter {
         private final short[] lefts;
         private final short[] rights;

@@ -2,10 +2,10 @@ package org.horovod4j.collectives.kernel;
 
 import org.horovod4j.ReduceOp;
 
-/// What happens to two-byte floats while they are wide.
+/// Arithmetic on two-byte floats after they were widened to `float`.
 ///
-/// Loops over heap arrays, which the compiler turns into vector instructions by itself: one method
-/// each, so that each is compiled with its own profile.
+/// The compiler vectorizes these loops over heap arrays. Each loop is a separate method, so that it
+/// has its own profile.
 final class FloatArrays {
     private FloatArrays() {}
 

@@ -11,7 +11,8 @@ import java.nio.ByteOrder;
 
 /// Combines and scales `float32`.
 ///
-/// As with `Math.min` and `Math.max`, NaN wins every comparison and -0 is less than 0.
+/// As in `Math.min` and `Math.max`, the result of a comparison with NaN is NaN, and -0 is less than
+/// 0.
 final class FloatLoops {
     private FloatLoops() {}
 
@@ -69,7 +70,8 @@ final class FloatLoops {
         }
     }
 
-    /// As many elements at a time as the machine's vectors hold; the scalar twin does the rest.
+    /// As many elements at a time as the machine's vectors hold; the scalar variant processes the
+    /// rest.
     static final class Vector {
         private static final VectorSpecies<Float> SPECIES = FloatVector.SPECIES_PREFERRED;
         private static final int STEP = SPECIES.vectorByteSize();
@@ -144,7 +146,7 @@ final class FloatLoops {
             vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
-        /// Where the last whole vector ends.
+        /// The end of the last whole vector.
         private static long end(MemorySegment segment, long from) {
             return segment.byteSize() - (segment.byteSize() - from) % STEP;
         }

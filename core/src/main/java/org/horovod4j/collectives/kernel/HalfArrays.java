@@ -2,10 +2,10 @@ package org.horovod4j.collectives.kernel;
 
 import org.horovod4j.DataType;
 
-/// Converts between `float` and the floats of two bytes.
+/// Converts between `float` and two-byte floats.
 ///
-/// Loops over heap arrays, which the compiler turns into vector instructions by itself. Widening is
-/// exact, narrowing rounds to the nearest, ties to even, and what is too large becomes infinite.
+/// The compiler vectorizes these loops over heap arrays. Widening is exact. Narrowing rounds to
+/// nearest, ties to even, and overflows to infinity.
 public final class HalfArrays {
     private static final int ALMOST_HALF = 0x7fff;
     private static final int QUIET = 0x0040_0000;
@@ -37,7 +37,7 @@ public final class HalfArrays {
 
     private static boolean isFloat16(DataType dataType) {
         if (dataType != DataType.FLOAT16 && dataType != DataType.BFLOAT16) {
-            throw new IllegalArgumentException(dataType + " is no float of two bytes");
+            throw new IllegalArgumentException(dataType + " is not a two-byte float");
         }
         return dataType == DataType.FLOAT16;
     }

@@ -2,15 +2,15 @@ package org.horovod4j.collectives.kernel;
 
 import java.lang.foreign.MemorySegment;
 
-/// The way between a float of two bytes and the `float` that we calculate in.
+/// Converts between a two-byte float and `float`.
 ///
-/// Widening is exact, narrowing rounds to the nearest, ties to even, and NaN stays NaN. Which value
-/// lands where in the array is the implementation's own affair, as long as it finds its way back:
-/// what happens in between treats all elements alike.
+/// Widening is exact. Narrowing rounds to nearest, ties to even, and NaN stays NaN. An
+/// implementation may store the values in any order, as long as narrowing reverses it: the
+/// arithmetic in between treats all elements alike.
 interface HalfConverter {
-    /// Fills the beginning of `values` with all elements of `source`.
+    /// Copies all elements of `source` to the start of `values`.
     void widen(MemorySegment source, float[] values);
 
-    /// Fills all of `target` from the beginning of `values`.
+    /// Fills `target` from the start of `values`.
     void narrow(float[] values, MemorySegment target);
 }

@@ -5,15 +5,15 @@ import org.horovod4j.ReduceOp;
 
 import java.lang.foreign.MemorySegment;
 
-/// One way to calculate everything: [ScalarKernels] or [VectorKernels].
+/// One implementation of all kernels: [ScalarKernels] or [VectorKernels].
 ///
-/// Both give the same bits for the same values, but for the payload of a NaN, which the compiler
-/// may take from either side of a sum.
+/// Both give the same bits for the same values, except for the payload of a NaN: the compiler may
+/// take it from either operand of a sum.
 sealed interface KernelVariant permits ScalarKernels, VectorKernels {
     /// The loop that combines two arrays.
     KernelLoop loop(DataType dataType, ReduceOp op);
 
-    /// What `float16` and `bfloat16` need besides; there is none for other types.
+    /// The arithmetic of `float16` and `bfloat16`; other types have none.
     HalfArithmetic halfArithmetic(DataType dataType);
 
     /// Multiplies all of `values` by `factor`; see [Kernels#scale] for the rounding.

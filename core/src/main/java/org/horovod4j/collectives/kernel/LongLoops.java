@@ -54,7 +54,7 @@ final class LongLoops {
             }
         }
 
-        /// Exact as long as the values keep within the 53 bits of a `double`.
+        /// Exact while the values fit into the 53 bits of a `double`.
         static void scale(MemorySegment values, double factor) {
             for (long i = 0; i < values.byteSize(); i += Long.BYTES) {
                 values.set(LAYOUT, i, (long) (values.get(LAYOUT, i) * factor));
@@ -68,7 +68,8 @@ final class LongLoops {
         }
     }
 
-    /// As many elements at a time as the machine's vectors hold; the scalar twin does the rest.
+    /// As many elements at a time as the machine's vectors hold; the scalar variant processes the
+    /// rest.
     static final class Vector {
         private static final VectorSpecies<Long> SPECIES = LongVector.SPECIES_PREFERRED;
         private static final int STEP = SPECIES.vectorByteSize();
@@ -127,7 +128,7 @@ final class LongLoops {
             vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
-        /// Where the last whole vector ends.
+        /// The end of the last whole vector.
         private static long end(MemorySegment segment, long from) {
             return segment.byteSize() - (segment.byteSize() - from) % STEP;
         }

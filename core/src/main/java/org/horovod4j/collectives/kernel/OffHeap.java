@@ -2,19 +2,19 @@ package org.horovod4j.collectives.kernel;
 
 import java.lang.foreign.MemorySegment;
 
-/// Tells the compiler that a segment lies outside the heap.
+/// Tells the compiler that a segment is off-heap.
 ///
-/// The Vector API asks every segment for its base, which is a virtual call. The compiler resolves
-/// it by the classes it has seen there before, in the whole program: as soon as both allocated and
-/// mapped memory has passed, it asks again for each vector, and a loop takes up to five times as
-/// long. Both are of one class, though, the one that `NULL` has, and known as such they share the
-/// answer. The check itself does not depend on the loop and moves in front of it.
+/// The Vector API reads the base of every segment with a virtual call. The compiler resolves the
+/// call by the classes it has seen there, in the whole program. Once both allocated and mapped
+/// memory were used, it repeats the call for each vector, and a loop takes up to five times as
+/// long. Both kinds of memory have the same class, that of `NULL`. After a cast to this class they
+/// share one call target. The check does not depend on the loop, so the compiler moves it out.
 final class OffHeap {
     private static final Class<? extends MemorySegment> OFF_HEAP = MemorySegment.NULL.getClass();
 
     private OffHeap() {}
 
-    /// The same segment. One on the heap works too, at the price above.
+    /// The same segment. Heap segments work too, at the cost described above.
     static MemorySegment cast(MemorySegment segment) {
         return OFF_HEAP.isInstance(segment) ? OFF_HEAP.cast(segment) : segment;
     }

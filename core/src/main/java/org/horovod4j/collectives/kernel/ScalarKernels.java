@@ -5,7 +5,7 @@ import org.horovod4j.ReduceOp;
 
 import java.lang.foreign.MemorySegment;
 
-/// One element at a time, on any Java: the twin that anyone can check by eye.
+/// One element at a time, on any JVM. The reference variant.
 final class ScalarKernels implements KernelVariant {
     private final ThreadLocal<KernelScratch> scratch;
 
@@ -32,15 +32,15 @@ final class ScalarKernels implements KernelVariant {
 
     @Override
     public HalfArithmetic halfArithmetic(DataType dataType) {
-        HalfConverter halfConverter =
+        HalfConverter converter =
                 switch (dataType) {
                     case FLOAT16 -> new Float16Loops.Scalar();
                     case BFLOAT16 -> new BFloat16Loops.Scalar();
                     case UINT8, INT8, UINT16, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOL ->
                             throw new IllegalArgumentException(
-                                    "%s is not widened to calculate".formatted(dataType));
+                                    "%s is not a two-byte float".formatted(dataType));
                 };
-        return new HalfArithmetic(halfConverter, scratch.get());
+        return new HalfArithmetic(converter, scratch.get());
     }
 
     @Override
@@ -57,7 +57,7 @@ final class ScalarKernels implements KernelVariant {
             case FLOAT64 -> DoubleLoops.Scalar.multiply(values, factor);
             case BOOL ->
                     throw new IllegalArgumentException(
-                            "bool has no multiples: scale another data type, or not at all");
+                            "bool cannot be scaled: use another data type, or no scale");
         }
     }
 
@@ -75,7 +75,7 @@ final class ScalarKernels implements KernelVariant {
             case FLOAT64 -> DoubleLoops.Scalar.divide(values, (double) divisor);
             case BOOL ->
                     throw new IllegalArgumentException(
-                            "bool has no average: reduce it with SUM (or) or PRODUCT (and)");
+                            "bool cannot be averaged: use SUM (or) or PRODUCT (and)");
         }
     }
 }

@@ -12,8 +12,8 @@ import java.nio.ByteOrder;
 
 /// Combines and scales `int16` and `uint16`.
 ///
-/// Sums and products are the same bits for both; only comparisons, scaling and division ask for the
-/// sign.
+/// Sums and products have the same bits for both. Only comparisons, scaling and division depend on
+/// the sign.
 final class ShortLoops {
     private ShortLoops() {}
 
@@ -114,7 +114,8 @@ final class ShortLoops {
         }
     }
 
-    /// As many elements at a time as the machine's vectors hold; the scalar twin does the rest.
+    /// As many elements at a time as the machine's vectors hold; the scalar variant processes the
+    /// rest.
     static final class Vector {
         private static final VectorSpecies<Short> SPECIES = ShortVector.SPECIES_PREFERRED;
         private static final int STEP = SPECIES.vectorByteSize();
@@ -201,7 +202,7 @@ final class ShortLoops {
             vector.intoMemorySegment(OffHeap.cast(segment), offset, ORDER);
         }
 
-        /// Where the last whole vector ends.
+        /// The end of the last whole vector.
         private static long end(MemorySegment segment, long from) {
             return segment.byteSize() - (segment.byteSize() - from) % STEP;
         }

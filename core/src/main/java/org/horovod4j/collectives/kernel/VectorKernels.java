@@ -5,10 +5,11 @@ import org.horovod4j.ReduceOp;
 
 import java.lang.foreign.MemorySegment;
 
-/// As many elements at a time as the machine can, by the Vector API.
+/// As many elements at a time as the machine supports, with the Vector API.
 ///
-/// This class names only classes of ours, each of which is loaded when its data type is first used:
-/// the Vector API behind them takes some 30 ms to load, and the JVM may lack it altogether.
+/// This class does not refer to the Vector API itself. The loop classes do, and each is loaded on
+/// the first use of its data type: loading the Vector API takes about 30 ms, and the JVM may not
+/// have it.
 final class VectorKernels implements KernelVariant {
     private final ScalarKernels scalar;
     private final ThreadLocal<KernelScratch> scratch;
@@ -46,8 +47,8 @@ final class VectorKernels implements KernelVariant {
         };
     }
 
-    /// Integers are left to the scalar twin: machines have no vector instruction that divides them,
-    /// and nobody scales them often.
+    /// Integers use the scalar variant: machines have no vector instruction that divides them, and
+    /// scaling integers is rare.
     @Override
     public void scale(DataType dataType, MemorySegment values, double factor) {
         switch (dataType) {

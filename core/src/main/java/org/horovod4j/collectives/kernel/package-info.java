@@ -1,13 +1,12 @@
-/// The arithmetic: combine, scale and divide arrays of every data type.
+/// Arithmetic kernels: combine, scale and divide arrays of every data type.
 ///
-/// Start with [Kernels], which does all of it for any type. Below it are two twins: [ScalarKernels],
-/// which anyone can check by eye, and [VectorKernels], which is fast. They pick the loop for a type
-/// and an op, and the loops of a type lie side by side in one file: [FloatLoops] is the one to read
-/// first.
+/// Start with [Kernels], the entry point for all types. It has two variants: [ScalarKernels], which
+/// is easy to verify, and [VectorKernels], which is fast. They select the loop for a type and an
+/// op. All loops of a type are in one file: read [FloatLoops] first.
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Invariant: kernels see memory outside the heap only, and the two twins agree bit by bit,
-///   but for the payload of a NaN.
+/// - Invariant: kernels work on off-heap memory only, and both variants give the same bits, except
+///   for the payload of a NaN.
 @NullMarked
 package org.horovod4j.collectives.kernel;
 

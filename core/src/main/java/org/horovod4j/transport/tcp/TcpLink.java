@@ -15,7 +15,7 @@ import java.util.List;
 ///
 /// With several streams the bytes are striped: stripe `i` of [#STRIPE] bytes is sent on stream
 /// `i mod K`. Both ends count the bytes, so no headers are needed. Although the streams are filled
-/// in limit, all are busy at once, because kernel buffers hold many stripes.
+/// in turn, all are busy at once, because kernel buffers hold many stripes.
 final class TcpLink implements Link {
     static final int STRIPE = 64 << 10;
 

@@ -28,11 +28,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
-/// Ranks help each other, and nothing is reduced twice.
+/// Ranks reduce shares of other ranks' parts, and no share is reduced twice.
 class InPlaceAllreduceTest {
     private static final int RANKS = 3;
 
-    /// Many shares for each rank, and none of them even.
+    /// Many shares per rank, none of them of even size.
     private static final long LARGE = 1_000_003;
 
     private final LocalMemoryDomain domain = new LocalMemoryDomain(List.of(0, 1, 2));
@@ -47,7 +47,7 @@ class InPlaceAllreduceTest {
             Future<?> second = threads.submit(() -> threeRanks.reduce(1));
 
             await().until(() -> threeRanks.isSummed(2));
-            assertThat(first).isNotDone(); // until the late one has seen that there is nothing left
+            assertThat(first).isNotDone(); // until the late rank has found no shares left
             assertThat(second).isNotDone();
 
             threeRanks.reduce(2);
@@ -72,7 +72,7 @@ class InPlaceAllreduceTest {
         }
     }
 
-    /// Three ranks, and a tensor of each that all can reach. All values are small integers, so that
+    /// Three ranks with one tensor each in shared memory. All values are small integers, so that
     /// sums are exact.
     private final class ThreeRanks {
         private final long length;

@@ -40,13 +40,12 @@ class AdasumKernelTest {
                 assertThat(vector.products(dataType, a, OFFSET, b, OFFSET, length))
                         .as("%d elements", length)
                         .isEqualTo(found);
-                AdasumWeights adasumWeights = new AdasumWeights(0.3, 0.7, 1, 1, 1);
+                DotProducts.Weights weights = new DotProducts.Weights(0.3, 0.7, 1, 1, 1);
                 MemorySegment first = segment(arena, dataType, left);
                 MemorySegment second = segment(arena, dataType, right);
-                scalar.combine(
-                        dataType, adasumWeights, first, OFFSET, a, OFFSET, b, OFFSET, length);
+                scalar.combine(dataType, weights, first, OFFSET, a, OFFSET, b, OFFSET, length);
                 vector.combine(
-                        dataType, adasumWeights, second, OFFSET, a, OFFSET, second, OFFSET, length);
+                        dataType, weights, second, OFFSET, a, OFFSET, second, OFFSET, length);
                 assertThat(withOneNaN(dataType, second, length))
                         .isEqualTo(withOneNaN(dataType, first, length));
             }
@@ -86,8 +85,8 @@ class AdasumKernelTest {
         return sum.doubleValue();
     }
 
-    /// With every pair of magnitudes that a double has, one vector being a multiple of the other:
-    /// the combination is their average.
+    /// For every pair of magnitudes of a double, where one vector is a multiple of the other, the
+    /// combination is their average.
     @Test
     void parallelVectorsAreAveragedAtAllMagnitudes() {
         for (int left = -1074; left < 1023; left += 9) {

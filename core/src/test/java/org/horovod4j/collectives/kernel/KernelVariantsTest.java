@@ -15,7 +15,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Random;
 import java.util.stream.Stream;
 
-/// The scalar and the vector twin give the same bits, and the right ones.
+/// The scalar and the vector variant give the same, correct bits.
 class KernelVariantsTest {
     private static final long SEED = 20_250_917;
     private static final int[] LENGTHS = {
@@ -29,7 +29,7 @@ class KernelVariantsTest {
     private static final long LEFT_OFFSET = 3;
     private static final long RIGHT_OFFSET = 5;
 
-    /// Which memory the result goes to.
+    /// The memory of the result.
     private enum Target {
         SEPARATE,
         LEFT,
@@ -107,7 +107,7 @@ class KernelVariantsTest {
         }
     }
 
-    /// Room for the elements, and a byte more at the end.
+    /// Memory for the elements, plus one byte.
     private static MemorySegment segment(Arena arena, DataType dataType, int count, long offset) {
         return arena.allocate(offset + (long) count * dataType.byteSize() + 1).fill(UNTOUCHED);
     }

@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// Which twin is chosen, and what that costs at start-up; in JVMs of their own.
+/// Which variant is selected, and what it costs at start-up; in separate JVMs.
 class KernelsTest {
     private static final String WITH_VECTORS = "--add-modules=jdk.incubator.vector";
 
@@ -68,7 +68,7 @@ class KernelsTest {
         return output;
     }
 
-    /// Adds 1 and 2 that many times.
+    /// Adds 1 and 2 as often as given.
     static final class Sum {
         private Sum() {}
 

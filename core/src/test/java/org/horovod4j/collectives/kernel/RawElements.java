@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.random.RandomGenerator;
 
-/// Elements of any data type, as the raw bits that lie in memory.
+/// Elements of any data type, as the raw bits in memory.
 final class RawElements {
     private RawElements() {}
 
@@ -44,8 +44,8 @@ final class RawElements {
         }
     }
 
-    /// Half of them near 1, where sums and products are ordinary; the others any bits at all, which
-    /// for floats means every magnitude, infinities, subnormals and NaN.
+    /// Half of them are near 1, where sums and products are ordinary. The others have random bits,
+    /// which for floats means every magnitude, infinities, subnormals and NaN.
     static long[] random(DataType dataType, int count, RandomGenerator random) {
         long[] elements = new long[count];
         for (int i = 0; i < count; i++) {
@@ -65,7 +65,7 @@ final class RawElements {
         };
     }
 
-    /// The bits of a value that the data type can hold; others are rounded somehow.
+    /// The bits of a value that the data type can represent; other values are rounded in any way.
     static long of(DataType dataType, double value) {
         return switch (dataType) {
             case UINT8, INT8 -> (byte) (long) value;
@@ -102,7 +102,7 @@ final class RawElements {
         };
     }
 
-    /// One NaN for all of them, as nothing is promised about its payload.
+    /// Replaces every NaN by the same one, because its payload is undefined.
     static long[] withCanonicalNaN(DataType dataType, long[] elements) {
         if (!dataType.isFloatingPoint()) {
             return elements;

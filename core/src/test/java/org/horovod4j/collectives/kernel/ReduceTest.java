@@ -51,7 +51,7 @@ class ReduceTest {
     @ParameterizedTest
     @EnumSource(names = {"FLOAT16", "BFLOAT16"})
     void halfSumsRoundOnlyOnce(DataType dataType) {
-        // Next to 4096 (256) the spacing of float16 (bfloat16) is 4 (2): a lone 1 would vanish.
+        // Near 4096 (256) the spacing of float16 (bfloat16) is 4 (2), so a single 1 would be lost.
         double large = dataType == DataType.FLOAT16 ? 4096 : 256;
         long[][] sources = new long[MOST_SOURCES][];
         for (int k = 0; k < MOST_SOURCES; k++) {
@@ -114,7 +114,7 @@ class ReduceTest {
         return sources;
     }
 
-    /// Reduces into the source with index `target`, or into memory of its own.
+    /// Reduces into the source with index `target`, or into separate memory.
     private static long[] reduce(
             Kernels kernels, DataType dataType, ReduceOp op, long[][] sources, int target) {
         int count = sources[0].length;

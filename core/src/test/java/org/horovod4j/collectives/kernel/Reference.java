@@ -3,11 +3,11 @@ package org.horovod4j.collectives.kernel;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 
-/// What the kernels should give, from definitions rather than from speed.
+/// The expected results of the kernels, computed from their definitions.
 final class Reference {
     private Reference() {}
 
-    /// Folds the elements of all sources in the order of the sources.
+    /// Combines the elements of all sources in the order of the sources.
     static long[] reduce(DataType dataType, ReduceOp op, long[][] sources) {
         long[] results = new long[sources[0].length];
         for (int i = 0; i < results.length; i++) {
@@ -42,13 +42,15 @@ final class Reference {
                         case PRODUCT -> result * element;
                         case MIN -> Math.min(result, element);
                         case MAX -> Math.max(result, element);
-                        case ADASUM -> throw new IllegalArgumentException("not element by element");
+                        case ADASUM ->
+                                throw new IllegalArgumentException(
+                                        "not computed element by element");
                     };
         }
         return wrap(dataType, result);
     }
 
-    /// The bits that stay of an integer that may be too large, sign-extended like all elements.
+    /// The bits of an integer after wrapping around, sign-extended like all elements.
     private static long wrap(DataType dataType, long value) {
         int unused = Long.SIZE - Byte.SIZE * dataType.byteSize();
         return value << unused >> unused;
@@ -64,7 +66,9 @@ final class Reference {
                         case PRODUCT -> result * element;
                         case MIN -> Math.min(result, element);
                         case MAX -> Math.max(result, element);
-                        case ADASUM -> throw new IllegalArgumentException("not element by element");
+                        case ADASUM ->
+                                throw new IllegalArgumentException(
+                                        "not computed element by element");
                     };
         }
         return round(dataType, result);
@@ -80,7 +84,9 @@ final class Reference {
                         case PRODUCT -> result * element;
                         case MIN -> Math.min(result, element);
                         case MAX -> Math.max(result, element);
-                        case ADASUM -> throw new IllegalArgumentException("not element by element");
+                        case ADASUM ->
+                                throw new IllegalArgumentException(
+                                        "not computed element by element");
                     };
         }
         return Double.doubleToRawLongBits(result);
@@ -97,12 +103,13 @@ final class Reference {
                 switch (op) {
                     case SUM, AVERAGE, MAX -> any;
                     case PRODUCT, MIN -> all;
-                    case ADASUM -> throw new IllegalArgumentException("not element by element");
+                    case ADASUM ->
+                            throw new IllegalArgumentException("not computed element by element");
                 };
         return result ? 1 : 0;
     }
 
-    /// The element next to `value`; of two equally near the one whose last bit is 0.
+    /// The element nearest to `value`; of two equally near ones, the one whose last bit is 0.
     static long round(DataType dataType, float value) {
         return switch (dataType) {
             case FLOAT32 -> Float.floatToRawIntBits(value);
@@ -125,8 +132,8 @@ final class Reference {
         return Float.isInfinite(value) || takeBelow ? below : above;
     }
 
-    /// The value, where infinity counts as the power of two that would come next, as IEEE 754 has
-    /// it for rounding.
+    /// The value, where infinity is treated as the next power of two, as IEEE 754 defines for
+    /// rounding.
     private static double magnitude(short bfloat16) {
         double value = RawElements.value(DataType.BFLOAT16, bfloat16);
         return Double.isInfinite(value) ? Math.copySign(0x1p128, value) : value;

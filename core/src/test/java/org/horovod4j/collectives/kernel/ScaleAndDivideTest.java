@@ -17,16 +17,16 @@ import java.util.Random;
 import java.util.function.LongUnaryOperator;
 import java.util.stream.LongStream;
 
-/// What AVERAGE and the scale factors do to tensors in place.
+/// The effect of AVERAGE and the scale factors on tensors.
 class ScaleAndDivideTest {
     private static final long SEED = 20_250_919;
 
-    /// A whole vector of every type, some blocks, and a tail.
+    /// A whole vector of every type, several blocks, and a remainder.
     private static final int COUNT = 10_007;
 
     private static final Kernels[] TWINS = {Kernels.scalar(), Kernels.vector(), Kernels.best()};
 
-    /// Something done to `count` elements from byte `offset` on.
+    /// A change of `count` elements from byte `offset` on.
     private interface Change {
         void apply(Kernels kernels, MemorySegment values, long offset, long count);
     }
@@ -135,10 +135,10 @@ class ScaleAndDivideTest {
         for (Kernels kernels : TWINS) {
             assertThatThrownBy(() -> kernels.scale(DataType.BOOL, MemorySegment.NULL, 0, 0, 2))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("bool has no multiples");
+                    .hasMessageContaining("bool cannot be scaled");
             assertThatThrownBy(() -> kernels.divide(DataType.BOOL, MemorySegment.NULL, 0, 0, 2))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("bool has no average");
+                    .hasMessageContaining("bool cannot be averaged");
         }
     }
 
@@ -149,7 +149,7 @@ class ScaleAndDivideTest {
                 .hasMessageContaining("at least 1 rank");
     }
 
-    /// An array full of `value` becomes one full of `expected`.
+    /// Checks that an array of `value` becomes an array of `expected`.
     private static void assertEverywhere(
             DataType dataType, long value, Change change, long expected) {
         long[] before = LongStream.generate(() -> value).limit(COUNT).toArray();

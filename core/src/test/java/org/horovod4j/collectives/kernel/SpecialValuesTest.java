@@ -14,11 +14,12 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The corners of floating point, and values where rounding, wrapping or truth could go wrong.
+/// Special floating-point values, and values where rounding, wrapping or truth could be wrong.
 class SpecialValuesTest {
     private static final Kernels[] TWINS = {Kernels.scalar(), Kernels.vector()};
 
-    /// More than any vector holds of any type, so that both the vectors and their tail see them.
+    /// More than any vector of any type holds, so that both the vector loop and its remainder are
+    /// tested.
     private static final int COPIES = 131;
 
     @ParameterizedTest
@@ -34,7 +35,8 @@ class SpecialValuesTest {
         }
     }
 
-    /// Infinities, NaN, both zeros, the least and the greatest subnormal and normal, 1 and more.
+    /// Infinities, NaN, both zeros, the smallest and largest subnormal and normal numbers, 1 and
+    /// others.
     private static List<Long> corners(DataType dataType) {
         int exponentBits =
                 switch (dataType) {
