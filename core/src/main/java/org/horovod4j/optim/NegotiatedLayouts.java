@@ -106,7 +106,7 @@ final class NegotiatedLayouts implements GradientLayouts {
             case SPARSE -> new Gradient.Sparse(rows(parameter));
             case DENSE -> new Gradient.Dense(whole(parameter));
             case UNKNOWN ->
-                    throw new IllegalStateException(
+                    throw new AssertionError(
                             "the gradient of '%s' exists on no rank"
                                     .formatted(gradients.names().get(parameter)));
         };

@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/// A message as the sources have it, with gaps for what differs each time.
+/// A message in the sources, with gaps for the values that vary.
 ///
-/// @param file where it was found
-/// @param words of the text, in which [#GAP] stands for what is not known before the program runs
+/// @param file the source file
+/// @param words the words of the text; [#GAP] marks a value
 record MessageTemplate(String file, List<String> words) {
     static final String GAP = "\u0000";
 
@@ -17,7 +17,7 @@ record MessageTemplate(String file, List<String> words) {
             Pattern.compile("%(\\d+\\$)?[-+0,]*\\d*(\\.\\d+)?[sdf]|\\{\\d\\}");
     private static final Pattern WORD = Pattern.compile("[('\"]*[A-Za-z-]+[.,:;)'\"]*");
 
-    /// Shorter texts are names, parts of other texts and punctuation.
+    /// Shorter texts are names, fragments and punctuation.
     private static final int MIN_WORDS = 3;
 
     MessageTemplate {
@@ -33,7 +33,7 @@ record MessageTemplate(String file, List<String> words) {
                                 .replaceAll(GAP)));
     }
 
-    /// The words of a text, without the marks at their ends: a quote may end anywhere.
+    /// The words of a text without punctuation at their ends, because a quote may end anywhere.
     static List<String> split(String text) {
         return Arrays.stream(text.split("\\s+", -1))
                 .map(word -> word.replaceAll("[.,:;]+$", ""))
@@ -41,14 +41,19 @@ record MessageTemplate(String file, List<String> words) {
                 .toList();
     }
 
-    /// Whether this says something, rather than being a name, a pattern or a part of a command.
+    /// Whether the text is a sentence, not a name, a pattern or a part of a command.
     boolean isSentence() {
-        return words.stream().filter(word -> WORD.matcher(word).matches()).count() >= MIN_WORDS;
+        return plainWords() >= MIN_WORDS;
     }
 
-    /// Whether a text may be this message, or a part of it that has some of its own words.
+    /// The number of words without gaps, numbers and symbols.
+    long plainWords() {
+        return words.stream().filter(word -> WORD.matcher(word).matches()).count();
+    }
+
+    /// Whether a quote matches this message or a part of it with several of its words.
     ///
-    /// @param quote in which "…" stands for anything
+    /// @param quote a text in which "…" matches anything
     boolean isQuotedBy(String quote) {
         List<String> quoted = split(quote);
         for (int from = 0; from < words.size(); from++) {
@@ -59,9 +64,9 @@ record MessageTemplate(String file, List<String> words) {
         return false;
     }
 
-    /// Whether the rest of a quote fits to the rest of this message, or to its beginning.
+    /// Whether the rest of a quote matches the rest of this message, or its beginning.
     ///
-    /// @param same how many words were the same so far
+    /// @param same the number of equal words so far
     private boolean fits(int at, List<String> quoted, int from, int same) {
         if (from == quoted.size()) {
             return same >= MIN_WORDS;
@@ -90,7 +95,7 @@ record MessageTemplate(String file, List<String> words) {
         return false;
     }
 
-    /// Whether a word with gaps may become this text.
+    /// Whether a word with gaps matches this text.
     private static boolean fills(String text, String word) {
         String pattern =
                 Arrays.stream(word.split(GAP, -1))

@@ -11,7 +11,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Set;
 
 /// What [TroubleshootingPageTest] relies on.
 class MessageTemplateTest {
@@ -37,35 +36,36 @@ class MessageTemplateTest {
     }
 
     @Test
-    void concatenatedTextsAreFoundAsOneMessage(@TempDir Path folder) throws IOException {
+    void exceptionMessagesAreFoundAsOneTextEach(@TempDir Path folder) throws IOException {
         Files.writeString(
                 folder.resolve("Some.java"),
                 """
                 class Some {
                     String reason(String host) {
-                        return "the host " + host + " has gone"
-                                + " away for " + (host.isEmpty() ? "no reason at all" : "good");
+                        return "the host " + host + " does not answer";
                     }
-                    void fail() {
-                        throw new Oops("%s of %d hosts are".formatted(1, 2) + " not ready", null);
+                    void fail(String host) {
+                        throw new OopsException("%s of %d hosts are".formatted(1, 2) + " not ready", null);
                     }
-                    void quiet() {
-                        log(Level.DEBUG, "nobody reads such a line");
-                        log(Level.WARNING, "somebody reads such a line");
-                        help("this text is no complaint");
+                    void explain(String host) {
+                        throw new OopsException("no answer from " + host
+                                + (host.isEmpty() ? "it has no name" : "good"));
+                    }
+                    void internal() {
+                        throw new CodecException("the bytes make no sense");
+                    }
+                    void wrongCall() {
+                        throw new IllegalArgumentException("the size is too small");
                     }
                 }
                 """);
-        Files.writeString(
-                folder.resolve("Other.java"),
-                "class Other { String s = \"all of this is help\"; }");
-        assertThat(SourceMessages.errorMessages(List.of(folder), Set.of("Other.java")))
+        assertThat(SourceMessages.ofExceptions(List.of(folder)))
                 .extracting(MessageTemplate::toString)
                 .containsExactlyInAnyOrder(
-                        "Some.java: the host … has gone away for …",
-                        "Some.java: no reason at all",
                         "Some.java: … of … hosts are not ready",
-                        "Some.java: somebody reads such a line");
-        assertThat(SourceMessages.all(List.of(folder))).hasSize(7);
+                        "Some.java: no answer from ……",
+                        "Some.java: it has no name");
+        assertThat(SourceMessages.ofLibraryExceptions(List.of(folder))).hasSize(4);
+        assertThat(SourceMessages.all(List.of(folder))).hasSize(6);
     }
 }

@@ -13,6 +13,8 @@ import com.sun.source.tree.Tree;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreeScanner;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -21,64 +23,57 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
-/// The texts in Java sources that a user may get to read when something is wrong: every string of some
-/// words, put together where it stands in parts, whatever becomes of it later. So nothing escapes that
-/// is handed on before it is thrown or printed; what is no complaint is left out by who takes it.
+/// Messages in Java sources, read from the syntax tree. A message that is concatenated or formatted counts as one text with gaps.
 final class SourceMessages {
-    /// What takes texts that are no messages, by the name of a method or a class.
-    private static final Set<String> NON_MESSAGE_CONSUMERS =
+    /// Exceptions whose text reaches no user: a peer sent bytes that we do not understand, or the code has a bug.
+    private static final Set<String> INTERNAL_EXCEPTIONS =
             Set.of(
-                    "help", // of an option
-                    "explain", // a step, with --verbose
-                    "verbose",
-                    "debug",
-                    "matches",
-                    "compile",
-                    "MalformedMessageException", // of a peer that is not ours, told in our words
+                    "AssertionError",
                     "CodecException",
                     "IllegalThreadStateException",
-                    "AssertionError");
+                    "MalformedMessageException",
+                    "NoSuchElementException");
 
-    /// What takes words about calls that make no sense: where programs do not call, our own mistakes.
+    /// Exceptions about a wrong call. The launcher throws them only for its own bugs.
     private static final Set<String> ARGUMENT_EXCEPTIONS =
             Set.of("IllegalStateException", "IllegalArgumentException");
 
-    private static final Set<String> QUIET_LEVELS = Set.of("DEBUG", "INFO", "TRACE");
-
     private SourceMessages() {}
 
-    /// Those that say what is wrong, in all sources below these folders but for files of these names.
-    static List<MessageTemplate> errorMessages(List<Path> folders, Set<String> leftOut) {
-        Set<String> others = new HashSet<>(NON_MESSAGE_CONSUMERS);
-        others.addAll(ARGUMENT_EXCEPTIONS);
-        return of(folders, leftOut, others);
+    /// Messages of exceptions that the launcher, or a rank that starts, reports to its user.
+    static List<MessageTemplate> ofExceptions(List<Path> folders) {
+        Set<String> ignored = new HashSet<>(INTERNAL_EXCEPTIONS);
+        ignored.addAll(ARGUMENT_EXCEPTIONS);
+        return find(folders, type -> isException(type) && !ignored.contains(type));
     }
 
-    /// Those too that refuse a call.
-    static List<MessageTemplate> errorMessagesAndRefusals(List<Path> folders, Set<String> leftOut) {
-        return of(folders, leftOut, NON_MESSAGE_CONSUMERS);
+    /// Messages of exceptions that a library throws to the program that calls it, wrong arguments included.
+    static List<MessageTemplate> ofLibraryExceptions(List<Path> folders) {
+        return find(folders, type -> isException(type) && !INTERNAL_EXCEPTIONS.contains(type));
     }
 
-    /// All texts of some words, whoever gets them.
+    /// All texts of several words.
     static List<MessageTemplate> all(List<Path> folders) {
-        return of(folders, Set.of(), Set.of());
+        return find(folders, null);
     }
 
-    private static List<MessageTemplate> of(
-            List<Path> folders, Set<String> leftOut, Set<String> otherTakers) {
+    private static boolean isException(String type) {
+        return type.endsWith("Exception") || type.endsWith("Error");
+    }
+
+    /// @param exceptions which exceptions' messages count; null for all texts
+    private static List<MessageTemplate> find(
+            List<Path> folders, @Nullable Predicate<String> exceptions) {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
-            List<Path> sources =
-                    folders.stream()
-                            .flatMap(SourceMessages::javaFiles)
-                            .filter(file -> !leftOut.contains(file.getFileName().toString()))
-                            .toList();
+            List<Path> sources = folders.stream().flatMap(SourceMessages::javaFiles).toList();
             JavacTask task =
                     (JavacTask)
                             compiler.getTask(
@@ -91,7 +86,7 @@ final class SourceMessages {
             List<MessageTemplate> found = new ArrayList<>();
             for (CompilationUnitTree unit : task.parse()) {
                 String file = Path.of(unit.getSourceFile().getName()).getFileName().toString();
-                new TextScanner(file, otherTakers, found).scan(unit, null);
+                new TextScanner(file, exceptions, found).scan(unit, null);
             }
             return found.stream().distinct().toList();
         } catch (IOException e) {
@@ -109,12 +104,14 @@ final class SourceMessages {
 
     private static final class TextScanner extends TreeScanner<Void, Void> {
         private final String file;
-        private final Set<String> ignoredConsumers;
+        private final @Nullable Predicate<String> exceptions;
         private final List<MessageTemplate> found;
+        private int exceptionDepth;
 
-        TextScanner(String file, Set<String> ignoredConsumers, List<MessageTemplate> found) {
+        TextScanner(
+                String file, @Nullable Predicate<String> exceptions, List<MessageTemplate> found) {
             this.file = file;
-            this.ignoredConsumers = ignoredConsumers;
+            this.exceptions = exceptions;
             this.found = found;
         }
 
@@ -134,28 +131,22 @@ final class SourceMessages {
         }
 
         @Override
-        public Void visitMethodInvocation(MethodInvocationTree call, Void unused) {
-            if (ignoredConsumers.contains(nameOf(call.getMethodSelect())) || isQuietLog(call)) {
-                return null;
-            }
-            return super.visitMethodInvocation(call, null);
-        }
-
-        @Override
         public Void visitNewClass(NewClassTree made, Void unused) {
-            return ignoredConsumers.contains(nameOf(made.getIdentifier()))
-                    ? null
-                    : super.visitNewClass(made, null);
+            boolean counts = exceptions != null && exceptions.test(nameOf(made.getIdentifier()));
+            exceptionDepth += counts ? 1 : 0;
+            super.visitNewClass(made, null);
+            exceptionDepth -= counts ? 1 : 0;
+            return null;
         }
 
         private void note(ExpressionTree text) {
             MessageTemplate template = new MessageTemplate(file, folded(text));
-            if (template.isSentence()) {
+            if (template.isSentence() && (exceptions == null || exceptionDepth > 0)) {
                 found.add(template);
             }
         }
 
-        /// What stands between the parts of a sum may have texts of its own.
+        /// The parts of a concatenation that are not literals may contain further texts.
         private Void scanGaps(ExpressionTree part) {
             switch (part) {
                 case BinaryTree sum when sum.getKind() == Tree.Kind.PLUS -> {
@@ -184,13 +175,6 @@ final class SourceMessages {
 
         private static boolean isFormatting(MethodInvocationTree call) {
             return nameOf(call.getMethodSelect()).equals("formatted");
-        }
-
-        private boolean isQuietLog(MethodInvocationTree call) {
-            return !ignoredConsumers.isEmpty()
-                    && nameOf(call.getMethodSelect()).equals("log")
-                    && !call.getArguments().isEmpty()
-                    && QUIET_LEVELS.contains(nameOf(call.getArguments().getFirst()));
         }
 
         private static String nameOf(Tree tree) {

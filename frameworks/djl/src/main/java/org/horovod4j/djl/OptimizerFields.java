@@ -179,7 +179,7 @@ final class OptimizerFields {
         try {
             return (ParameterizedType) type.getDeclaredField(name).getGenericType();
         } catch (NoSuchFieldException e) {
-            throw new IllegalStateException("the pattern of a slot has its field", e);
+            throw new AssertionError(e);
         }
     }
 
