@@ -92,7 +92,7 @@ spread() { # column
 commits() {
     OMP_NUM_THREADS=1 ./horovodrun -np "$ranks" --min-np "$ranks" \
         java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
-        -cp "$classpath:$(jar frameworks/djl):$(cat benchmarks/target/libraries.txt)" \
+        -cp "$classpath:$(jar frameworks/libtorch):$(jar frameworks/djl):$(cat benchmarks/target/libraries.txt)" \
         org.horovod4j.benchmarks.elastic.CommitCost "$side" "$batch" "$turns" \
         >"$scratch/commits" 2>"$scratch/log" || die "the job failed: $(tail -n 5 "$scratch/log")"
     grep -q '^\[0\]<stdout>:commit' "$scratch/commits" || die "the job has measured no commit"

@@ -69,7 +69,7 @@ job() { # np network
 
 build
 find_java
-classpath="$classpath:$(jar frameworks/djl):$(cat benchmarks/target/libraries.txt)"
+classpath="$classpath:$(jar frameworks/libtorch):$(jar frameworks/djl):$(cat benchmarks/target/libraries.txt)"
 mkdir -p benchmarks/results
 results="benchmarks/results/training-$(date +%Y-%m-%d-%H%M%S)"
 csv="$results.csv"

@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-modules=(core launcher frameworks/djl examples)
+modules=(core launcher frameworks/libtorch frameworks/djl examples)
 sources=examples/src/main/java/org/horovod4j/examples
 
 if [ $# -eq 0 ] || ! grep -qs 'void main(' "$sources/$1.java"; then

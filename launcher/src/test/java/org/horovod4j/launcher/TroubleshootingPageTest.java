@@ -34,11 +34,16 @@ class TroubleshootingPageTest {
     /// Sources whose exceptions a DJL program sees, wrong arguments included.
     private static final List<Path> DJL_SOURCES =
             paths(
-                    "frameworks/djl/src/main/java/org/horovod4j/djl",
+                    "frameworks/libtorch/src/main/java",
+                    "frameworks/djl/src/main/java",
                     "core/src/main/java/org/horovod4j/optim");
 
     private static final List<Path> ALL_SOURCES =
-            paths("launcher/src/main/java", "core/src/main/java", "frameworks/djl/src/main/java");
+            paths(
+                    "launcher/src/main/java",
+                    "core/src/main/java",
+                    "frameworks/libtorch/src/main/java",
+                    "frameworks/djl/src/main/java");
 
     /// Messages of picocli, which parses the flags.
     private static final Set<String> EXTERNAL_MESSAGES =

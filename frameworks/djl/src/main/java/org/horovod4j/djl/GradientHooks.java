@@ -3,7 +3,7 @@ package org.horovod4j.djl;
 import ai.djl.ndarray.NDArray;
 
 import org.horovod4j.djl.engine.BackwardHooks;
-import org.horovod4j.djl.engine.HookRegistration;
+import org.horovod4j.libtorch.HookRegistration;
 import org.jspecify.annotations.Nullable;
 
 import java.util.function.IntConsumer;

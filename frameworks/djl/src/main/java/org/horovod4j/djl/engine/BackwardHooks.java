@@ -2,6 +2,8 @@ package org.horovod4j.djl.engine;
 
 import ai.djl.ndarray.NDArray;
 
+import org.horovod4j.libtorch.HookRegistration;
+
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
 

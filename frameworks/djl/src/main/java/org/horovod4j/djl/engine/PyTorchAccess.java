@@ -1,7 +1,6 @@
 package org.horovod4j.djl.engine;
 
 import ai.djl.Device;
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.util.NativeResource;
 
@@ -9,6 +8,9 @@ import org.horovod4j.DataType;
 import org.horovod4j.Shape;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
+import org.horovod4j.libtorch.DeferredFailures;
+import org.horovod4j.libtorch.TorchRuntime;
+import org.horovod4j.libtorch.TorchTensors;
 import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.option.HookChoice;
 
@@ -18,7 +20,10 @@ import java.util.function.Supplier;
 
 /// PyTorch: the memory of tensors on the host, and hooks, by calls into libtorch.
 final class PyTorchAccess implements EngineAccess {
-    private static final String ENGINE = "PyTorch";
+    static final String ENGINE = "PyTorch";
+
+    /// DJL has loaded the library when there is an array of this engine.
+    static final String LIBRARY = "libtorch_cpu.so";
 
     private static final Lazy<EngineAccess> OF_THIS_PROCESS = new Lazy<>(PyTorchAccess::open);
 
@@ -29,16 +34,7 @@ final class PyTorchAccess implements EngineAccess {
     private PyTorchAccess(TorchRuntime torchRuntime, HookChoice choice) {
         this.torch = torchRuntime.tensors();
         this.deferredFailures = torchRuntime.deferredFailures();
-        this.hooks =
-                new Lazy<>(
-                        () ->
-                                TorchHooks.open(
-                                        torchRuntime,
-                                        choice,
-                                        Engine.getEngine(ENGINE).getVersion(),
-                                        System.getProperty("os.name")
-                                                + " "
-                                                + System.getProperty("os.arch")));
+        this.hooks = new Lazy<>(() -> PyTorchHooks.open(torchRuntime, choice));
     }
 
     /// The access to the libtorch of this process: there is one libtorch, so there is one answer.
@@ -49,7 +45,7 @@ final class PyTorchAccess implements EngineAccess {
     private static EngineAccess open() {
         try {
             return new PyTorchAccess(
-                    TorchRuntime.find(), FrameworkSettings.ofThisProcess().gradientHooks());
+                    TorchRuntime.open(LIBRARY), FrameworkSettings.ofThisProcess().gradientHooks());
         } catch (UnsupportedOperationException e) {
             return new CopyingAccess(ENGINE, true, String.valueOf(e.getMessage()));
         }

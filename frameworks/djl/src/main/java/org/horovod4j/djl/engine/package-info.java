@@ -1,14 +1,11 @@
-/// What DJL's own API does not give of an engine: the memory of an array, and a call when a
-/// gradient is ready.
+/// Access to the engines of DJL beyond DJL's API: the memory of an array, and a call when a gradient
+/// is ready.
 ///
-/// Start with [EngineAccess] (what is asked of an engine) and [BackwardHooks] (the call), then a file per
-/// engine: [PyTorchAccess], [MxNetAccess] and, for any other, [CopyingAccess]. The libraries are
-/// called through [LibTorch] and [LibMxNet]; [TorchTensors], [Autograd], [HookObjects] and
-/// [FunctionObjects] say what is called there, and how the objects of C++ lie in memory.
+/// Start with [EngineAccess] (what the adapter needs) and [BackwardHooks] (the call), then a file per
+/// engine: [PyTorchAccess], [MxNetAccess] and, for any other engine, [CopyingAccess].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.option`, `ai.djl..`,
+/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.libtorch`, `ai.djl..`,
 ///   `com.sun.jna..`.
-/// - Invariant: no exception leaves a function that a library calls, since that would end the JVM.
 @NullMarked
 package org.horovod4j.djl.engine;
 

@@ -1,9 +1,9 @@
-package org.horovod4j.djl.engine;
+package org.horovod4j.libtorch;
 
-import static org.horovod4j.djl.engine.LibTorch.POINTER;
-import static org.horovod4j.djl.engine.LibTorch.at;
-import static org.horovod4j.djl.engine.LibTorch.check;
-import static org.horovod4j.djl.engine.LibTorch.run;
+import static org.horovod4j.libtorch.LibTorch.POINTER;
+import static org.horovod4j.libtorch.LibTorch.at;
+import static org.horovod4j.libtorch.LibTorch.check;
+import static org.horovod4j.libtorch.LibTorch.run;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -17,15 +17,15 @@ import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 
-/// The tensors of libtorch: where their elements lie, and copies of them.
+/// The tensors of libtorch: their memory, and copies of them.
 ///
-/// An `at::Tensor` is one pointer to what is counted; an undefined tensor points at one that is
-/// not.
-@SuppressWarnings("restricted") // tensors are found by their addresses
-final class TorchTensors {
-    /// What a function that returns an `at::Tensor` is said to return. A tensor has a destructor,
-    /// so C++ returns it through memory of the caller's, however small it is; to the linker, only
-    /// something larger than two registers is returned so.
+/// An `at::Tensor` is one pointer to a reference-counted object. An undefined tensor points at a
+/// static object that is not counted.
+@SuppressWarnings("restricted") // tensors are given by address
+public final class TorchTensors {
+    /// The declared return type of functions that return an `at::Tensor`. A tensor has a destructor,
+    /// so C++ returns it through memory of the caller although it is small. The linker does so only
+    /// for structs larger than two registers.
     private static final StructLayout RETURNED_TENSOR =
             MemoryLayout.structLayout(JAVA_LONG, JAVA_LONG, JAVA_LONG);
 
@@ -51,7 +51,7 @@ final class TorchTensors {
     private final MethodHandle indices;
     private final MethodHandle values;
 
-    /// The pointer that an undefined tensor consists of; nobody counts those.
+    /// The pointer of an undefined tensor. It is not reference-counted.
     private final long undefined;
 
     /// @throws UnsupportedOperationException when the library lacks a function
@@ -98,13 +98,13 @@ final class TorchTensors {
         }
     }
 
-    /// The bytes of a dense tensor in the memory of the host.
-    MemorySegment memory(long tensor, long byteSize) {
+    /// The bytes of a dense tensor in host memory.
+    public MemorySegment memory(long tensor, long byteSize) {
         return queryPointer("aoti_torch_get_data_ptr", dataPointer, tensor).reinterpret(byteSize);
     }
 
-    /// Whether the elements of a dense tensor lie side by side in row-major order.
-    boolean isRowMajor(long tensor) {
+    /// Whether the elements of a dense tensor are contiguous and in row-major order.
+    public boolean isRowMajor(long tensor) {
         long[] sizes = sizes(tensor);
         MemorySegment strides =
                 queryPointer("aoti_torch_get_strides", this.strides, tensor)
@@ -123,15 +123,16 @@ final class TorchTensors {
     }
 
     /// The dimensions of a tensor.
-    long[] sizes(long tensor) {
+    public long[] sizes(long tensor) {
         long count = queryLong("aoti_torch_get_dim", dimensions, tensor);
         return queryPointer("aoti_torch_get_sizes", sizes, tensor)
                 .reinterpret(count * Long.BYTES)
                 .toArray(JAVA_LONG);
     }
 
-    /// Lets a dense tensor of the host have its elements in `memory`, in row-major order.
-    void setMemory(long tensor, MemorySegment memory) {
+    /// Moves a dense host tensor into `memory`, in row-major order. The elements are whatever is in
+    /// `memory`. The caller keeps `memory` alive as long as the tensor lives.
+    public void setMemory(long tensor, MemorySegment memory) {
         long[] sizes = sizes(tensor);
         int type = elementType(tensor);
         try (Arena arena = Arena.ofConfined()) {
@@ -153,7 +154,7 @@ final class TorchTensors {
                                             0,
                                             result));
             try (OwnedTensor there = new OwnedTensor(result)) {
-                // unrecorded, or a parameter would refuse: autograd must not hear of it
+                // not recorded: autograd refuses the change of a parameter
                 autograd.withGradMode(
                         false,
                         () ->
@@ -192,10 +193,10 @@ final class TorchTensors {
         return result[0];
     }
 
-    /// A copy in row-major order, in the memory of the host.
+    /// A copy in row-major order, in host memory.
     ///
-    /// @throws IllegalStateException when libtorch cannot make one, as for want of memory
-    OwnedTensor cloneRowMajor(long tensor) {
+    /// @throws IllegalStateException when libtorch fails, for example when memory is exhausted
+    public OwnedTensor cloneRowMajor(long tensor) {
         OwnedTensor clone = newRowMajor(tensor);
         try {
             autograd.withGradMode(
@@ -216,10 +217,10 @@ final class TorchTensors {
         }
     }
 
-    /// A tensor of the same shape and type, in row-major order, in the memory of the host. Its
-    /// elements are whatever was there.
+    /// A tensor of the same shape and type, in row-major order, in host memory. Its elements are not
+    /// initialised.
     ///
-    /// @throws IllegalStateException when libtorch cannot make one, as for want of memory
+    /// @throws IllegalStateException when libtorch fails, for example when memory is exhausted
     OwnedTensor newRowMajor(long like) {
         long[] sizes = sizes(like);
         int type = elementType(like);
@@ -243,14 +244,14 @@ final class TorchTensors {
         }
     }
 
-    /// Which elements of a sparse tensor are given. Does not throw for one in coordinate format.
-    OwnedTensor indices(long tensor) {
+    /// The indices of a sparse tensor. Does not throw for a tensor in coordinate format.
+    public OwnedTensor indices(long tensor) {
         return callReturningTensor(
                 "at::_indices", slot -> (MemorySegment) indices.invokeExact(slot, at(tensor)));
     }
 
-    /// The elements that are given. Does not throw for a sparse tensor in coordinate format.
-    OwnedTensor values(long tensor) {
+    /// The values of a sparse tensor. Does not throw for a tensor in coordinate format.
+    public OwnedTensor values(long tensor) {
         return callReturningTensor(
                 "at::_values", slot -> (MemorySegment) values.invokeExact(slot, at(tensor)));
     }
@@ -263,8 +264,8 @@ final class TorchTensors {
         }
     }
 
-    /// Makes a tensor of nothing in `slot`, over whatever is there. A function on gradients returns
-    /// it to say that it changes nothing.
+    /// Stores an undefined tensor in `slot`. A function on gradients returns it to keep the
+    /// gradient.
     void setUndefined(MemorySegment slot) {
         slot.reinterpret(POINTER).set(JAVA_LONG, 0, undefined);
     }
@@ -279,26 +280,26 @@ final class TorchTensors {
         MemorySegment call(SegmentAllocator slot) throws Throwable;
     }
 
-    /// A tensor that is ours to free.
-    final class OwnedTensor implements AutoCloseable {
+    /// A tensor that its holder frees by closing it.
+    public final class OwnedTensor implements AutoCloseable {
         private final long address;
 
-        /// @param result where a function has put the address of a tensor for us
+        /// @param result holds the address of a new tensor
         private OwnedTensor(MemorySegment result) {
             address = result.get(JAVA_LONG, 0);
         }
 
-        long address() {
+        public long address() {
             return address;
         }
 
-        /// All that was allocated for it.
-        MemorySegment memory() {
+        /// All bytes of its storage.
+        public MemorySegment memory() {
             return TorchTensors.this.memory(
                     address, queryLong("aoti_torch_get_storage_size", storageSize, address));
         }
 
-        /// Lets the tensor go to `slot`, which then owns it, in exchange for what was there.
+        /// Exchanges this tensor with the one in `slot`.
         void swap(MemorySegment slot) {
             MemorySegment tensor = at(address).reinterpret(POINTER);
             long mine = tensor.get(JAVA_LONG, 0);

@@ -1,11 +1,11 @@
-package org.horovod4j.djl.engine;
+package org.horovod4j.libtorch;
 
 import org.jspecify.annotations.Nullable;
 
 import java.util.concurrent.atomic.AtomicReference;
 
-/// Keeps what was thrown where nobody could catch it.
-final class DeferredFailures {
+/// Keeps exceptions that were thrown inside a call from native code, until Java code can throw them.
+public final class DeferredFailures {
     private final AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
 
     void add(Throwable failure) {
@@ -15,13 +15,13 @@ final class DeferredFailures {
         }
     }
 
-    /// Forgets what was kept, for whoever tells of it in another way.
     void clear() {
         first.set(null);
     }
 
-    /// Throws the first that was kept since the last time, the others suppressed in it.
-    void rethrow() {
+    /// Throws the first exception since the last call, with the later ones suppressed in it. Returns
+    /// if there was none.
+    public void rethrow() {
         switch (first.getAndSet(null)) {
             case null -> {}
             case RuntimeException e -> throw e;

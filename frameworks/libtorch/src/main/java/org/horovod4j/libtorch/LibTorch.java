@@ -1,4 +1,4 @@
-package org.horovod4j.djl.engine;
+package org.horovod4j.libtorch;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 
@@ -10,34 +10,36 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 
-/// The libtorch of this process: finds its functions, calls them, and lets it call ours.
+/// Finds the functions of libtorch, calls them, and creates functions that libtorch can call.
 ///
-/// A tensor is named by the address of an `at::Tensor`, which is what DJL's handles are, and what
-/// the functions `aoti_torch_…` take: a C interface that libtorch keeps stable, and that tells of
-/// errors by a number. Functions with mangled names are C++, after the Itanium C++ ABI and
-/// libstdc++. One of those that throws would end the JVM, so whoever calls one says when it does
-/// not.
-@SuppressWarnings("restricted") // that is what this file is for
-final class LibTorch {
-    private static final String LIBRARY = "libtorch_cpu.so";
+/// A tensor is given as the address of an `at::Tensor`. The functions `aoti_torch_…` take the same
+/// address: they are a stable C interface and return an error code. Functions with mangled names are
+/// C++ (Itanium C++ ABI, libstdc++). A C++ exception would end the JVM, so each caller of such a
+/// function states when the function does not throw.
+@SuppressWarnings("restricted") // native calls are the purpose of this file
+public final class LibTorch {
 
     static final long POINTER = ADDRESS.byteSize();
 
+    private final String name;
     private final SymbolLookup symbols;
 
-    private LibTorch(SymbolLookup symbols) {
+    private LibTorch(String name, SymbolLookup symbols) {
+        this.name = name;
         this.symbols = symbols;
     }
 
-    /// Finds the library that the engine has loaded, by the name it was built with.
+    /// Opens a library by the name that it was built with, if a binding has loaded it, or by its
+    /// path. It stays open until the process ends.
     ///
-    /// @throws UnsupportedOperationException when it is not there
-    static LibTorch find() {
+    /// @throws UnsupportedOperationException when there is no such library
+    static LibTorch open(String nameOrPath) {
         try {
-            return new LibTorch(SymbolLookup.libraryLookup(LIBRARY, Arena.global()));
+            return new LibTorch(
+                    nameOrPath, SymbolLookup.libraryLookup(nameOrPath, Arena.global()));
         } catch (IllegalArgumentException e) {
             throw new UnsupportedOperationException(
-                    "%s is not loaded in this process".formatted(LIBRARY), e);
+                    "%s is not loaded in this process".formatted(nameOrPath), e);
         }
     }
 
@@ -46,8 +48,8 @@ final class LibTorch {
         return Linker.nativeLinker().downcallHandle(symbol(name), descriptor);
     }
 
-    /// A function that looks something up and returns at once, so the JVM need not prepare for
-    /// more: it is called for every gradient of every step.
+    /// A short function that neither blocks nor calls back. The call skips the JVM's thread state
+    /// transition, because it happens for every gradient of every step.
     ///
     /// @throws UnsupportedOperationException when the library does not have it
     MethodHandle criticalFunction(String name, FunctionDescriptor descriptor) {
@@ -62,12 +64,12 @@ final class LibTorch {
                         () ->
                                 new UnsupportedOperationException(
                                         "%s does not have the function %s"
-                                                .formatted(LIBRARY, name)));
+                                                .formatted(this.name, name)));
     }
 
-    /// The address of a function that libtorch may call, and that must not throw. It lives forever.
+    /// The address of a function that libtorch can call. It must not throw. It is never freed.
     ///
-    /// @param type has one method, `called`
+    /// @param type an interface with one method, `called`
     static <T> MemorySegment callback(Class<T> type, T callback, FunctionDescriptor descriptor) {
         try {
             MethodHandle method =
@@ -80,19 +82,19 @@ final class LibTorch {
         }
     }
 
-    /// What is at the address, for a function that knows how long it is.
+    /// A pointer argument.
     static MemorySegment at(long address) {
         return MemorySegment.ofAddress(address);
     }
 
-    /// A call of the C interface.
+    /// Calls a function of the C interface.
     ///
     /// @throws IllegalStateException when it returns an error
     static void check(String name, Call<Integer> call) {
         int error = run(name, call);
         if (error != 0) {
             throw new IllegalStateException(
-                    "%s of libtorch failed with error %d; it has said why on standard error"
+                    "%s of libtorch failed with error %d; its message is on standard error"
                             .formatted(name, error));
         }
     }

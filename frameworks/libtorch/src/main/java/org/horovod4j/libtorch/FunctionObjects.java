@@ -1,8 +1,8 @@
-package org.horovod4j.djl.engine;
+package org.horovod4j.libtorch;
 
-import static org.horovod4j.djl.engine.LibTorch.POINTER;
-import static org.horovod4j.djl.engine.LibTorch.at;
-import static org.horovod4j.djl.engine.LibTorch.run;
+import static org.horovod4j.libtorch.LibTorch.POINTER;
+import static org.horovod4j.libtorch.LibTorch.at;
+import static org.horovod4j.libtorch.LibTorch.run;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BOOLEAN;
@@ -17,11 +17,11 @@ import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.function.LongConsumer;
 
-/// Functions that libtorch passes a gradient through: objects of C++, made here.
+/// Creates the C++ objects of functions that libtorch passes a gradient through.
 ///
-/// A `std::function` is 16 bytes of ours, of which a number takes eight; a pointer to its manager,
-/// which copies and destroys it; and a pointer to its invoker.
-@SuppressWarnings("restricted") // objects are found by their addresses
+/// A `std::function` has 16 bytes for its state, here an id in the first eight; a pointer to its
+/// manager, which copies and destroys it; and a pointer to its invoker.
+@SuppressWarnings("restricted") // objects are given by address
 final class FunctionObjects {
     private static final StructLayout FUNCTION =
             MemoryLayout.structLayout(JAVA_LONG, JAVA_LONG, ADDRESS, ADDRESS);
@@ -46,13 +46,13 @@ final class FunctionObjects {
         typeOfVoid = library.symbol("_ZTIv");
     }
 
-    /// What a function does. Processors other than x86-64 pass `result` in another way.
+    /// The call of a function. The order of the parameters is that of x86-64.
     interface Invoker {
-        /// Returns `result`, where it has put a tensor.
+        /// Stores a tensor in `result` and returns `result`.
         MemorySegment called(MemorySegment result, MemorySegment function, MemorySegment gradient);
     }
 
-    /// What is called to copy or destroy a function.
+    /// Copies or destroys a function.
     private interface Manager {
         /// Returns false.
         @SuppressWarnings("UnusedMethod") // called through its handle
@@ -64,8 +64,8 @@ final class FunctionObjects {
                 Invoker.class, invoker, FunctionDescriptor.of(ADDRESS, ADDRESS, ADDRESS, ADDRESS));
     }
 
-    /// @param copied called with the number of a function that was copied
-    /// @param destroyed called with the number of one that was destroyed
+    /// @param copied called with the id of a function that was copied
+    /// @param destroyed called with the id of a function that was destroyed
     MemorySegment manager(LongConsumer copied, LongConsumer destroyed) {
         return LibTorch.callback(
                 Manager.class,
@@ -92,10 +92,10 @@ final class FunctionObjects {
         return false;
     }
 
-    /// Lets the gradient of a tensor pass through a function with this number. Does not throw for a
-    /// tensor that requires a gradient.
+    /// Passes the gradient of a tensor through a function with this id. Does not throw for a tensor
+    /// that requires a gradient.
     ///
-    /// @param manager from [#manager], which hears of each copy of the function and of its end
+    /// @param manager from [#manager], called for each copy and destruction of the function
     /// @param invoker from [#invoker]
     void install(long tensor, long id, MemorySegment manager, MemorySegment invoker) {
         try (Arena arena = Arena.ofConfined()) {
@@ -107,7 +107,7 @@ final class FunctionObjects {
         }
     }
 
-    /// The number that a function was made with.
+    /// The id of a function.
     static long id(MemorySegment function) {
         return function.reinterpret(Long.BYTES).get(JAVA_LONG, 0);
     }

@@ -1,8 +1,8 @@
-package org.horovod4j.djl.engine;
+package org.horovod4j.libtorch;
 
-import static org.horovod4j.djl.engine.LibTorch.POINTER;
-import static org.horovod4j.djl.engine.LibTorch.at;
-import static org.horovod4j.djl.engine.LibTorch.run;
+import static org.horovod4j.libtorch.LibTorch.POINTER;
+import static org.horovod4j.libtorch.LibTorch.at;
+import static org.horovod4j.libtorch.LibTorch.run;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BOOLEAN;
@@ -16,9 +16,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 
-/// What records computations in libtorch, and runs backward through them.
-@SuppressWarnings("restricted") // tensors are found by their addresses
-final class Autograd {
+/// Recording of computations in libtorch, and backward through them.
+@SuppressWarnings("restricted") // tensors are given by address
+public final class Autograd {
     private static final StructLayout ARRAY_REF = MemoryLayout.structLayout(ADDRESS, JAVA_LONG);
 
     /// An empty `std::optional<bool>`.
@@ -49,17 +49,18 @@ final class Autograd {
                         "_ZN3c108GradMode11set_enabledEb", FunctionDescriptor.ofVoid(JAVA_BOOLEAN));
     }
 
-    /// Whether backward comes by a tensor, be it a parameter or computed from one.
-    boolean requiresGrad(long tensor) {
+    /// Whether backward computes a gradient for a tensor: a parameter, or a result computed from
+    /// one.
+    public boolean requiresGrad(long tensor) {
         MemorySegment implementation = at(tensor).reinterpret(POINTER).get(ADDRESS, 0);
         return run(
                 "TensorImpl::requires_grad",
                 () -> (boolean) requiresGrad.invokeExact(implementation));
     }
 
-    /// Backward from a tensor of one element, with gradients for all that lead to it. Throws unless
-    /// it requires one.
-    void backward(long tensor) {
+    /// Runs backward from a tensor of one element. The tensor must require a gradient: libtorch
+    /// throws otherwise.
+    public void backward(long tensor) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment noInputs = arena.allocate(ARRAY_REF);
             MemorySegment noGradient = arena.allocate(2 * POINTER, POINTER);
@@ -73,8 +74,8 @@ final class Autograd {
         }
     }
 
-    /// Runs `action` on this thread with gradients recorded, or not.
-    void withGradMode(boolean recorded, Runnable action) {
+    /// Runs `action` on this thread with recording switched on or off.
+    public void withGradMode(boolean recorded, Runnable action) {
         boolean before = run("GradMode::is_enabled", () -> (boolean) isGradMode.invokeExact());
         setGradMode(recorded);
         try {

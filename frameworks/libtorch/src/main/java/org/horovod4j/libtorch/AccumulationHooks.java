@@ -1,4 +1,4 @@
-package org.horovod4j.djl.engine;
+package org.horovod4j.libtorch;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
@@ -8,11 +8,11 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/// Calls from libtorch after it has added to the gradient of a parameter.
+/// Calls from libtorch after it has accumulated the gradient of a parameter.
 ///
-/// libtorch owns the hooks, and frees them with their parameters. A hook holds a number and nothing
-/// else: what it calls is looked up here, where it is held no longer than the one who asked for it
-/// lives. So neither keeps the other, and the one function that all hooks call can stay forever.
+/// libtorch owns the hooks and frees them with their parameters. A hook holds only an id. The action
+/// is looked up here, through a weak reference to its registration. So a parameter does not keep a
+/// registration alive, nor the other way round, and all hooks share one native callback.
 final class AccumulationHooks {
     private final HookObjects objects;
     private final MemorySegment vtable;
@@ -73,7 +73,7 @@ final class AccumulationHooks {
         void run() {
             try {
                 action.run();
-            } catch (Throwable e) { // whatever it is, it must not reach libtorch
+            } catch (Throwable e) { // no exception may reach libtorch
                 deferredFailures.add(e);
             }
         }
@@ -83,7 +83,7 @@ final class AccumulationHooks {
             deferredFailures.rethrow();
         }
 
-        /// libtorch keeps its half, which then calls nothing.
+        /// libtorch keeps its hook object, whose id has no action from then on.
         @Override
         public void close() {
             entries.remove(id);

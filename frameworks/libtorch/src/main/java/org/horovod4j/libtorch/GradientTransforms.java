@@ -1,4 +1,4 @@
-package org.horovod4j.djl.engine;
+package org.horovod4j.libtorch;
 
 import org.horovod4j.log.Log;
 
@@ -11,11 +11,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
-/// Calls from libtorch with a gradient that it is about to pass on, and may be given another for.
+/// Calls from libtorch that may replace the gradient of an intermediate result.
 ///
-/// libtorch keeps such a function in the graph of a computation, copies it at will and destroys it
-/// with the graph. The function holds a number; what it stands for is held here until the last copy
-/// is gone.
+/// libtorch keeps such a function in the graph of a computation, may copy it, and destroys it with
+/// the graph. The function holds an id; its action is kept here until the last copy is destroyed.
 final class GradientTransforms {
     private static final Logger LOG = Log.of(GradientTransforms.class);
 
@@ -30,7 +29,7 @@ final class GradientTransforms {
     private final AtomicLong ids = new AtomicLong();
     private final Map<Long, Transform> transforms = new ConcurrentHashMap<>();
 
-    /// @param deferredFailures where what goes wrong is kept, as libtorch cannot be told
+    /// @param deferredFailures receives exceptions, since they cannot be thrown through libtorch
     GradientTransforms(
             TorchTensors tensors, FunctionObjects objects, DeferredFailures deferredFailures) {
         this.tensors = tensors;
@@ -46,7 +45,7 @@ final class GradientTransforms {
         objects.install(tensor, id, manager, invoker);
     }
 
-    /// How many are held, for tests.
+    /// The number of transforms that are alive, for tests.
     int size() {
         return transforms.size();
     }
@@ -66,7 +65,7 @@ final class GradientTransforms {
     /// Called by libtorch for the gradient.
     private MemorySegment called(
             MemorySegment result, MemorySegment function, MemorySegment gradient) {
-        tensors.setUndefined(result); // which leaves the gradient as it is
+        tensors.setUndefined(result); // means: keep the gradient
         try {
             Transform transform = transforms.get(FunctionObjects.id(function));
             if (transform == null) {
@@ -77,14 +76,14 @@ final class GradientTransforms {
             } else {
                 apply(gradient.address(), transform, result);
             }
-        } catch (Throwable e) { // whatever it is, it must not reach libtorch
+        } catch (Throwable e) { // no exception may reach libtorch
             deferredFailures.add(e);
         }
         return result;
     }
 
     private void recordFailure(Throwable failure) {
-        LOG.log(Level.ERROR, "A gradient is NaN from here on, for want of another", failure);
+        LOG.log(Level.ERROR, "Changing a gradient during backward failed; the gradient is set to NaN", failure);
         deferredFailures.add(failure);
     }
 
@@ -118,7 +117,7 @@ final class GradientTransforms {
         if (found != expected) {
             throw new IllegalStateException(
                     """
-                    backward brought a gradient of %d bytes for an array of %d, so it could not be changed
+                    backward computed a gradient of %d bytes for an array of %d bytes, so it cannot be changed
                     Let the computation keep the array's shape and data type."""
                             .formatted(found, expected));
         }
@@ -127,16 +126,15 @@ final class GradientTransforms {
     private void run(Consumer<MemorySegment> action, MemorySegment memory) {
         try {
             action.accept(memory);
-        } catch (Throwable e) { // the gradient must be spoilt, whatever it is
+        } catch (Throwable e) { // whatever the failure is, the gradient must not look valid
             recordFailure(e);
             memory.fill(NAN);
         }
     }
 
-    /// Makes the change to something else, as it may be a collective, in which the other ranks
-    /// wait.
+    /// Runs the action on other memory: it may be a collective, for which the other ranks wait.
     private void applyToNan(long gradient, Transform transform, MemorySegment result) {
-        try (Arena arena = Arena.ofShared()) { // threads of the runtime read it too
+        try (Arena arena = Arena.ofShared()) { // read by other threads too
             MemorySegment memory = arena.allocate(transform.byteSize, Long.BYTES);
             memory.fill(NAN);
             transform.action.accept(memory);
@@ -152,6 +150,6 @@ final class GradientTransforms {
         }
     }
 
-    /// @param copies how many libtorch has of the function that stands for it
+    /// @param copies how many copies of the function libtorch has
     private record Transform(Consumer<MemorySegment> action, long byteSize, int copies) {}
 }

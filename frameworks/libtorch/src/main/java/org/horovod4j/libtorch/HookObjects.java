@@ -1,7 +1,7 @@
-package org.horovod4j.djl.engine;
+package org.horovod4j.libtorch;
 
-import static org.horovod4j.djl.engine.LibTorch.at;
-import static org.horovod4j.djl.engine.LibTorch.run;
+import static org.horovod4j.libtorch.LibTorch.at;
+import static org.horovod4j.libtorch.LibTorch.run;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -13,13 +13,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 
-/// Hooks that libtorch calls after it has added to a gradient: its C++ objects, made here.
+/// Creates the C++ objects of hooks that libtorch calls after it has accumulated a gradient.
 ///
 /// | object                   | bytes                                                          |
 /// |--------------------------|----------------------------------------------------------------|
-/// | `PostAccumulateGradHook` | pointer to a vtable, then what is ours: a number               |
-/// | its vtable               | two destructors, the call, two more that only a compiler calls |
-@SuppressWarnings("restricted") // objects are found by their addresses
+/// | `PostAccumulateGradHook` | pointer to a vtable, then our id                               |
+/// | its vtable               | two destructors, the call, two slots of libtorch's compiler    |
+@SuppressWarnings("restricted") // objects are given by address
 final class HookObjects {
     private static final int VTABLE_SLOTS = 5;
     private static final int DESTRUCTORS = 2;
@@ -42,14 +42,14 @@ final class HookObjects {
         free = library.symbol("free");
     }
 
-    /// What a hook calls.
+    /// The call of a hook.
     interface Callback {
         void called(MemorySegment hook, MemorySegment parameter);
     }
 
-    /// The vtable of hooks that call `callback`. It lives forever, as hooks may. A hook is
-    /// destroyed by `free`; the slots after the call are for libtorch's compiler, which runs no
-    /// Java program.
+    /// The vtable of hooks that call `callback`. It is never freed, since libtorch decides how long
+    /// a hook lives. The destructors are `free`. libtorch's graph compiler uses the slots after the
+    /// call; it does not run here.
     MemorySegment newVtable(Callback callback) {
         MemorySegment call =
                 LibTorch.callback(
@@ -61,8 +61,8 @@ final class HookObjects {
         return vtable;
     }
 
-    /// Gives a tensor a hook with this number, which libtorch then owns. Does not throw for a
-    /// tensor that requires a gradient.
+    /// Sets the hook of a tensor. libtorch owns the hook from then on. Does not throw for a tensor
+    /// that requires a gradient.
     void install(long tensor, MemorySegment vtable, long id) {
         MemorySegment hook = newHook(vtable, id);
         try (Arena arena = Arena.ofConfined()) {
@@ -76,20 +76,20 @@ final class HookObjects {
         }
     }
 
-    /// A hook in memory of its own, which its destructor frees.
+    /// A hook allocated by malloc; its destructor frees it.
     private MemorySegment newHook(MemorySegment vtable, long id) {
         MemorySegment hook =
                 run("malloc", () -> (MemorySegment) malloc.invokeExact(HOOK.byteSize()))
                         .reinterpret(HOOK.byteSize());
         if (hook.address() == 0) {
-            throw new OutOfMemoryError("libtorch's hook of %d bytes".formatted(HOOK.byteSize()));
+            throw new OutOfMemoryError("allocating a hook of %d bytes for libtorch".formatted(HOOK.byteSize()));
         }
         hook.setAtIndex(ADDRESS, 0, vtable);
         hook.setAtIndex(JAVA_LONG, 1, id);
         return hook;
     }
 
-    /// The number that a hook was made with.
+    /// The id of a hook.
     static long id(MemorySegment hook) {
         return hook.reinterpret(HOOK.byteSize()).getAtIndex(JAVA_LONG, 1);
     }

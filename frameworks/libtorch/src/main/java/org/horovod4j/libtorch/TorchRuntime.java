@@ -1,0 +1,25 @@
+package org.horovod4j.libtorch;
+
+/// The libtorch of this process.
+///
+/// @param library the loaded library
+/// @param autograd recording and backward
+/// @param tensors memory of tensors
+/// @param deferredFailures exceptions of [TorchHooks#transformGradient], which cannot be thrown
+///     through backward
+public record TorchRuntime(
+        LibTorch library,
+        Autograd autograd,
+        TorchTensors tensors,
+        DeferredFailures deferredFailures) {
+    /// Opens the library that a binding has loaded.
+    ///
+    /// @param nameOrPath the name that the library was built with (`libtorch_cpu.so`), or its path
+    /// @throws UnsupportedOperationException when the library cannot be opened or lacks a function
+    public static TorchRuntime open(String nameOrPath) {
+        LibTorch library = LibTorch.open(nameOrPath);
+        Autograd autograd = new Autograd(library);
+        return new TorchRuntime(
+                library, autograd, new TorchTensors(library, autograd), new DeferredFailures());
+    }
+}
