@@ -7,6 +7,7 @@ module org.horovod4j.core {
     requires static transitive org.jspecify;
 
     exports org.horovod4j;
+    exports org.horovod4j.checkpoint;
     exports org.horovod4j.codec;
     exports org.horovod4j.compression;
     exports org.horovod4j.data;
@@ -16,10 +17,12 @@ module org.horovod4j.core {
     exports org.horovod4j.log;
     exports org.horovod4j.network;
     exports org.horovod4j.optim;
+    exports org.horovod4j.optim.overlap;
     exports org.horovod4j.option;
     exports org.horovod4j.rendezvous;
     exports org.horovod4j.sparse;
     exports org.horovod4j.spi;
     exports org.horovod4j.testing;
+    exports org.horovod4j.training;
     exports org.horovod4j.security;
 }

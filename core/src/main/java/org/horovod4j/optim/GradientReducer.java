@@ -93,7 +93,7 @@ public final class GradientReducer {
                         processSet.communicator(),
                         settings.prefix() + " kinds",
                         gradientArithmetic)
-                : new FixedLayouts(gradients);
+                : new GradientLayouts.Fixed(gradients);
     }
 
     /// Whether nobody else takes part, so that gradients stay on this rank.

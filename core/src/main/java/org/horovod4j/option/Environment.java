@@ -64,6 +64,11 @@ public final class Environment {
         }
     }
 
+    /// The value of a variable that is not ours, if it is set.
+    Optional<String> variable(String name) {
+        return isSet(name) ? Optional.ofNullable(variables.get(name)) : Optional.empty();
+    }
+
     /// Whether the variable of an option, or one of its aliases, has a value.
     public boolean isSet(Option<?> option) {
         for (String name : option.names()) {

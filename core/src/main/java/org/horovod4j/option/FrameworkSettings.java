@@ -1,25 +1,47 @@
 package org.horovod4j.option;
 
+import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
 
-/// What the adapters of frameworks go by.
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/// Settings for adapters of frameworks, as `init` has read them.
 ///
-/// They are no part of a rank's runtime, and of a framework's library a process has one, whatever worlds
-/// it joins: so these belong to the process.
-///
-/// @param gradientHooks whether a framework tells of each gradient while it computes the others
-public record FrameworkSettings(HookChoice gradientHooks) {
+/// @param gradientHooks whether a framework reports each gradient during backward
+/// @param openMpThreads the first number of `OMP_NUM_THREADS`, if it is valid
+public record FrameworkSettings(HookChoice gradientHooks, OptionalInt openMpThreads) {
+    /// `OMP_NUM_THREADS` has a number for each level of nested parallel loops; the first one counts.
+    private static final Pattern OPENMP_THREADS = Pattern.compile("\\s*([0-9]{1,9})\\s*(,.*)?");
+
+    /// The settings when no variable is set.
+    public static final FrameworkSettings DEFAULT = from(new Environment(Map.of()));
+
+    /// A communicator that knows the settings of its rank.
+    public interface Source {
+        FrameworkSettings frameworkSettings();
+    }
+
+    /// The settings that the rank of a communicator was started with.
+    public static FrameworkSettings of(Communicator communicator) {
+        return communicator instanceof Source source ? source.frameworkSettings() : DEFAULT;
+    }
+
     /// Reads the settings.
     ///
     /// @throws ConfigurationException when a value is not allowed
     public static FrameworkSettings from(Environment environment) {
-        return new FrameworkSettings(environment.get(Options.GRADIENT_HOOKS));
+        return new FrameworkSettings(
+                environment.get(Options.GRADIENT_HOOKS),
+                openMpThreads(environment.variable("OMP_NUM_THREADS").orElse("")));
     }
 
-    /// Those that this process was started with. `Hvd.init` has checked them.
-    ///
-    /// @throws ConfigurationException when a value is not allowed
-    public static FrameworkSettings ofThisProcess() {
-        return from(new Environment(System.getenv()));
+    /// OpenMP ignores a value that it does not understand, and so does this.
+    private static OptionalInt openMpThreads(String text) {
+        Matcher matcher = OPENMP_THREADS.matcher(text);
+        int threads = matcher.matches() ? Integer.parseInt(matcher.group(1)) : 0;
+        return threads > 0 ? OptionalInt.of(threads) : OptionalInt.empty();
     }
 }

@@ -27,7 +27,8 @@ public record RuntimeSettings(
         StallSettings stall,
         TimelineSettings timeline,
         AutotuneSettings autotune,
-        LogSettings log) {
+        LogSettings log,
+        FrameworkSettings framework) {
     /// What holds when nothing is set.
     public static final RuntimeSettings DEFAULT = from(new Environment(Map.of()));
 
@@ -53,7 +54,8 @@ public record RuntimeSettings(
                 StallSettings.from(environment),
                 TimelineSettings.from(environment),
                 AutotuneSettings.from(environment),
-                log(environment));
+                log(environment),
+                FrameworkSettings.from(environment));
     }
 
     /// The same for one generation of an elastic job.
@@ -69,7 +71,8 @@ public record RuntimeSettings(
                 stall,
                 timeline.forGeneration(generation),
                 autotune,
-                log);
+                log,
+                framework);
     }
 
     /// Read by itself too, so that warnings about all others can be logged.

@@ -7,7 +7,6 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.Environment;
-import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.option.KernelChoice;
 import org.horovod4j.option.ProcessIdentity;
 import org.horovod4j.option.RendezvousSettings;
@@ -48,8 +47,6 @@ public final class HvdRuntime implements AutoCloseable {
                 processIdentity.isAssigned() ? processIdentity.world().rank() : null);
         options.warnings().forEach(warning -> LOG.log(Level.WARNING, warning));
         this.settings = WorkerSettings.from(options);
-        // now rather than when an adapter wants it, in the middle of a training
-        FrameworkSettings _ = FrameworkSettings.from(options);
         this.stateSignalHandler = new StateSignalHandler(options.get(RuntimeOptions.STATE_SIGNAL));
         LOG.log(
                 Level.INFO,

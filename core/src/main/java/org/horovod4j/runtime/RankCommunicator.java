@@ -12,6 +12,7 @@ import org.horovod4j.Shape;
 import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
+import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.runtime.cycle.CycleAgent;
 import org.horovod4j.runtime.message.CollectiveKind;
 import org.horovod4j.runtime.message.Request;
@@ -29,7 +30,7 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /// Turns a user's calls into requests, after checking what one rank can check alone.
-final class RankCommunicator implements Communicator {
+final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     private static final Set<ReduceOp> SCATTERABLE = Set.of(ReduceOp.AVERAGE, ReduceOp.SUM);
 
     private final RankSet set;
@@ -93,6 +94,11 @@ final class RankCommunicator implements Communicator {
     @Override
     public boolean isHomogeneous() {
         return placement.isHomogeneous();
+    }
+
+    @Override
+    public FrameworkSettings frameworkSettings() {
+        return context.frameworkSettings();
     }
 
     @Override

@@ -5,6 +5,7 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.log.Log;
+import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.runtime.stall.StallInspector;
 import org.horovod4j.runtime.stall.StateReport;
 import org.jspecify.annotations.Nullable;
@@ -65,6 +66,10 @@ final class RankContext {
         failureHandler.leave(story);
         processSets.stop(new HorovodException(story));
         rankComponents.control().stop(); // whoever makes or removes a process set waits there
+    }
+
+    FrameworkSettings frameworkSettings() {
+        return rankComponents.settings().framework();
     }
 
     ProcessSets processSets() {

@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.runtime.HvdRuntime;
+import org.horovod4j.testing.World;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.Map;
+import java.util.OptionalInt;
 
 class FrameworkSettingsTest {
     @Test
@@ -17,11 +22,38 @@ class FrameworkSettingsTest {
                 .isEqualTo(HookChoice.OFF);
     }
 
+    @ParameterizedTest(name = "OMP_NUM_THREADS {0}: {1}")
+    @CsvSource({
+        "3, 3",
+        "'4,2', 4",
+        "' 4 , 2', 4",
+        // OpenMP ignores these
+        "'', ",
+        "0, ",
+        "-1, ",
+        "many, ",
+        "99999999999, ",
+    })
+    void openMpThreadsAreTheFirstNumber(String variable, @Nullable Integer threads) {
+        OptionalInt expected = threads == null ? OptionalInt.empty() : OptionalInt.of(threads);
+        assertThat(settings(Map.of("OMP_NUM_THREADS", variable)).openMpThreads())
+                .isEqualTo(expected);
+    }
+
+    @Test
+    void communicatorHasSettingsOfItsRank() {
+        World.run(
+                2,
+                comm ->
+                        assertThat(FrameworkSettings.of(comm))
+                                .isEqualTo(FrameworkSettings.DEFAULT));
+    }
+
     private static FrameworkSettings settings(Map<String, String> variables) {
         return FrameworkSettings.from(new Environment(variables));
     }
 
-    /// And not when an adapter first wants it.
+    /// Not later, when an adapter uses the value.
     @Test
     void invalidValueFailsInit() {
         assertThatExceptionOfType(ConfigurationException.class)

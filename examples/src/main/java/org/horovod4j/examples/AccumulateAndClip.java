@@ -77,10 +77,12 @@ public final class AccumulateAndClip {
         float rate = LEARNING_RATE * options.passes() * Hvd.size();
         Optimizer sgd = Optimizer.sgd().setLearningRateTracker(Tracker.fixed(rate)).build();
         DistributedOptimizer optimizer =
-                HvdDjl.optimizer(sgd, model)
-                        .backwardPassesPerStep(options.passes())
-                        .averageAccumulated(true)
-                        .build();
+                HvdDjl.distributed(
+                        sgd,
+                        model,
+                        settings ->
+                                settings.backwardPassesPerStep(options.passes())
+                                        .averageAccumulated(true));
         DefaultTrainingConfig config =
                 new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                         .optOptimizer(optimizer)

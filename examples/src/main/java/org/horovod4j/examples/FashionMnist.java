@@ -27,12 +27,13 @@ import org.horovod4j.djl.DistributedOptimizer;
 import org.horovod4j.djl.HvdDjl;
 import org.horovod4j.djl.ShardedSampler;
 import org.horovod4j.djl.training.Checkpoints;
-import org.horovod4j.djl.training.Epochs;
-import org.horovod4j.djl.training.LearningRateSchedule;
-import org.horovod4j.djl.training.LearningRateWarmup;
 import org.horovod4j.djl.training.MetricAverage;
 import org.horovod4j.djl.training.MomentumCorrection;
-import org.horovod4j.djl.training.TrainingProgress;
+import org.horovod4j.djl.training.ProgressListener;
+import org.horovod4j.training.Epochs;
+import org.horovod4j.training.LearningRateSchedule;
+import org.horovod4j.training.LearningRateWarmup;
+import org.horovod4j.training.TrainingProgress;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -87,10 +88,9 @@ public final class FashionMnist {
                         .epochs(epochs)
                         .best("validate_Accuracy")
                         .build();
-        TrainingProgress trainingProgress =
+        TrainingProgress progress =
                 TrainingProgress.ofEpochs(options.epochs())
                         .stepsPerEpoch(epochs.stepsPerEpoch())
-                        .learningRate(optimizer, rate)
                         .build();
         DefaultTrainingConfig config =
                 new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
@@ -100,12 +100,14 @@ public final class FashionMnist {
                         .addTrainingListeners(
                                 new MetricAverage(), new MomentumCorrection(optimizer, model, rate))
                         .addTrainingListeners(TrainingListener.Defaults.basic())
-                        .addTrainingListeners(checkpoints, trainingProgress);
+                        .addTrainingListeners(
+                                checkpoints,
+                                new ProgressListener(progress).learningRate(optimizer, rate));
 
         try (Trainer trainer = model.newTrainer(config)) {
             trainer.initialize(new Shape(BATCH, 1, 28, 28));
             int done = checkpoints.resume(trainer); // and all start from what rank 0 has read
-            trainingProgress.resumeAt(done);
+            progress.resumeAt(done);
             print(
                     "%d of %d epochs are done"
                             .formatted(Math.min(done, options.epochs()), options.epochs()));
@@ -127,8 +129,9 @@ public final class FashionMnist {
     private static Tracker rate(Options options, Epochs epochs) {
         float highest = LEARNING_RATE * Hvd.size();
         int fall = Math.max(1, options.epochs() * 2 / 3);
-        return LearningRateWarmup.to(highest, WARMUP_EPOCHS, epochs)
-                .then(LearningRateSchedule.of(highest, epochs).multiplyFrom(fall, 0.1));
+        return LearningRateWarmup.to(highest, Hvd.size(), WARMUP_EPOCHS, epochs)
+                        .then(LearningRateSchedule.of(highest, epochs).multiplyFrom(fall, 0.1))
+                ::at;
     }
 
     private static Block network() {

@@ -25,7 +25,8 @@ import org.horovod4j.Hvd;
 import org.horovod4j.djl.HvdDjl;
 import org.horovod4j.djl.ShardedSampler;
 import org.horovod4j.djl.training.MetricAverage;
-import org.horovod4j.djl.training.TrainingProgress;
+import org.horovod4j.djl.training.ProgressListener;
+import org.horovod4j.training.TrainingProgress;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -91,9 +92,10 @@ public final class Mnist {
                         .addTrainingListeners(new MetricAverage())
                         .addTrainingListeners(TrainingListener.Defaults.basic())
                         .addTrainingListeners(
-                                TrainingProgress.ofEpochs(options.epochs())
-                                        .stepsPerEpoch(steps)
-                                        .build());
+                                new ProgressListener(
+                                        TrainingProgress.ofEpochs(options.epochs())
+                                                .stepsPerEpoch(steps)
+                                                .build()));
 
         try (Trainer trainer = model.newTrainer(config)) {
             trainer.initialize(new Shape(BATCH, 1, 28, 28));

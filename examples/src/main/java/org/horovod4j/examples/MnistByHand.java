@@ -5,6 +5,16 @@ import org.horovod4j.Handle;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
+import org.horovod4j.data.LastBatch;
+import org.horovod4j.data.Sampling;
+import org.horovod4j.data.Shard;
+import org.horovod4j.training.Epochs;
+import org.horovod4j.training.LearningRate;
+import org.horovod4j.training.LearningRateWarmup;
+import org.horovod4j.training.MetricTotals;
+import org.horovod4j.training.TensorBroadcast;
+import org.horovod4j.training.TrainingProgress;
+import org.horovod4j.training.TrainingProgress.Metric;
 
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
@@ -12,18 +22,20 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.Random;
 
-/// Learns to read handwritten digits on several processes at once, in plain Java and without any
-/// framework: what [Mnist] leaves to DJL, down to the gradients, is spelt out here.
+/// Trains a network on handwritten digits with several processes, in plain Java without a framework.
+/// It computes everything that [Mnist] leaves to DJL, including the gradients.
 ///
-/// Every process has the whole network (784 pixels, 128 hidden units, 10 digits) and takes its own
-/// share of the images. After each batch the processes average their gradients, so all of them
-/// make the same step and stay alike: training on four processes is training with batches four
-/// times as large. What that asks of a program is marked `Horovod 1` to `Horovod 6`; the rest is
-/// the same for one process.
+/// Every process has the whole network (784 pixels, 128 hidden units, 10 digits) and its own part of
+/// the images. After each batch the processes average their gradients, so all of them make the same
+/// step: training on four processes equals training with batches four times as large. The lines that
+/// distributed training adds are marked `Horovod 1` to `Horovod 6`. The division of the data, the
+/// learning rate and the printed progress come from `org.horovod4j.data` and `org.horovod4j.training`.
 ///
 /// ```
 /// ./horovodrun -np 4 java -cp … org.horovod4j.examples.MnistByHand [--epochs n] [--data folder]
@@ -52,16 +64,17 @@ public final class MnistByHand {
         // Horovod 1: join the other processes. Without a launcher, this process is the whole job.
         Hvd.init();
         try {
-            // Horovod 2: take the device numbered Hvd.localRank(), so that the processes of a host
-            // do not crowd on one. Plain Java computes on the CPU and has nothing to take.
+            // Horovod 2: use the device numbered Hvd.localRank(), so that each process of a host
+            // has
+            // its own. Plain Java computes on the CPU, so there is nothing to choose.
             Communicator comm = Hvd.communicator();
 
-            // The seeds differ as they would by chance; see how step 5 makes up for it.
+            // Different seeds give different initial parameters; step 5 makes them equal.
             MnistByHand mnist = new MnistByHand(comm, SEED + comm.rank());
             mnist.broadcastParameters();
             mnist.train(options);
 
-            // Horovod 6: what a job does once, rank 0 does; two writers would spoil the file.
+            // Horovod 6: only rank 0 writes files.
             if (comm.rank() == 0) {
                 mnist.save(options.model());
                 System.out.println("saved the network as " + options.model());
@@ -71,48 +84,57 @@ public final class MnistByHand {
         }
     }
 
-    /// Horovod 5: all start from the parameters of rank 0. The optimizer's state would follow, but
-    /// every velocity is still zero.
+    /// Horovod 5: all ranks start with the parameters of rank 0. The optimizer's state needs no
+    /// broadcast, since every velocity is still zero.
     void broadcastParameters() {
+        Map<String, Tensor> parameters = new LinkedHashMap<>();
         for (Layer layer : List.of(hidden, output)) {
-            comm.broadcast(layer.name, Tensor.of(layer.parameters), 0);
+            parameters.put(layer.name, Tensor.of(layer.parameters));
         }
+        TensorBroadcast.run(comm, "parameters", parameters, 0);
     }
 
     private void train(Options options) throws IOException {
         MnistData training = MnistData.read(options.data(), "train");
         MnistData test = MnistData.read(options.data(), "t10k");
-        // The same number for all: a rank with one step more would wait for the others in vain.
-        int steps = training.count() / (BATCH * comm.size());
-
+        // Each rank gets another part of the images, and all ranks have the same number of steps.
+        Shard shard =
+                Sampling.shuffled(SEED)
+                        .withLastBatch(LastBatch.DROP)
+                        .shard(training.count(), BATCH, comm);
+        LearningRate rate = learningRate(new Epochs(shard.stepsPerEpoch()));
+        TrainingProgress progress =
+                TrainingProgress.ofEpochs(options.epochs())
+                        .stepsPerEpoch(shard.stepsPerEpoch())
+                        .communicator(comm)
+                        .build();
+        int update = 0;
         for (int epoch = 0; epoch < options.epochs(); epoch++) {
-            int[] order = shuffle(training.count(), new Random(SEED + epoch));
-            double loss = 0;
-            long start = System.nanoTime();
-            for (int step = 0; step < steps; step++) {
-                Batch batch = new Batch(training, share(order, step));
-                loss += step(batch, learningRate(epoch + (double) step / steps)) / steps;
+            MetricTotals totals = new MetricTotals();
+            for (int[] images : shard.batches(epoch)) {
+                totals.add("loss", step(new Batch(training, images), rate.at(++update)));
+                totals.add("steps", 1);
+                progress.batchDone(images.length);
             }
-            double seconds = (System.nanoTime() - start) * 1e-9;
-            report(epoch + 1, loss, test, steps * BATCH * comm.size() / seconds);
+            validate(test, totals);
+            totals.sumOverRanks(comm);
+            float lastRate = rate.at(update);
+            progress.epochDone(() -> metrics(totals), () -> OptionalDouble.of(lastRate));
         }
+        progress.trainingDone();
     }
 
-    /// Horovod 3: n processes average over n times as many images, which makes the gradient surer
-    /// and the step longer, n times. Over the first epoch it grows from that of a single process,
-    /// because the first gradients are large and lead astray.
-    private float learningRate(double epoch) {
-        double warmth = Math.min(1, epoch);
-        return (float) (LEARNING_RATE * (1 + warmth * (comm.size() - 1)));
+    private static List<Metric> metrics(MetricTotals totals) {
+        return List.of(
+                new Metric("loss", totals.ratio("loss", "steps")),
+                new Metric("test accuracy", totals.ratio("correct", "tested")));
     }
 
-    /// This rank's images of a step: every `size`-th in the order that all ranks shuffled alike.
-    private int[] share(int[] order, int step) {
-        int[] images = new int[BATCH];
-        for (int i = 0; i < BATCH; i++) {
-            images[i] = order[(step * BATCH + i) * comm.size() + comm.rank()];
-        }
-        return images;
+    /// Horovod 3: n processes average over n times as many images, so the learning rate is n times
+    /// as large. In the first epoch it grows from that of one process, because the first gradients
+    /// are large and inaccurate.
+    private LearningRate learningRate(Epochs epochs) {
+        return LearningRateWarmup.to(LEARNING_RATE * comm.size(), comm.size(), 1, epochs);
     }
 
     /// Forward, backward, update; returns the mean loss of this rank's batch.
@@ -122,13 +144,13 @@ public final class MnistByHand {
         float[] error = output.forward(activations, count);
         double loss = lossAndError(error, batch);
 
-        // Horovod 4: average each gradient over all processes as soon as it is there. The last
-        // layer's comes first, and travels while the one before it is still being computed.
+        // Horovod 4: average each gradient over all processes as soon as it is computed. That of
+        // the last layer comes first and is exchanged while the next one is computed.
         output.backward(activations, error, count);
         Handle<Tensor> outputAverage = averageGradient(output);
         float[] hiddenError = output.inputError(error, count);
         for (int i = 0; i < hiddenError.length; i++) {
-            hiddenError[i] = activations[i] > 0 ? hiddenError[i] : 0; // what ReLU let through
+            hiddenError[i] = activations[i] > 0 ? hiddenError[i] : 0; // derivative of ReLU
         }
         hidden.backward(batch.pixels, hiddenError, count);
         Handle<Tensor> hiddenAverage = averageGradient(hidden);
@@ -144,32 +166,27 @@ public final class MnistByHand {
         return comm.allreduceAsync(layer.name, Tensor.of(layer.gradient), ReduceOp.AVERAGE);
     }
 
-    /// Each rank tries its share of the test images; the sums of all make the line of rank 0.
-    private void report(int epoch, double loss, MnistData test, double imagesPerSecond) {
-        double[] sums = {loss, correct(test)};
-        comm.allreduce("report", sums, ReduceOp.SUM);
-        if (comm.rank() == 0) {
-            System.out.printf(
-                    Locale.ROOT,
-                    "epoch %d: loss %.4f, test accuracy %.2f %%, %.0f images/s by %d process(es)%n",
-                    epoch,
-                    sums[0] / comm.size(),
-                    100 * sums[1] / test.count(),
-                    imagesPerSecond,
-                    comm.size());
+    /// Each rank tests its part of the test images.
+    private void validate(MnistData test, MetricTotals totals) {
+        Shard shard =
+                Sampling.inOrder().withLastBatch(LastBatch.UNEVEN).shard(test.count(), BATCH, comm);
+        totals.add("tested", shard.samplesPerEpoch());
+        totals.add("correct", 0);
+        for (int[] images : shard.batches(0)) {
+            totals.add("correct", correct(new Batch(test, images)));
         }
     }
 
-    private int correct(MnistData test) {
+    private int correct(Batch batch) {
+        float[] scores = output.forward(activations(batch), batch.count());
         int correct = 0;
-        for (int image = comm.rank(); image < test.count(); image += comm.size()) {
-            Batch batch = new Batch(test, image);
-            float[] scores = output.forward(activations(batch), 1);
+        for (int image = 0; image < batch.count(); image++) {
+            int row = image * DIGITS;
             int best = 0;
             for (int digit = 1; digit < DIGITS; digit++) {
-                best = scores[digit] > scores[best] ? digit : best;
+                best = scores[row + digit] > scores[row + best] ? digit : best;
             }
-            correct += best == batch.labels[0] ? 1 : 0;
+            correct += best == batch.labels[image] ? 1 : 0;
         }
         return correct;
     }
@@ -182,8 +199,8 @@ public final class MnistByHand {
         return activations;
     }
 
-    /// Turns scores into the gradient of the mean cross entropy of their softmax, which is the
-    /// probability less 1 at the right digit; returns that mean.
+    /// Replaces scores by the gradient of the mean cross entropy of their softmax: the probability,
+    /// less 1 at the correct digit. Returns the mean.
     private static double lossAndError(float[] scores, Batch batch) {
         double loss = 0;
         for (int image = 0; image < batch.count(); image++) {
@@ -207,7 +224,7 @@ public final class MnistByHand {
         return loss / batch.count();
     }
 
-    /// Layer by layer the number of inputs and of outputs, the weights and the biases, big-endian.
+    /// For each layer: the number of inputs, the number of outputs, weights, biases; big-endian.
     private void save(Path file) throws IOException {
         Path folder = file.toAbsolutePath().getParent();
         if (folder != null) {
@@ -225,22 +242,12 @@ public final class MnistByHand {
         }
     }
 
-    private static int[] shuffle(int count, Random random) {
-        int[] order = new int[count];
-        for (int i = 0; i < count; i++) {
-            int j = random.nextInt(i + 1);
-            order[i] = order[j];
-            order[j] = i;
-        }
-        return order;
-    }
-
-    /// The numbers being learnt, layer by layer.
+    /// The parameters of each layer.
     List<float[]> parameters() {
         return List.of(hidden.parameters, output.parameters);
     }
 
-    /// A fully connected layer. Its parameters are one array, and so one tensor: the weights, a row
+    /// A fully connected layer. Its parameters are one array and so one tensor: the weights, a row
     /// for each input, then the biases.
     private static final class Layer {
         private static final float MOMENTUM = 0.9f;
@@ -259,7 +266,7 @@ public final class MnistByHand {
             this.parameters = new float[(inputs + 1) * outputs];
             this.gradient = new float[parameters.length];
             this.velocity = new float[parameters.length];
-            // After He et al. 2015: keeps the scale of what passes through layers of ReLU.
+            // He et al., 2015: keeps the scale of values across layers with ReLU.
             double deviation = Math.sqrt(2.0 / inputs);
             for (int i = 0; i < inputs * outputs; i++) {
                 parameters[i] = (float) (deviation * random.nextGaussian());
@@ -296,7 +303,7 @@ public final class MnistByHand {
             }
         }
 
-        /// The error at the inputs, given that at the outputs.
+        /// The error at the inputs, given the error at the outputs.
         float[] inputError(float[] error, int rows) {
             float[] result = new float[rows * inputs];
             for (int row = 0; row < rows; row++) {
@@ -325,7 +332,7 @@ public final class MnistByHand {
         }
     }
 
-    /// Some images and what they show.
+    /// Images and their labels.
     static final class Batch {
         final float[] pixels;
         final int[] labels;

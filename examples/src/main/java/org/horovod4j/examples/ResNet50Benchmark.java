@@ -18,7 +18,6 @@ import ai.djl.training.tracker.Tracker;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.compression.Compression;
-import org.horovod4j.djl.DistributedOptimizer;
 import org.horovod4j.djl.HvdDjl;
 
 import java.util.Locale;
@@ -73,14 +72,17 @@ public final class ResNet50Benchmark {
                         .setLearningRateTracker(Tracker.fixed(rate))
                         .optMomentum(0.9f)
                         .build();
-        DistributedOptimizer.Builder distributed = HvdDjl.optimizer(sgd, model);
-        if (options.fp16()) {
-            distributed.compression(Compression.FP16);
-        }
-        if (options.adasum()) {
-            distributed.op(ReduceOp.ADASUM);
-        }
-        return distributed.build();
+        return HvdDjl.distributed(
+                sgd,
+                model,
+                settings -> {
+                    if (options.fp16()) {
+                        settings.compression(Compression.FP16);
+                    }
+                    if (options.adasum()) {
+                        settings.op(ReduceOp.ADASUM);
+                    }
+                });
     }
 
     private static void measure(Options options, Trainer trainer) {

@@ -36,7 +36,10 @@ class TroubleshootingPageTest {
             paths(
                     "frameworks/libtorch/src/main/java",
                     "frameworks/djl/src/main/java",
-                    "core/src/main/java/org/horovod4j/optim");
+                    "core/src/main/java/org/horovod4j/checkpoint",
+                    "core/src/main/java/org/horovod4j/data",
+                    "core/src/main/java/org/horovod4j/optim",
+                    "core/src/main/java/org/horovod4j/training");
 
     private static final List<Path> ALL_SOURCES =
             paths(

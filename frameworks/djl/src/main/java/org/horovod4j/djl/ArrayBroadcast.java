@@ -3,53 +3,24 @@ package org.horovod4j.djl;
 import ai.djl.ndarray.NDArray;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Handle;
-import org.horovod4j.HorovodException;
 import org.horovod4j.Tensor;
-import org.jspecify.annotations.Nullable;
+import org.horovod4j.training.TensorBroadcast;
 
-import java.util.ArrayList;
-import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
-/// Overwrites arrays with those of one rank. All are submitted before the first is waited for, so
-/// that small ones travel together.
+/// Overwrites arrays with those of one rank.
 final class ArrayBroadcast {
     private ArrayBroadcast() {}
 
-    /// @param arrays by names that all ranks have in common
+    /// @param arrays by names that are the same on all ranks
     static void run(
             Communicator communicator, String prefix, Map<String, NDArray> arrays, int rootRank) {
-        List<TensorView> lent = new ArrayList<>();
-        List<Handle<Tensor>> handles = new ArrayList<>();
-        arrays.forEach(
-                (name, array) -> {
-                    TensorView loan = TensorView.of(array);
-                    lent.add(loan);
-                    handles.add(
-                            communicator.broadcastAsync(prefix + name, loan.tensor(), rootRank));
-                });
-        joinAll(handles);
-        lent.forEach(TensorView::writeBack);
-    }
-
-    /// Waits for all, even after a failure: their memory is the engine's, and must not be in use
-    /// when the program goes on.
-    private static void joinAll(List<Handle<Tensor>> handles) {
-        @Nullable HorovodException failure = null;
-        for (Handle<Tensor> handle : handles) {
-            try {
-                Tensor _ = handle.join();
-            } catch (HorovodException e) {
-                if (failure == null) {
-                    failure = e;
-                } else {
-                    failure.addSuppressed(e);
-                }
-            }
-        }
-        if (failure != null) {
-            throw failure;
-        }
+        Map<String, TensorView> views = new LinkedHashMap<>();
+        arrays.forEach((name, array) -> views.put(name, TensorView.of(array)));
+        Map<String, Tensor> tensors = new LinkedHashMap<>();
+        views.forEach((name, view) -> tensors.put(name, view.tensor()));
+        TensorBroadcast.overwrite(communicator, prefix, tensors, rootRank);
+        views.values().forEach(TensorView::writeBack);
     }
 }

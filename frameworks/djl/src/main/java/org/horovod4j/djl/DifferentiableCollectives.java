@@ -10,6 +10,8 @@ import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.BackwardHooks;
 import org.horovod4j.djl.engine.DataTypes;
 import org.horovod4j.djl.engine.EngineAccess;
+import org.horovod4j.option.FrameworkSettings;
+import org.horovod4j.option.HookChoice;
 
 import java.lang.foreign.MemorySegment;
 
@@ -38,7 +40,8 @@ public final class DifferentiableCollectives {
             Communicator communicator, String name, NDArray array, ReduceOp op) {
         requireLinear(name, op);
         EngineAccess access = EngineAccess.of(array.getManager());
-        BackwardHooks.Available hooks = requireHooks(name, access.hooks());
+        HookChoice choice = FrameworkSettings.of(communicator).gradientHooks();
+        BackwardHooks.Available hooks = requireHooks(name, access.hooks(choice));
         access.rethrow();
         DataType dataType = DataTypes.of(array.getDataType());
         Shape shape = Shape.of(array.size());

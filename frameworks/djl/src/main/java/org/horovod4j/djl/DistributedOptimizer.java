@@ -12,6 +12,9 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.optim.GradientGroups;
 import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.optim.OverlapTiming;
+import org.horovod4j.optim.StepDetector;
+import org.horovod4j.optim.overlap.Overlap;
+import org.horovod4j.optim.overlap.OverlapMode;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;

@@ -1,5 +1,6 @@
 package org.horovod4j.djl;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
@@ -14,6 +15,10 @@ import org.horovod4j.log.Log;
 import org.horovod4j.optim.GradientReducer;
 import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.optim.Gradients;
+import org.horovod4j.optim.overlap.Overlap;
+import org.horovod4j.optim.overlap.OverlapDecision;
+import org.horovod4j.optim.overlap.OverlapHeuristic;
+import org.horovod4j.optim.overlap.OverlapMode;
 import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.option.HookChoice;
 import org.jspecify.annotations.Nullable;
@@ -26,9 +31,13 @@ import java.lang.System.Logger.Level;
 final class GradientSynchronizer implements AutoCloseable {
     private static final Logger LOG = Log.of(GradientSynchronizer.class);
 
+    /// The number of threads of PyTorch. DJL sets it after libtorch has read `OMP_NUM_THREADS`.
+    private static final String THREADS_PROPERTY = "ai.djl.pytorch.num_threads";
+
     private final BlockParameters parameters;
     private final Optimizer optimizer;
     private final ProcessSet processSet;
+    private final FrameworkSettings frameworkSettings;
     private final EngineAccess access;
     private final BlockGradients gradients;
     private final boolean accumulates;
@@ -49,6 +58,7 @@ final class GradientSynchronizer implements AutoCloseable {
         this.parameters = new BlockParameters(block);
         this.optimizer = optimizer;
         this.processSet = processSet;
+        this.frameworkSettings = FrameworkSettings.of(processSet.communicator());
         this.access = EngineAccess.of(manager(parameters));
         this.accumulates = access.accumulates();
         checkPasses(settings.backwardPassesPerStep());
@@ -67,7 +77,7 @@ final class GradientSynchronizer implements AutoCloseable {
         this.engineHooks =
                 wish == OverlapMode.NEVER
                         ? new BackwardHooks.Unavailable("switched off by overlap(false)")
-                        : access.hooks();
+                        : access.hooks(frameworkSettings.gradientHooks());
         this.overlap =
                 wish == OverlapMode.AUTO && !usesDeltas && !reducer.isSingleRank()
                         ? overlapByHeuristic(settings)
@@ -113,14 +123,28 @@ final class GradientSynchronizer implements AutoCloseable {
     /// Hooks that only count passes are attached all the same where overlap does not pay: what a program
     /// may do between two steps must not depend on the machine that it runs on.
     private OverlapDecision overlapByHeuristic(GradientSettings settings) {
-        OverlapHeuristic spare = OverlapHeuristic.of(processSet, manager(parameters).getDevice());
+        Device device = manager(parameters).getDevice();
+        OverlapHeuristic heuristic =
+                OverlapHeuristic.of(
+                        processSet,
+                        device.getDeviceType().equals(Device.Type.CPU),
+                        threads(Integer.getInteger(THREADS_PROPERTY, 0), frameworkSettings));
         boolean pays =
-                spare.overlapPays()
-                        || FrameworkSettings.ofThisProcess().gradientHooks() == HookChoice.ON;
+                heuristic.overlapPays() || frameworkSettings.gradientHooks() == HookChoice.ON;
         return OverlapDecision.negotiated(
                 settings.prefix() + " overlap",
                 pays,
-                spare.reasonAgainst() + "; overlap(true) insists");
+                heuristic.reasonAgainst() + "; overlap(true) overlaps anyway");
+    }
+
+    /// The number of threads that PyTorch computes with: by default one for each processor.
+    ///
+    /// @param property that of [#THREADS_PROPERTY]; 0 if it is not set
+    static int threads(int property, FrameworkSettings settings) {
+        return property > 0
+                ? property
+                : settings.openMpThreads()
+                        .orElseGet(() -> Runtime.getRuntime().availableProcessors());
     }
 
     /// Without hooks gradients are ready when the step says so.

@@ -9,6 +9,8 @@ import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.Hvd;
 
+import java.util.function.Consumer;
+
 /// Horovod4J for a DJL program: one-line methods over [Hvd].
 ///
 /// ```java
@@ -22,13 +24,13 @@ import org.horovod4j.Hvd;
 /// EasyTrain.fit(trainer, epochs, train, test);
 /// ```
 ///
-/// Code that is handed a [Communicator] uses [DistributedOptimizer], [Parameters], [OptimizerState]
-/// and [ShardedSampler] themselves.
+/// Code that has a [Communicator] uses [DistributedOptimizer], [Parameters], [OptimizerState] and
+/// [ShardedSampler] directly.
 public final class HvdDjl {
     private HvdDjl() {}
 
-    /// The device of this rank: the GPU whose number is the local rank, or the CPU if the engine
-    /// sees no GPU.
+    /// The device of this rank: the GPU whose number is the local rank, or the CPU if the engine has
+    /// no GPU.
     ///
     /// @throws ConfigurationException when this host has more ranks than GPUs
     public static Device device() {
@@ -43,9 +45,9 @@ public final class HvdDjl {
         if (communicator.localSize() > gpus) {
             throw new ConfigurationException(
                     """
-                    this host runs %d ranks, but engine %s sees %d of its GPUs: %s would have none.
+                    this host runs %d ranks, but engine %s sees %d of its GPUs: %s has none.
                     Start at most %d ranks on this host, or let them see more GPUs (CUDA_VISIBLE_DEVICES). If \
-                    each rank is shown a GPU of its own, use Device.gpu(0); to train on the CPU, Device.cpu()."""
+                    each rank sees only its own GPU, use Device.gpu(0); to train on the CPU, Device.cpu()."""
                             .formatted(
                                     communicator.localSize(),
                                     engineName,
@@ -58,12 +60,20 @@ public final class HvdDjl {
 
     /// An optimizer that averages gradients over all ranks before `optimizer` applies them.
     public static DistributedOptimizer distributed(Optimizer optimizer, Model model) {
-        return optimizer(optimizer, model).build();
+        return distributed(optimizer, model, _ -> {});
     }
 
-    /// The same, with more to say: compression, accumulation, groups.
-    public static DistributedOptimizer.Builder optimizer(Optimizer optimizer, Model model) {
-        return DistributedOptimizer.wrap(optimizer, model.getBlock());
+    /// The same with options, such as compression, accumulation or groups:
+    ///
+    /// ```java
+    /// HvdDjl.distributed(adam, model, options -> options.backwardPassesPerStep(4));
+    /// ```
+    public static DistributedOptimizer distributed(
+            Optimizer optimizer, Model model, Consumer<DistributedOptimizer.Builder> options) {
+        DistributedOptimizer.Builder builder =
+                DistributedOptimizer.wrap(optimizer, model.getBlock());
+        options.accept(builder);
+        return builder.build();
     }
 
     /// Overwrites the model's parameters with those of `rootRank`: once, after
@@ -78,10 +88,10 @@ public final class HvdDjl {
         OptimizerState.of(optimizer, model.getBlock()).broadcast(Hvd.communicator(), rootRank);
     }
 
-    /// This rank's share of a data set, shuffled anew in each epoch. [ShardedSampler#batches] has
-    /// more to choose.
+    /// This rank's part of a data set, shuffled in each epoch. [ShardedSampler#batches] has more
+    /// options.
     ///
-    /// @param batchSize samples of a batch on each rank
+    /// @param batchSize the samples of one batch on one rank
     public static ShardedSampler sampler(int batchSize) {
         return ShardedSampler.batches(batchSize).build();
     }

@@ -7,6 +7,9 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.djl.engine.DataTypes;
+import org.horovod4j.training.RankConsistency;
+import org.horovod4j.training.TensorSpec;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -121,9 +124,9 @@ public final class OptimizerState {
     }
 
     /// Why arrays of these forms cannot be the state of this optimizer; empty when they can.
-    public List<String> mismatches(List<ArraySpec> forms) {
+    public List<String> mismatches(List<TensorSpec> forms) {
         List<String> complaints = new ArrayList<>();
-        for (ArraySpec form : forms) {
+        for (TensorSpec form : forms) {
             int slash = form.name().indexOf('/');
             String slot = form.name().substring(0, Math.max(slash, 0));
             String parameter = form.name().substring(slash + 1);
@@ -144,9 +147,9 @@ public final class OptimizerState {
     ///
     /// @param forms without [#mismatches]
     /// @return the arrays by name, for the caller to fill in
-    public Map<String, NDArray> reallocate(Counts counts, List<ArraySpec> forms) {
+    public Map<String, NDArray> reallocate(Counts counts, List<TensorSpec> forms) {
         setCounts(counts);
-        Map<String, ArraySpec> byName = new HashMap<>();
+        Map<String, TensorSpec> byName = new HashMap<>();
         forms.forEach(form -> byName.put(form.name(), form));
         forEachSlotEntry((name, slotEntry) -> slotEntry.reallocate(byName.get(name)));
         return arrays();
@@ -205,7 +208,7 @@ public final class OptimizerState {
     }
 
     private RootState rootState() {
-        return new RootState(optimizerName, counts(), settings(), ArraySpec.ofAll(arrays()));
+        return new RootState(optimizerName, counts(), settings(), ArraySpecs.ofAll(arrays()));
     }
 
     private void forEachSlotEntry(BiConsumer<String, SlotEntry> action) {
@@ -230,7 +233,7 @@ public final class OptimizerState {
             String optimizerName,
             Counts counts,
             Map<String, Double> settings,
-            List<ArraySpec> specs) {}
+            List<TensorSpec> specs) {}
 
     /// Where a slot keeps the array of one parameter.
     private record SlotEntry(Map<String, Map<Device, NDArray>> byId, Parameter parameter) {
@@ -242,12 +245,14 @@ public final class OptimizerState {
 
         /// Leaves one array, on the parameter's device, or none. DJL copies it to other devices
         /// when it needs it there.
-        void reallocate(@Nullable ArraySpec form) {
+        void reallocate(@Nullable TensorSpec form) {
             Device device = parameter.getArray().getDevice();
             @Nullable NDArray kept = null;
             @Nullable Map<Device, NDArray> former = byId.remove(parameter.getId());
             for (NDArray array : former == null ? List.<NDArray>of() : former.values()) {
-                if (form != null && array.getDevice().equals(device) && form.matches(array)) {
+                if (form != null
+                        && array.getDevice().equals(device)
+                        && ArraySpecs.matches(form, array)) {
                     kept = array;
                 } else {
                     array.close();
@@ -260,12 +265,15 @@ public final class OptimizerState {
             }
         }
 
-        private NDArray zeros(ArraySpec form, Device device) {
+        private NDArray zeros(TensorSpec form, Device device) {
             NDArray zeros =
                     parameter
                             .getArray()
                             .getManager()
-                            .zeros(form.djlShape(), form.dataType(), device);
+                            .zeros(
+                                    ArraySpecs.shape(form),
+                                    DataTypes.djlType(form.dataType()),
+                                    device);
             // As DJL does: the optimizer's arrays outlive the trainer's.
             zeros.detach();
             return zeros;

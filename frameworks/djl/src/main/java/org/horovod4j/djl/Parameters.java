@@ -4,6 +4,8 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.training.RankConsistency;
+import org.horovod4j.training.TensorSpec;
 
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -50,13 +52,13 @@ public final class Parameters {
     public static void broadcast(
             Communicator communicator, Block block, int rootRank, Predicate<String> which) {
         Optional<String> uninitialised = uninitialised(block);
-        List<ArraySpec> mine =
-                uninitialised.isPresent() ? List.of() : ArraySpec.ofAll(arrays(block, which));
-        List<ArraySpec> roots = communicator.broadcastObject(ACTION + ".names", mine, rootRank);
+        List<TensorSpec> mine =
+                uninitialised.isPresent() ? List.of() : ArraySpecs.ofAll(arrays(block, which));
+        List<TensorSpec> roots = communicator.broadcastObject(ACTION + ".names", mine, rootRank);
         RankConsistency.check(
                 communicator,
                 ACTION,
-                uninitialised.map(List::of).orElseGet(() -> ArraySpec.differences(roots, mine)),
+                uninitialised.map(List::of).orElseGet(() -> TensorSpec.differences(roots, mine)),
                 "Build the same network on every rank, and initialise it for the same shapes.");
         ArrayBroadcast.run(communicator, "parameter.", arrays(block, which), rootRank);
     }

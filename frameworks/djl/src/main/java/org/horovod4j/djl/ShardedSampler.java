@@ -4,18 +4,18 @@ import ai.djl.training.dataset.RandomAccessDataset;
 import ai.djl.training.dataset.Sampler;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.data.LastBatch;
+import org.horovod4j.data.Sampling;
+import org.horovod4j.data.Shard;
+import org.horovod4j.training.CommunicatorProvider;
 
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
-import java.util.NoSuchElementException;
-import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
-import java.util.stream.IntStream;
-import java.util.stream.LongStream;
+import java.util.stream.StreamSupport;
 
-/// Gives each rank its share of a data set, in an order that changes with every epoch and is the
-/// same on all ranks.
+/// Gives each rank its part of a data set: a [Shard] as a sampler of DJL.
 ///
 /// ```java
 /// ArrayDataset train = new ArrayDataset.Builder().setData(x).optLabels(y)
@@ -23,31 +23,26 @@ import java.util.stream.LongStream;
 ///         .build();
 /// ```
 ///
-/// All ranks have the same number of batches, unless [Tail#UNEVEN] is asked for. The order follows
-/// from seed and epoch alone, so no rank has to be told, and a job that resumes with another number
-/// of ranks goes on with the same shuffles. Each call of [#sample], which is each pass over the
-/// data, is the next epoch; a sampler therefore serves one data set.
+/// All ranks have the same number of batches, unless [LastBatch#UNEVEN] is chosen. The order of the
+/// samples depends on seed and epoch only, so ranks do not communicate about it, and a job that
+/// resumes with another number of ranks continues with the same shuffles. Each call of [#sample],
+/// which is one pass over the data, is the next epoch. So one sampler serves one data set.
 ///
-/// (DJL's own `BatchSampler` counts batches by the size of the whole data set, so a `SubSampler`
-/// that hands out a share makes it yield empty batches, whose loss is NaN.)
+/// (DJL's own `BatchSampler` counts batches by the size of the whole data set. With a `SubSampler`
+/// that returns only a part, it yields empty batches, whose loss is NaN.)
 public final class ShardedSampler implements Sampler {
-    private final Supplier<SamplerRank> samplerRank;
+    private final CommunicatorProvider communicators;
     private final int batchSize;
-    private final long seed;
-    private final boolean shuffle;
-    private final Tail tail;
+    private final Sampling sampling;
     private final AtomicInteger epoch = new AtomicInteger();
 
-    /// @param samplerRank asked for whenever data are shared out: workers may have come or gone
-    private ShardedSampler(Builder builder, Supplier<SamplerRank> samplerRank) {
-        this.samplerRank = samplerRank;
+    private ShardedSampler(Builder builder) {
+        this.communicators = builder.communicators;
         this.batchSize = builder.batchSize;
-        this.seed = builder.seed;
-        this.shuffle = builder.shuffle;
-        this.tail = builder.tail;
+        this.sampling = builder.sampling;
     }
 
-    /// A sampler of batches of so many samples on each rank.
+    /// A sampler of batches with this number of samples on each rank.
     public static Builder batches(int batchSize) {
         return new Builder(batchSize);
     }
@@ -55,27 +50,36 @@ public final class ShardedSampler implements Sampler {
     /// This rank's batches of the next epoch.
     @Override
     public Iterator<List<Long>> sample(RandomAccessDataset dataset) {
-        Shard shard = shard(dataset.size());
-        return new BatchIterator(shard, order(shard.samples(), epoch.getAndIncrement()));
+        Iterable<int[]> batches = shard(dataset.size()).batches(epoch.getAndIncrement());
+        return StreamSupport.stream(batches.spliterator(), false)
+                .map(batch -> Arrays.stream(batch).asLongStream().boxed().toList())
+                .iterator();
     }
 
-    /// Samples of one batch on one rank.
+    /// The samples of one batch on one rank.
     @Override
     public int getBatchSize() {
         return batchSize;
     }
 
-    /// How many batches this rank has in an epoch of so many samples, which is `dataset.size()`.
+    /// The number of batches of this rank in an epoch.
+    ///
+    /// @param samples the size of the whole data set, `dataset.size()`
     public int stepsPerEpoch(long samples) {
-        return shard(samples).batches();
+        return shard(samples).stepsPerEpoch();
     }
 
-    /// How many epochs have begun; the number of the next one, from 0.
+    /// Divides the samples among the ranks of now: in an elastic job they change.
+    private Shard shard(long samples) {
+        return sampling.shard(samples, batchSize, communicators.current());
+    }
+
+    /// The number of epochs that have begun, which is the number of the next one, from 0.
     public int epoch() {
         return epoch.get();
     }
 
-    /// Makes this the number of the next epoch, for a job that resumes.
+    /// Sets the number of the next epoch, for a job that resumes.
     public void setEpoch(int next) {
         if (next < 0) {
             throw new IllegalArgumentException("an epoch is not negative: " + next);
@@ -83,76 +87,10 @@ public final class ShardedSampler implements Sampler {
         epoch.set(next);
     }
 
-    private Shard shard(long samples) {
-        SamplerRank now = samplerRank.get();
-        return new Shard(samples, now.rank, now.size, batchSize, tail);
-    }
-
-    private int[] order(long samples, int epochNumber) {
-        if (samples > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException(
-                    "a data set of %d samples is larger than %d, the most that can be shuffled"
-                            .formatted(samples, Integer.MAX_VALUE));
-        }
-        int[] order = IntStream.range(0, (int) samples).toArray();
-        if (shuffle) {
-            // Seeds are drawn rather than added up: streams of neighbouring seeds must not be
-            // shifted copies.
-            long drawn = new SplittableRandom(seed).nextLong();
-            shuffle(order, new SplittableRandom(drawn + epochNumber));
-        }
-        return order;
-    }
-
-    private static void shuffle(int[] order, SplittableRandom random) {
-        for (int i = order.length - 1; i > 0; i--) {
-            int j = random.nextInt(i + 1);
-            int swapped = order[i];
-            order[i] = order[j];
-            order[j] = swapped;
-        }
-    }
-
-    /// This rank among those that share the data.
-    private record SamplerRank(int rank, int size) {}
-
-    private static final class BatchIterator implements Iterator<List<Long>> {
-        private final Shard shard;
-        private final int[] order;
-        private long next;
-
-        BatchIterator(Shard shard, int[] order) {
-            this.shard = shard;
-            this.order = order;
-        }
-
-        @Override
-        public boolean hasNext() {
-            return next < shard.length();
-        }
-
-        @Override
-        public List<Long> next() {
-            if (!hasNext()) {
-                throw new NoSuchElementException("the epoch has no more batches");
-            }
-            long end = Math.min(next + shard.batchSize(), shard.length());
-            List<Long> batch =
-                    LongStream.range(next, end)
-                            .map(index -> order[(int) shard.position(index)])
-                            .boxed()
-                            .toList();
-            next = end;
-            return batch;
-        }
-    }
-
-    /// What a sampler may be told.
+    /// Options of a sampler.
     public static final class Builder {
         private final int batchSize;
-        private long seed;
-        private boolean shuffle = true;
-        private Tail tail = Tail.KEEP;
+        private Sampling sampling = Sampling.shuffled(0);
         private CommunicatorProvider communicators = CommunicatorProvider.FROM_HVD;
 
         private Builder(int batchSize) {
@@ -163,40 +101,35 @@ public final class ShardedSampler implements Sampler {
             this.batchSize = batchSize;
         }
 
-        /// Another order; the same number on every rank, please. 0 by default.
+        /// The seed of the shuffles, the same on every rank; 0 by default.
         public Builder seed(long value) {
-            seed = value;
-            return this;
+            return sampling(Sampling.shuffled(value).withLastBatch(sampling.lastBatch()));
         }
 
-        /// The data set's own order, in every epoch: for validation.
+        /// Uses the order of the data set in every epoch, for validation.
         public Builder inOrder() {
-            shuffle = false;
+            return sampling(Sampling.inOrder().withLastBatch(sampling.lastBatch()));
+        }
+
+        /// What happens to the last samples of an epoch; [LastBatch#KEEP] by default.
+        public Builder lastBatch(LastBatch value) {
+            return sampling(sampling.withLastBatch(value));
+        }
+
+        /// Order and last batch together.
+        public Builder sampling(Sampling value) {
+            sampling = value;
             return this;
         }
 
-        /// What happens to the last samples; [Tail#KEEP] by default.
-        public Builder tail(Tail value) {
-            tail = value;
-            return this;
-        }
-
-        /// The ranks that share the data; by default all those of `Hvd`, of each epoch anew.
+        /// The ranks that share the data; by default all ranks that `Hvd` has in each epoch.
         public Builder communicator(Communicator value) {
             communicators = new CommunicatorProvider(value);
             return this;
         }
 
         public ShardedSampler build() {
-            CommunicatorProvider sharing = communicators;
-            return new ShardedSampler(
-                    this,
-                    () -> new SamplerRank(sharing.current().rank(), sharing.current().size()));
-        }
-
-        /// For a rank that needs no communicator: tests of the arithmetic.
-        ShardedSampler build(int rank, int size) {
-            return new ShardedSampler(this, () -> new SamplerRank(rank, size));
+            return new ShardedSampler(this);
         }
     }
 }

@@ -13,6 +13,7 @@ import ai.djl.util.PairList;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.training.CommunicatorProvider;
 import org.jspecify.annotations.Nullable;
 
 import java.io.DataInputStream;

@@ -19,6 +19,7 @@ import org.horovod4j.djl.engine.BackwardHooks;
 import org.horovod4j.djl.engine.EngineAccess;
 import org.horovod4j.launcher.LaunchException;
 import org.horovod4j.launcher.Launcher;
+import org.horovod4j.option.HookChoice;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -120,7 +121,7 @@ class DifferentiableCollectivesIT {
             NDList input = new NDList(TestTraining.samples(scratch, 0, 1, TestTraining.INPUTS, 0));
             NDArray output = testTraining.trainer.forward(input).singletonOrThrow();
             BackwardHooks.Available hooks =
-                    (BackwardHooks.Available) EngineAccess.of(scratch).hooks();
+                    (BackwardHooks.Available) EngineAccess.of(scratch).hooks(HookChoice.AUTO);
             hooks.transformGradient(
                     output,
                     gradient -> {

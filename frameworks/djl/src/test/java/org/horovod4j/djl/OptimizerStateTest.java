@@ -14,6 +14,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.testing.World;
+import org.horovod4j.training.TensorSpec;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -158,8 +159,11 @@ class OptimizerStateTest {
                                 Optimizer.adadelta().optRho(0.9f - 0.1f * comm.rank()).build();
                         OptimizerState state = OptimizerState.of(adadelta, model.getBlock());
                         if (comm.rank() == 0) {
-                            ArraySpec form =
-                                    new ArraySpec("accumG/01Linear_bias", "FLOAT32", List.of(5L));
+                            TensorSpec form =
+                                    new TensorSpec(
+                                            "accumG/01Linear_bias",
+                                            org.horovod4j.DataType.FLOAT32,
+                                            List.of(5L));
                             state.reallocate(
                                             new OptimizerState.Counts(
                                                     3, Map.of("01Linear_bias", 3)),

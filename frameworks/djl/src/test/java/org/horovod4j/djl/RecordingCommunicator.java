@@ -3,6 +3,7 @@ package org.horovod4j.djl;
 import org.horovod4j.Communicator;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.Tensor;
+import org.horovod4j.option.FrameworkSettings;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.InvocationTargetException;
@@ -11,15 +12,15 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 
-/// A communicator that tells a test what it is asked for.
+/// Wraps a communicator and reports its calls to a test.
 final class RecordingCommunicator {
     private final Communicator communicator;
     private final Listener listener;
 
-    /// Blocks that were allocated.
+    /// The tensors that were allocated.
     final List<Tensor> allocated = new ArrayList<>();
 
-    /// Hears of each allreduce before it is submitted, on the thread that submits it.
+    /// Called for each allreduce before it is submitted, on the thread that submits it.
     interface Listener {
         void submitted(String name, MemorySegment tensor);
     }
@@ -30,7 +31,7 @@ final class RecordingCommunicator {
     }
 
     Communicator communicator() {
-        return proxy(Communicator.class, this::communicate);
+        return proxy(Communicator.class, this::communicate, FrameworkSettings.Source.class);
     }
 
     private Object communicate(Method method, Object[] arguments)
@@ -58,11 +59,13 @@ final class RecordingCommunicator {
         Object make(Method method, Object[] arguments) throws ReflectiveOperationException;
     }
 
-    private static <T> T proxy(Class<T> type, Call call) {
+    private static <T> T proxy(Class<T> type, Call call, Class<?>... others) {
+        List<Class<?>> types = new ArrayList<>(List.of(others));
+        types.add(type);
         return type.cast(
                 Proxy.newProxyInstance(
                         type.getClassLoader(),
-                        new Class<?>[] {type},
+                        types.toArray(Class<?>[]::new),
                         (_, method, arguments) -> {
                             try {
                                 return call.make(method, arguments);

@@ -9,6 +9,7 @@ import ai.djl.ndarray.NDArray;
 import org.assertj.core.data.Offset;
 import org.horovod4j.Communicator;
 import org.horovod4j.djl.DistributedOptimizer.SkipScope;
+import org.horovod4j.optim.overlap.Overlap;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;

@@ -13,6 +13,7 @@ import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.TranslateException;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.data.LastBatch;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -90,7 +91,10 @@ class UnevenBatchesIT {
                             .optLabels(
                                     TestTraining.samples(
                                             manager, 0, SAMPLES, TestTraining.OUTPUTS, 1))
-                            .setSampling(ShardedSampler.batches(BATCH).tail(Tail.UNEVEN).build())
+                            .setSampling(
+                                    ShardedSampler.batches(BATCH)
+                                            .lastBatch(LastBatch.UNEVEN)
+                                            .build())
                             .build();
             for (int epoch = 0; epoch < EPOCHS; epoch++) {
                 int steps = pass(testTraining.trainer, data);

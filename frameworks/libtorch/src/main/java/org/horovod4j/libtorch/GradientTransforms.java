@@ -83,7 +83,10 @@ final class GradientTransforms {
     }
 
     private void recordFailure(Throwable failure) {
-        LOG.log(Level.ERROR, "Changing a gradient during backward failed; the gradient is set to NaN", failure);
+        LOG.log(
+                Level.ERROR,
+                "Changing a gradient during backward failed; the gradient is set to NaN",
+                failure);
         deferredFailures.add(failure);
     }
 

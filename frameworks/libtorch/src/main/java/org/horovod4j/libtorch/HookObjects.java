@@ -82,7 +82,8 @@ final class HookObjects {
                 run("malloc", () -> (MemorySegment) malloc.invokeExact(HOOK.byteSize()))
                         .reinterpret(HOOK.byteSize());
         if (hook.address() == 0) {
-            throw new OutOfMemoryError("allocating a hook of %d bytes for libtorch".formatted(HOOK.byteSize()));
+            throw new OutOfMemoryError(
+                    "allocating a hook of %d bytes for libtorch".formatted(HOOK.byteSize()));
         }
         hook.setAtIndex(ADDRESS, 0, vtable);
         hook.setAtIndex(JAVA_LONG, 1, id);

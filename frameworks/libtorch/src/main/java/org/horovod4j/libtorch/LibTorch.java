@@ -35,8 +35,7 @@ public final class LibTorch {
     /// @throws UnsupportedOperationException when there is no such library
     static LibTorch open(String nameOrPath) {
         try {
-            return new LibTorch(
-                    nameOrPath, SymbolLookup.libraryLookup(nameOrPath, Arena.global()));
+            return new LibTorch(nameOrPath, SymbolLookup.libraryLookup(nameOrPath, Arena.global()));
         } catch (IllegalArgumentException e) {
             throw new UnsupportedOperationException(
                     "%s is not loaded in this process".formatted(nameOrPath), e);

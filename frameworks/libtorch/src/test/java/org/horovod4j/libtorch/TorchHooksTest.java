@@ -210,9 +210,7 @@ class TorchHooksTest {
 
         @Override
         public float gradient() {
-            return Float.isNaN(wrongGradient)
-                    ? TorchHooksTest.gradient(weight)
-                    : wrongGradient;
+            return Float.isNaN(wrongGradient) ? TorchHooksTest.gradient(weight) : wrongGradient;
         }
 
         @Override

@@ -19,7 +19,7 @@ import ai.djl.training.tracker.Tracker;
 import org.horovod4j.Communicator;
 import org.horovod4j.benchmarks.training.TrainingMode;
 import org.horovod4j.djl.DistributedOptimizer;
-import org.horovod4j.djl.Overlap;
+import org.horovod4j.optim.overlap.Overlap;
 import org.jspecify.annotations.Nullable;
 
 import java.util.List;

@@ -5,8 +5,8 @@ import org.horovod4j.Hvd;
 import org.horovod4j.benchmarks.training.JitWarmUp;
 import org.horovod4j.benchmarks.training.ReportNotes;
 import org.horovod4j.benchmarks.training.TrainingMode;
-import org.horovod4j.djl.Overlap;
 import org.horovod4j.optim.OverlapTiming;
+import org.horovod4j.optim.overlap.Overlap;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -4,7 +4,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.benchmarks.training.JitWarmUp;
 import org.horovod4j.benchmarks.training.StepTimes;
 import org.horovod4j.benchmarks.training.TrainingMode;
-import org.horovod4j.djl.Overlap;
+import org.horovod4j.optim.overlap.Overlap;
 
 import java.io.IOException;
 import java.nio.file.Path;

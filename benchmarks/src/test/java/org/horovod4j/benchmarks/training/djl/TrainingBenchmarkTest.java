@@ -2,8 +2,8 @@ package org.horovod4j.benchmarks.training.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.horovod4j.djl.Overlap;
 import org.horovod4j.optim.OverlapTiming;
+import org.horovod4j.optim.overlap.Overlap;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;

@@ -2,9 +2,10 @@ package org.horovod4j.djl.elastic;
 
 import ai.djl.ndarray.NDArray;
 
-import org.horovod4j.djl.ArraySpec;
+import org.horovod4j.djl.ArraySpecs;
 import org.horovod4j.djl.TensorView;
 import org.horovod4j.elastic.Snapshot;
+import org.horovod4j.training.TensorSpec;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -13,23 +14,23 @@ import java.util.Objects;
 
 /// The elements of some arrays at one moment, by the names of the arrays.
 final class ArraySnapshot {
-    private final List<ArraySpec> specs;
+    private final List<TensorSpec> specs;
     private final Snapshot snapshot;
 
-    private ArraySnapshot(List<ArraySpec> specs, Snapshot snapshot) {
+    private ArraySnapshot(List<TensorSpec> specs, Snapshot snapshot) {
         this.specs = specs;
         this.snapshot = snapshot;
     }
 
     /// Room for copies of such arrays, with nothing in it.
     static ArraySnapshot allocateFor(Map<String, NDArray> arrays) {
-        List<ArraySpec> forms = ArraySpec.ofAll(arrays);
+        List<TensorSpec> forms = ArraySpecs.ofAll(arrays);
         return new ArraySnapshot(forms, Snapshot.of(segments(views(forms, arrays))));
     }
 
     /// Whether [#copyFrom] may be called with these.
     boolean matches(Map<String, NDArray> arrays) {
-        return ArraySpec.ofAll(arrays).equals(specs);
+        return ArraySpecs.ofAll(arrays).equals(specs);
     }
 
     void copyFrom(Map<String, NDArray> arrays) {
@@ -50,7 +51,7 @@ final class ArraySnapshot {
         lent.forEach(TensorView::writeBack);
     }
 
-    private static List<TensorView> views(List<ArraySpec> forms, Map<String, NDArray> arrays) {
+    private static List<TensorView> views(List<TensorSpec> forms, Map<String, NDArray> arrays) {
         return forms.stream()
                 .map(form -> TensorView.of(Objects.requireNonNull(arrays.get(form.name()))))
                 .toList();

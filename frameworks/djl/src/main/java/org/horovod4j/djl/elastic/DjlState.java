@@ -8,12 +8,13 @@ import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.djl.ArraySpec;
+import org.horovod4j.djl.ArraySpecs;
 import org.horovod4j.djl.DistributedOptimizer;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
 import org.horovod4j.elastic.CommitBuffers;
 import org.horovod4j.elastic.State;
+import org.horovod4j.training.TensorSpec;
 import org.jspecify.annotations.Nullable;
 
 import java.util.LinkedHashMap;
@@ -57,7 +58,7 @@ public final class DjlState extends State {
     private record Commit(
             ArraySnapshot stepArrays,
             ArraySnapshot forwardArrays,
-            List<ArraySpec> optimizerSpecs,
+            List<TensorSpec> optimizerSpecs,
             OptimizerState.Counts counts,
             Map<String, Double> settings) {}
 
@@ -148,7 +149,11 @@ public final class DjlState extends State {
     private static Commit commit(
             ArraySnapshot stepped, ArraySnapshot passed, OptimizerState state) {
         return new Commit(
-                stepped, passed, ArraySpec.ofAll(state.arrays()), state.counts(), state.settings());
+                stepped,
+                passed,
+                ArraySpecs.ofAll(state.arrays()),
+                state.counts(),
+                state.settings());
     }
 
     /// Waits until the parameters may be changed.

@@ -1,10 +1,11 @@
-/// DJL training that goes on when workers come and go.
+/// Elastic DJL training: it continues when workers join or leave.
 ///
-/// Start with [DjlState], which `org.horovod4j.elastic.Elastic` is given like any other state.
+/// Start with [DjlState], a state for `org.horovod4j.elastic.Elastic`.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.elastic`, `org.horovod4j.djl`, `ai.djl..`.
-/// - Invariant: a commit is written to the arrays that there are when it is restored, never to
-///   memory that an array had once.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.elastic`, `org.horovod4j.training`,
+///   `org.horovod4j.djl`, `ai.djl..`.
+/// - Invariant: a commit is restored to the arrays of that moment, never to memory that an array had
+///   before.
 @NullMarked
 package org.horovod4j.djl.elastic;
 

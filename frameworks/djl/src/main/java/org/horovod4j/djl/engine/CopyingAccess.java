@@ -3,6 +3,7 @@ package org.horovod4j.djl.engine;
 import ai.djl.ndarray.NDArray;
 
 import org.horovod4j.SparseTensor;
+import org.horovod4j.option.HookChoice;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
@@ -52,7 +53,7 @@ final class CopyingAccess implements EngineAccess {
     }
 
     @Override
-    public BackwardHooks hooks() {
+    public BackwardHooks hooks(HookChoice choice) {
         return backwardHooks;
     }
 }

@@ -34,6 +34,23 @@ public final class DataTypes {
         };
     }
 
+    /// DJL's type of the same numbers.
+    public static DataType djlType(org.horovod4j.DataType type) {
+        return switch (type) {
+            case FLOAT32 -> DataType.FLOAT32;
+            case FLOAT64 -> DataType.FLOAT64;
+            case FLOAT16 -> DataType.FLOAT16;
+            case BFLOAT16 -> DataType.BFLOAT16;
+            case INT8 -> DataType.INT8;
+            case UINT8 -> DataType.UINT8;
+            case INT16 -> DataType.INT16;
+            case UINT16 -> DataType.UINT16;
+            case INT32 -> DataType.INT32;
+            case INT64 -> DataType.INT64;
+            case BOOL -> DataType.BOOLEAN;
+        };
+    }
+
     /// The same dimensions.
     public static Shape shape(NDArray array) {
         return Shape.of(array.getShape().getShape());

@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 
 import org.horovod4j.SparseTensor;
+import org.horovod4j.option.HookChoice;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
@@ -69,7 +70,9 @@ public interface EngineAccess {
     boolean accumulates();
 
     /// How to be told that a gradient is ready while backward goes on.
-    BackwardHooks hooks();
+    ///
+    /// @param choice the option `HOROVOD_GRADIENT_HOOKS`
+    BackwardHooks hooks(HookChoice choice);
 
     /// Throws what [BackwardHooks.Working#changeGradient] has led to since the last time, if something
     /// failed.

@@ -7,6 +7,7 @@ import ai.djl.util.NativeResource;
 import com.sun.jna.Pointer;
 
 import org.horovod4j.SparseTensor;
+import org.horovod4j.option.HookChoice;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
@@ -82,7 +83,7 @@ final class MxNetAccess implements EngineAccess {
     }
 
     @Override
-    public BackwardHooks hooks() {
+    public BackwardHooks hooks(HookChoice choice) {
         return new BackwardHooks.Unavailable(
                 "engine MXNet has no hooks; it computes backward while the program goes on");
     }

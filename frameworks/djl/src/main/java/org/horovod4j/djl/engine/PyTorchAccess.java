@@ -11,12 +11,12 @@ import org.horovod4j.Tensor;
 import org.horovod4j.libtorch.DeferredFailures;
 import org.horovod4j.libtorch.TorchRuntime;
 import org.horovod4j.libtorch.TorchTensors;
-import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.option.HookChoice;
 
 import java.lang.foreign.MemorySegment;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.Optional;
-import java.util.function.Supplier;
 
 /// PyTorch: the memory of tensors on the host, and hooks, by calls into libtorch.
 final class PyTorchAccess implements EngineAccess {
@@ -27,14 +27,15 @@ final class PyTorchAccess implements EngineAccess {
 
     private static final Lazy<EngineAccess> OF_THIS_PROCESS = new Lazy<>(PyTorchAccess::open);
 
+    private final TorchRuntime runtime;
     private final TorchTensors torch;
     private final DeferredFailures deferredFailures;
-    private final Supplier<BackwardHooks> hooks;
+    private final Map<HookChoice, BackwardHooks> hooks = new EnumMap<>(HookChoice.class);
 
-    private PyTorchAccess(TorchRuntime torchRuntime, HookChoice choice) {
-        this.torch = torchRuntime.tensors();
-        this.deferredFailures = torchRuntime.deferredFailures();
-        this.hooks = new Lazy<>(() -> PyTorchHooks.open(torchRuntime, choice));
+    private PyTorchAccess(TorchRuntime runtime) {
+        this.runtime = runtime;
+        this.torch = runtime.tensors();
+        this.deferredFailures = runtime.deferredFailures();
     }
 
     /// The access to the libtorch of this process: there is one libtorch, so there is one answer.
@@ -44,8 +45,7 @@ final class PyTorchAccess implements EngineAccess {
 
     private static EngineAccess open() {
         try {
-            return new PyTorchAccess(
-                    TorchRuntime.open(LIBRARY), FrameworkSettings.ofThisProcess().gradientHooks());
+            return new PyTorchAccess(TorchRuntime.open(LIBRARY));
         } catch (UnsupportedOperationException e) {
             return new CopyingAccess(ENGINE, true, String.valueOf(e.getMessage()));
         }
@@ -141,8 +141,8 @@ final class PyTorchAccess implements EngineAccess {
     }
 
     @Override
-    public BackwardHooks hooks() {
-        return hooks.get();
+    public synchronized BackwardHooks hooks(HookChoice choice) {
+        return hooks.computeIfAbsent(choice, _ -> PyTorchHooks.open(runtime, choice));
     }
 
     @Override

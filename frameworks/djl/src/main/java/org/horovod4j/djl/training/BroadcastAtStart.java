@@ -8,9 +8,9 @@ import ai.djl.training.optimizer.Optimizer;
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
-import org.horovod4j.djl.CommunicatorProvider;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
+import org.horovod4j.training.CommunicatorProvider;
 
 import java.util.function.Predicate;
 

@@ -7,13 +7,19 @@ import ai.djl.training.listener.TrainingListenerAdapter;
 import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.HorovodException;
-import org.horovod4j.djl.ArraySpec;
-import org.horovod4j.djl.CommunicatorProvider;
+import org.horovod4j.Tensor;
+import org.horovod4j.checkpoint.BestMetric;
+import org.horovod4j.checkpoint.CheckpointException;
+import org.horovod4j.checkpoint.CheckpointFile;
+import org.horovod4j.checkpoint.CheckpointFolder;
+import org.horovod4j.djl.ArraySpecs;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
 import org.horovod4j.djl.ShardedSampler;
 import org.horovod4j.djl.TensorView;
+import org.horovod4j.training.CommunicatorProvider;
+import org.horovod4j.training.Epochs;
+import org.horovod4j.training.TensorSpec;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -26,9 +32,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
-/// Saves everything that training needs to go on, after every epoch, and resumes from it on any
-/// number of ranks.
+/// Saves a checkpoint after every epoch, and resumes from the newest one on any number of ranks: a
+/// [CheckpointFolder] as a listener of DJL.
 ///
 /// ```java
 /// Checkpoints checkpoints = Checkpoints.in(Path.of("checkpoints"))
@@ -41,11 +48,10 @@ import java.util.function.Predicate;
 /// EasyTrain.fit(trainer, 10 - done, train, test);
 /// ```
 ///
-/// Rank 0 alone writes and reads files, whole or not at all; all ranks wait until it has, and if it
-/// could not, all of them throw. In a checkpoint are the parameters, frozen ones and running
-/// statistics included, the optimizer's state, the numbers of epochs and updates, and the epoch of
-/// the sampler. Settings such as momentum or batch size are the program's, and may be changed
-/// before it resumes.
+/// Only rank 0 writes and reads files. All ranks wait for it, and if it fails, all ranks throw. A
+/// checkpoint has the parameters, including frozen ones and running statistics, the optimizer's
+/// state, the numbers of epochs and updates, and the epoch of the sampler. Settings such as momentum
+/// or batch size belong to the program and may change before it resumes.
 public final class Checkpoints extends TrainingListenerAdapter {
     private static final String PARAMETER = "parameter/";
     private static final String OPTIMIZER = "optimizer/";
@@ -56,7 +62,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
     private final Optimizer optimizer;
     private final Optional<ShardedSampler> sampler;
     private final Optional<Epochs> epochs;
-    private final Optional<BestModel> best;
+    private final Optional<BestMetric> best;
     private final int every;
     private final Predicate<String> shared;
     private int epoch;
@@ -72,7 +78,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
         this.shared = builder.local.negate();
     }
 
-    /// Checkpoints in this folder of rank 0, which is made when it is missing.
+    /// Checkpoints in this folder of rank 0, which is created when it is missing.
     public static Builder in(Path folder) {
         return new Builder(folder);
     }
@@ -81,7 +87,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
     public void onTrainingBegin(Trainer trainer) {
         if (best.isPresent()) {
             ListenerOrder.requireAfterEvaluators(trainer, this);
-            best.get().check(trainer);
+            BestModel.check(best.get(), trainer);
         }
     }
 
@@ -95,20 +101,16 @@ public final class Checkpoints extends TrainingListenerAdapter {
 
     /// Writes a checkpoint now. All ranks call this.
     ///
-    /// @throws CheckpointException on all ranks, when rank 0 could not
+    /// @throws CheckpointException on all ranks, when rank 0 could not write it
     public void save(Trainer trainer) {
-        @Nullable Exception failure = null;
-        if (communicators.current().rank() == 0) {
-            try {
-                write(trainer);
-            } catch (IOException | RuntimeException e) {
-                failure = e;
-            }
-        }
-        broadcastOutcome(
-                "save the checkpoint of epoch " + epoch,
-                new Outcome(describe(failure), null),
-                failure);
+        Map<String, String> _ =
+                folder.onRankZero(
+                        communicators.current(),
+                        "save the checkpoint of epoch " + epoch,
+                        () -> {
+                            write(trainer);
+                            return Map.of();
+                        });
     }
 
     private void write(Trainer trainer) throws IOException {
@@ -118,112 +120,113 @@ public final class Checkpoints extends TrainingListenerAdapter {
             BestModel.save(model, folder.folder().resolve("best"));
         }
         OptimizerState state = OptimizerState.of(optimizer, model.getBlock());
-        Map<String, NDArray> arrays = new LinkedHashMap<>();
+        Map<String, Supplier<Tensor>> tensors = new LinkedHashMap<>();
         Parameters.arrays(model.getBlock())
-                .forEach((name, array) -> arrays.put(PARAMETER + name, array));
-        state.arrays().forEach((name, array) -> arrays.put(OPTIMIZER + name, array));
-        folder.write(epoch, file -> CheckpointFile.write(file, metadata(state.counts()), arrays));
+                .forEach((name, array) -> tensors.put(PARAMETER + name, view(array)));
+        state.arrays().forEach((name, array) -> tensors.put(OPTIMIZER + name, view(array)));
+        folder.write(epoch, metadata(state.counts()), tensors);
+    }
+
+    private static Supplier<Tensor> view(NDArray array) {
+        return () -> TensorView.of(array).tensor();
     }
 
     private Map<String, String> metadata(OptimizerState.Counts counts) {
-        Map<String, String> facts = new LinkedHashMap<>();
-        facts.put("epoch", String.valueOf(epoch));
-        facts.put("updates", String.valueOf(counts.updates()));
-        facts.put("ranks", String.valueOf(communicators.current().size()));
-        sampler.ifPresent(used -> facts.put("sampler", String.valueOf(used.epoch())));
+        Map<String, String> metadata = new LinkedHashMap<>();
+        metadata.put("epoch", String.valueOf(epoch));
+        metadata.put("updates", String.valueOf(counts.updates()));
+        metadata.put("ranks", String.valueOf(communicators.current().size()));
+        sampler.ifPresent(used -> metadata.put("sampler", String.valueOf(used.epoch())));
         best.ifPresent(
-                model -> model.best().ifPresent(value -> facts.put("best", String.valueOf(value))));
+                metric ->
+                        metric.best()
+                                .ifPresent(value -> metadata.put("best", String.valueOf(value))));
         counts.byParameter()
-                .forEach((name, count) -> facts.put(COUNT + name, String.valueOf(count)));
-        return facts;
+                .forEach((name, count) -> metadata.put(COUNT + name, String.valueOf(count)));
+        return metadata;
     }
 
-    /// Goes back to the newest checkpoint, if there is one: restores it on rank 0 and brings it to
-    /// all ranks. All ranks call this, after `trainer.initialize`; `broadcastParameters` is then
-    /// not needed, for without a checkpoint this brings rank 0's parameters to all ranks too.
+    /// Restores the newest checkpoint, if there is one, on all ranks. All ranks call this, after
+    /// `trainer.initialize`. It replaces `broadcastParameters`: without a checkpoint it overwrites
+    /// the parameters of all ranks with those of rank 0.
     ///
-    /// @return how many epochs are complete
-    /// @throws CheckpointException on all ranks, when rank 0 cannot write into the folder, or there
-    ///     are checkpoints and none can be used, or the newest is of another network or optimizer
+    /// @return the number of complete epochs
+    /// @throws CheckpointException on all ranks, when rank 0 cannot write into the folder, or has
+    ///     checkpoints and cannot use any, or the newest one is of another network or optimizer
     public int resume(Trainer trainer) {
         Model model = trainer.getModel();
-        @Nullable Exception failure = null;
-        @Nullable Position found = null;
-        if (communicators.current().rank() == 0) {
-            try (Arena arena = Arena.ofConfined()) {
-                found = restore(model, arena);
-            } catch (IOException | RuntimeException e) {
-                failure = e;
-            }
-        }
-        Outcome outcome =
-                broadcastOutcome("resume training", new Outcome(describe(failure), found), failure);
         Communicator communicator = communicators.current();
+        Map<String, String> metadata =
+                folder.onRankZero(communicator, "resume training", () -> restore(model));
         Parameters.broadcast(communicator, model.getBlock(), 0, shared);
         OptimizerState.of(optimizer, model.getBlock(), shared).broadcast(communicator, 0);
-        Position position = outcome.position;
-        if (position != null) {
-            epoch = position.epoch;
-            sampler.ifPresent(used -> used.setEpoch(position.samplerEpoch));
-            epochs.ifPresent(used -> used.resumeAt(position.epoch, position.updates));
-            best.ifPresent(
-                    used ->
-                            used.setBest(
-                                    position.best.isPresent()
-                                            ? OptionalDouble.of(position.best.get())
-                                            : OptionalDouble.empty()));
+        if (!metadata.isEmpty()) {
+            resumeAt(Position.of(metadata));
         }
         return epoch;
     }
 
-    private @Nullable Position restore(Model model, Arena arena) throws IOException {
+    private void resumeAt(Position position) {
+        epoch = position.epoch;
+        sampler.ifPresent(used -> used.setEpoch(position.samplerEpoch));
+        epochs.ifPresent(used -> used.resumeAt(position.epoch, position.updates));
+        best.ifPresent(used -> used.setBest(position.best));
+    }
+
+    /// @return the metadata of the checkpoint; empty if there is none
+    private Map<String, String> restore(Model model) throws IOException {
         folder.prepare();
-        Optional<CheckpointFolder.LoadedCheckpoint> newest = folder.loadNewest(arena);
-        if (newest.isEmpty()) {
-            return null;
+        try (Arena arena = Arena.ofConfined()) {
+            Optional<CheckpointFolder.LoadedCheckpoint> newest = folder.loadNewest(arena);
+            if (newest.isEmpty()) {
+                return Map.of();
+            }
+            restore(model, newest.get());
+            return newest.get().file().metadata();
         }
-        Path path = newest.get().path();
-        CheckpointFile file = newest.get().file();
+    }
+
+    private void restore(Model model, CheckpointFolder.LoadedCheckpoint checkpoint) {
+        CheckpointFile file = checkpoint.file();
         Map<String, NDArray> parameters = Parameters.arrays(model.getBlock());
         OptimizerState state = OptimizerState.of(optimizer, model.getBlock());
-        List<ArraySpec> forms = specsWithPrefix(file, OPTIMIZER);
-        List<String> complaints =
+        List<TensorSpec> optimizerSpecs = specsWithPrefix(file, OPTIMIZER);
+        List<String> problems =
                 new ArrayList<>(
-                        ArraySpec.differences(
-                                specsWithPrefix(file, PARAMETER), ArraySpec.ofAll(parameters)));
-        complaints.addAll(state.mismatches(forms));
-        if (!complaints.isEmpty()) {
+                        TensorSpec.differences(
+                                specsWithPrefix(file, PARAMETER), ArraySpecs.ofAll(parameters)));
+        problems.addAll(state.mismatches(optimizerSpecs));
+        if (!problems.isEmpty()) {
             throw new IllegalStateException(
                     """
                     %s is a checkpoint of another network or optimizer: this one %s. Use another folder for \
                     it."""
-                            .formatted(path, String.join("; ", complaints)));
+                            .formatted(checkpoint.path(), String.join("; ", problems)));
         }
         fill(file, PARAMETER, parameters);
-        fill(file, OPTIMIZER, state.reallocate(counts(file), forms));
-        return Position.of(file.metadata());
+        fill(file, OPTIMIZER, state.reallocate(counts(file), optimizerSpecs));
     }
 
-    private static List<ArraySpec> specsWithPrefix(CheckpointFile file, String prefix) {
+    private static List<TensorSpec> specsWithPrefix(CheckpointFile file, String prefix) {
         return file.specs().stream()
-                .filter(form -> form.name().startsWith(prefix))
+                .filter(spec -> spec.name().startsWith(prefix))
                 .map(
-                        form ->
-                                new ArraySpec(
-                                        form.name().substring(prefix.length()),
-                                        form.type(),
-                                        form.shape()))
+                        spec ->
+                                new TensorSpec(
+                                        spec.name().substring(prefix.length()),
+                                        spec.dataType(),
+                                        spec.shape()))
                 .toList();
     }
 
     private static void fill(CheckpointFile file, String prefix, Map<String, NDArray> arrays) {
         arrays.forEach(
                 (name, array) -> {
-                    CheckpointFile.StoredArray storedArray = file.arrays().get(prefix + name);
-                    if (storedArray != null) {
-                        TensorView loan = TensorView.of(array);
-                        loan.tensor().segment().copyFrom(storedArray.bytes());
-                        loan.writeBack();
+                    CheckpointFile.StoredTensor stored = file.tensors().get(prefix + name);
+                    if (stored != null) {
+                        TensorView view = TensorView.of(array);
+                        view.tensor().segment().copyFrom(stored.bytes());
+                        view.writeBack();
                     }
                 });
     }
@@ -241,51 +244,29 @@ public final class Checkpoints extends TrainingListenerAdapter {
         return new OptimizerState.Counts(Position.of(file.metadata()).updates, byParameter);
     }
 
-    /// Lets all ranks know how rank 0 fared.
-    private Outcome broadcastOutcome(String action, Outcome mine, @Nullable Exception cause) {
-        Outcome outcome = communicators.current().broadcastObject("checkpoint", mine, 0);
-        if (outcome.failure.isPresent()) {
-            throw new CheckpointException(
-                    "rank 0 could not %s: %s".formatted(action, outcome.failure.get()), cause);
-        }
-        return outcome;
-    }
-
-    private Optional<String> describe(@Nullable Exception failure) {
-        return Optional.ofNullable(failure)
-                .map(
-                        e ->
-                                switch (e) {
-                                    case IOException ofFile -> folder.describe(ofFile);
-                                    case HorovodException ours -> String.valueOf(ours.getMessage());
-                                    case IllegalStateException ours ->
-                                            String.valueOf(ours.getMessage());
-                                    default -> e.toString();
-                                });
-    }
-
-    private record Outcome(Optional<String> failure, @Nullable Position position) {}
-
-    /// How far training had come.
-    private record Position(int epoch, int updates, int samplerEpoch, Optional<Double> best) {
-        static Position of(Map<String, String> facts) {
-            int epoch = Integer.parseInt(facts.getOrDefault("epoch", "0"));
+    /// The progress of a training in a checkpoint.
+    private record Position(int epoch, int updates, int samplerEpoch, OptionalDouble best) {
+        static Position of(Map<String, String> metadata) {
+            int epoch = Integer.parseInt(metadata.getOrDefault("epoch", "0"));
+            String best = metadata.get("best");
             return new Position(
                     epoch,
-                    Integer.parseInt(facts.getOrDefault("updates", "0")),
-                    Integer.parseInt(facts.getOrDefault("sampler", String.valueOf(epoch))),
-                    Optional.ofNullable(facts.get("best")).map(Double::valueOf));
+                    Integer.parseInt(metadata.getOrDefault("updates", "0")),
+                    Integer.parseInt(metadata.getOrDefault("sampler", String.valueOf(epoch))),
+                    best == null
+                            ? OptionalDouble.empty()
+                            : OptionalDouble.of(Double.parseDouble(best)));
         }
     }
 
-    /// What checkpoints may be told. The optimizer must be.
+    /// Options of checkpoints. The optimizer is required.
     public static final class Builder {
         private final Path folder;
         private CommunicatorProvider communicators = CommunicatorProvider.FROM_HVD;
         private @Nullable Optimizer optimizer;
         private @Nullable ShardedSampler sampler;
         private @Nullable Epochs epochs;
-        private @Nullable BestModel best;
+        private @Nullable BestMetric best;
         private int kept = 3;
         private int every = 1;
         private Predicate<String> local = _ -> false;
@@ -306,50 +287,48 @@ public final class Checkpoints extends TrainingListenerAdapter {
             return this;
         }
 
-        /// What learning rates go by, which then counts on, even if an epoch has another number of
-        /// steps now.
+        /// The epochs of the learning rate, which then resume, even if an epoch has another number
+        /// of steps now.
         public Builder epochs(Epochs value) {
             epochs = value;
             return this;
         }
 
-        /// Parameters that each rank keeps for itself, as in `DistributedOptimizer`'s `local`.
-        /// Checkpoints have those of rank 0, and rank 0 alone gets them back.
+        /// Parameters that each rank keeps for itself, as in `DistributedOptimizer`'s `local`. A
+        /// checkpoint has those of rank 0, and only rank 0 restores them.
         public Builder local(Predicate<String> parameterName) {
             local = parameterName;
             return this;
         }
 
-        /// Keeps so many of the newest checkpoints; 3 by default.
+        /// How many of the newest checkpoints are kept; 3 by default.
         public Builder keep(int newest) {
             kept = atLeastOne("checkpoints to keep", newest);
             return this;
         }
 
-        /// Saves after every so many epochs; 1 by default.
+        /// The number of epochs between checkpoints; 1 by default.
         public Builder every(int epochCount) {
             every = atLeastOne("epochs between checkpoints", epochCount);
             return this;
         }
 
-        /// Keeps the model with the best figure in folder `best`, as `Model.save` does, for
-        /// inference. See [#best(String, Better)].
-        public Builder best(String monitor) {
-            return best(monitor, MonitorMode.AUTO);
+        /// Keeps the model with the best metric in folder `best`, as `Model.save` writes it. Larger
+        /// values are better if the name contains `acc`, else smaller ones.
+        public Builder best(String metric) {
+            return best(metric, BestMetric.Mode.AUTO);
         }
 
-        /// Keeps the model with the best figure in folder `best`, as `Model.save` does, for
-        /// inference.
+        /// Keeps the model with the best metric in folder `best`, as `Model.save` writes it.
         ///
-        /// @param monitor a name in `trainer.getTrainingResult().getEvaluations()`:
-        ///     `validate_loss`, `validate_Accuracy`, `train_loss`, …; one that the trainer's
-        ///     evaluators do not give is refused when the trainer is made
-        public Builder best(String monitor, MonitorMode monitorMode) {
-            best = new BestModel(monitor, monitorMode);
+        /// @param metric a name in `trainer.getTrainingResult().getEvaluations()`: `validate_loss`,
+        ///     `validate_Accuracy`, `train_loss`, …; checked when the trainer is created
+        public Builder best(String metric, BestMetric.Mode mode) {
+            best = new BestMetric(metric, mode);
             return this;
         }
 
-        /// The ranks that train together; all those of `Hvd` by default.
+        /// The ranks that train together; all ranks of `Hvd` by default.
         public Builder communicator(Communicator value) {
             communicators = new CommunicatorProvider(value);
             return this;
@@ -358,7 +337,7 @@ public final class Checkpoints extends TrainingListenerAdapter {
         public Checkpoints build() {
             if (optimizer == null) {
                 throw new IllegalStateException(
-                        "checkpoints need the optimizer, whose state is part of them: call optimizer(…)");
+                        "checkpoints include the state of the optimizer: call optimizer(…) before build()");
             }
             return new Checkpoints(this, optimizer);
         }

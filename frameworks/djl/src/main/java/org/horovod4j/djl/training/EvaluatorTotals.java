@@ -3,6 +3,7 @@ package org.horovod4j.djl.training;
 import ai.djl.training.evaluator.Evaluator;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.training.MetricTotals;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.reflect.Field;
@@ -15,13 +16,11 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 
-/// The sums that evaluators keep: how many were right, how many there were. All reflection on
-/// evaluators is here.
+/// Reads and writes the totals of DJL's evaluators, such as the number of correct predictions, by
+/// reflection.
 ///
-/// An evaluator of DJL reports the quotient of two totals, each in a map from the name of an
-/// accumulator to a number. With the totals of all ranks added up, the quotient is that of all
-/// samples together, however they were shared out; averages of averages would not be. Evaluators
-/// inside of evaluators are found too.
+/// An evaluator of DJL reports the ratio of two totals, each in a map from the name of an accumulator
+/// to a number. Evaluators inside evaluators are found too.
 final class EvaluatorTotals {
     private final List<Map<String, Number>> maps;
 
@@ -29,7 +28,7 @@ final class EvaluatorTotals {
         this.maps = maps;
     }
 
-    /// @throws ConfigurationException when an evaluator keeps its sums in another way
+    /// @throws ConfigurationException when an evaluator keeps its totals in another way
     static EvaluatorTotals of(List<Evaluator> evaluators) {
         List<Map<String, Number>> maps = new ArrayList<>();
         evaluators.forEach(evaluator -> collect(evaluator, maps));
@@ -52,13 +51,13 @@ final class EvaluatorTotals {
             throw new ConfigurationException(
                     """
                     MetricAverage cannot average evaluator '%s' (%s) over the ranks: it does not keep its \
-                    sums in maps from accumulator to number, as DJL's evaluators do. Let it keep them in a \
+                    totals in maps from accumulator to number, as DJL's evaluators do. Let it keep them in a \
                     Map<String, Long>, Map<String, Float> or Map<String, Double>."""
                             .formatted(evaluator.getName(), evaluator.getClass().getName()));
         }
     }
 
-    @SuppressWarnings("unchecked") // the type arguments have been looked at
+    @SuppressWarnings("unchecked") // the type arguments have been checked
     private static void collect(Evaluator owner, Field field, List<Map<String, Number>> maps) {
         if (isMapOfNumbers(field.getGenericType())) {
             if (value(owner, field) instanceof Map<?, ?> map) {
@@ -93,7 +92,7 @@ final class EvaluatorTotals {
         } catch (InaccessibleObjectException e) {
             throw new ConfigurationException(
                     """
-                    the sums of evaluators are in private fields, which module %s does not open. Start Java \
+                    the totals of evaluators are in private fields, which module %s does not open. Start Java \
                     with --add-opens %s/%s=%s."""
                             .formatted(
                                     field.getDeclaringClass().getModule().getName(),
@@ -108,29 +107,30 @@ final class EvaluatorTotals {
         }
     }
 
-    /// The totals of these accumulators, in an order that is the same on all ranks; 0 for those
-    /// that an evaluator does not have.
-    double[] read(List<String> accumulators) {
-        double[] values = new double[maps.size() * accumulators.size()];
-        int next = 0;
-        for (Map<String, Number> map : maps) {
+    /// The totals of these accumulators; 0 for those that an evaluator does not have.
+    MetricTotals read(List<String> accumulators) {
+        MetricTotals totals = new MetricTotals();
+        for (int i = 0; i < maps.size(); i++) {
             for (String accumulator : accumulators) {
-                Number value = map.get(accumulator);
-                values[next++] = value == null ? 0 : value.doubleValue();
+                Number value = maps.get(i).get(accumulator);
+                totals.add(name(i, accumulator), value == null ? 0 : value.doubleValue());
             }
         }
-        return values;
+        return totals;
     }
 
-    /// Replaces the totals by others in the order of [#read].
-    void write(List<String> accumulators, double[] values) {
-        int next = 0;
-        for (Map<String, Number> map : maps) {
+    /// Replaces the totals that [#read] has returned.
+    void write(List<String> accumulators, MetricTotals totals) {
+        for (int i = 0; i < maps.size(); i++) {
             for (String accumulator : accumulators) {
-                double value = values[next++];
-                map.computeIfPresent(accumulator, (_, old) -> ofSameType(old, value));
+                double value = totals.get(name(i, accumulator));
+                maps.get(i).computeIfPresent(accumulator, (_, old) -> ofSameType(old, value));
             }
         }
+    }
+
+    private static String name(int map, String accumulator) {
+        return map + "/" + accumulator;
     }
 
     private static Number ofSameType(Number old, double value) {

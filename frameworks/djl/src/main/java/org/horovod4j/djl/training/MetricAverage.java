@@ -5,22 +5,22 @@ import ai.djl.training.listener.EvaluatorTrainingListener;
 import ai.djl.training.listener.TrainingListenerAdapter;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.ReduceOp;
-import org.horovod4j.djl.CommunicatorProvider;
+import org.horovod4j.training.CommunicatorProvider;
+import org.horovod4j.training.MetricTotals;
 
 import java.util.List;
 
-/// At the end of an epoch, makes loss and evaluators those of all ranks together: what later
-/// listeners, `trainer.getMetrics()` and `trainer.getTrainingResult()` show then is the same on
-/// every rank.
+/// At the end of an epoch, replaces loss and evaluators of this rank by those of all ranks together.
+/// Later listeners, `trainer.getMetrics()` and `trainer.getTrainingResult()` then have the same
+/// values on every rank.
 ///
-/// It adds up the totals from which DJL computes them, so that a rank with more samples counts for
-/// more: an accuracy is that of all samples of all ranks. DJL's losses count batches, each as much
-/// as any other, and so do they here. Ranks that have not validated at all take part with nothing.
+/// It adds up the totals from which DJL computes them ([MetricTotals]), so that each sample counts
+/// alike: an accuracy is that of all samples of all ranks. DJL's losses count batches alike, and so
+/// does this. Ranks that have not validated take part with zeros.
 ///
-/// It comes *before* DJL's `EvaluatorTrainingListener`, which reads the figures when the epoch ends
-/// and resets them; so add it before `TrainingListener.Defaults`. It says so itself otherwise.
-/// Figures within an epoch stay those of the rank.
+/// Add it *before* DJL's `EvaluatorTrainingListener`, which reads the totals at the end of the epoch
+/// and resets them; so add it before `TrainingListener.Defaults`. Otherwise it throws when training
+/// begins. Values within an epoch stay those of the rank.
 public final class MetricAverage extends TrainingListenerAdapter {
     private static final List<String> ACCUMULATORS =
             List.of(
@@ -29,7 +29,7 @@ public final class MetricAverage extends TrainingListenerAdapter {
 
     private final CommunicatorProvider communicators;
 
-    /// Over all ranks that there are when an epoch ends.
+    /// Averages over all ranks that `Hvd` has when an epoch ends.
     public MetricAverage() {
         this(CommunicatorProvider.FROM_HVD);
     }
@@ -51,8 +51,8 @@ public final class MetricAverage extends TrainingListenerAdapter {
     @Override
     public void onEpoch(Trainer trainer) {
         EvaluatorTotals evaluatorTotals = EvaluatorTotals.of(trainer.getEvaluators());
-        double[] values = evaluatorTotals.read(ACCUMULATORS);
-        communicators.current().allreduce("metrics", values, ReduceOp.SUM);
-        evaluatorTotals.write(ACCUMULATORS, values);
+        MetricTotals totals = evaluatorTotals.read(ACCUMULATORS);
+        totals.sumOverRanks(communicators.current());
+        evaluatorTotals.write(ACCUMULATORS, totals);
     }
 }

@@ -28,9 +28,10 @@ import org.horovod4j.djl.SmallNetwork;
 import org.horovod4j.djl.SyncBatchNorm;
 import org.horovod4j.djl.training.Checkpoints;
 import org.horovod4j.djl.training.MetricAverage;
-import org.horovod4j.djl.training.TrainingProgress;
+import org.horovod4j.djl.training.ProgressListener;
 import org.horovod4j.elastic.Elastic;
 import org.horovod4j.elastic.ObjectState;
+import org.horovod4j.training.TrainingProgress;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -76,14 +77,15 @@ final class ElasticDjlWorker {
                             .add(Activation::tanh)
                             .add(Linear.builder().setUnits(1).build()));
             Optimizer optimizer =
-                    HvdDjl.optimizer(Optimizer.adam().build(), model).overlap(true).build();
+                    HvdDjl.distributed(
+                            Optimizer.adam().build(), model, options -> options.overlap(true));
             DefaultTrainingConfig config =
                     new DefaultTrainingConfig(Loss.l2Loss())
                             .optOptimizer(optimizer)
                             .addTrainingListeners(
                                     new MetricAverage(),
                                     new EvaluatorTrainingListener(),
-                                    TrainingProgress.endless().build(),
+                                    new ProgressListener(TrainingProgress.endless().build()),
                                     Checkpoints.in(end.resolveSibling("checkpoints"))
                                             .optimizer(optimizer)
                                             .build());

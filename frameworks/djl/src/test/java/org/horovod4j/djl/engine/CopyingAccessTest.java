@@ -7,6 +7,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.SparseFormat;
 
+import org.horovod4j.option.HookChoice;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -52,7 +53,8 @@ class CopyingAccessTest {
         assertThat(array.toFloatArray()).containsExactly(9, 8, 7, 6, 5, 4);
         assertThat(access.memory(array)).isEmpty();
         assertThat(access.moveInto(array, MemorySegment.ofArray(new float[6]))).isFalse();
-        assertThat(access.hooks()).isEqualTo(new BackwardHooks.Unavailable("for a test"));
+        assertThat(access.hooks(HookChoice.AUTO))
+                .isEqualTo(new BackwardHooks.Unavailable("for a test"));
     }
 
     @ParameterizedTest

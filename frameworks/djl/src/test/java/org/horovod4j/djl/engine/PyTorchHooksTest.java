@@ -20,6 +20,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
 
 import org.horovod4j.libtorch.HookRegistration;
+import org.horovod4j.option.HookChoice;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -33,7 +34,7 @@ import java.util.function.UnaryOperator;
 class PyTorchHooksTest {
     private final NDManager manager = NDManager.newBaseManager("PyTorch");
     private final BackwardHooks.Available hooks =
-            (BackwardHooks.Available) EngineAccess.of(manager).hooks();
+            (BackwardHooks.Available) EngineAccess.of(manager).hooks(HookChoice.AUTO);
 
     @AfterEach
     void close() {

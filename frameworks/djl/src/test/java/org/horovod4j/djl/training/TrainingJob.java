@@ -18,6 +18,7 @@ import ai.djl.training.initializer.XavierInitializer;
 import ai.djl.training.listener.TrainingListener;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.TranslateException;
 
 import org.horovod4j.Communicator;
@@ -27,6 +28,11 @@ import org.horovod4j.djl.Parameters;
 import org.horovod4j.djl.ShardedSampler;
 import org.horovod4j.djl.SmallNetwork;
 import org.horovod4j.launcher.Launcher;
+import org.horovod4j.training.Epochs;
+import org.horovod4j.training.LearningRate;
+import org.horovod4j.training.LearningRateSchedule;
+import org.horovod4j.training.LearningRateWarmup;
+import org.horovod4j.training.TrainingProgress;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -96,11 +102,12 @@ public record TrainingJob(String folder, int epochs) {
                             2,
                             ShardedSampler.batches(BATCH_SIZE).inOrder().build());
             Epochs steps = new Epochs(sampler.stepsPerEpoch(train.size()));
-            LearningRateWarmup rate =
-                    LearningRateWarmup.to(0.05f * comm.size(), 1, steps)
+            LearningRate schedule =
+                    LearningRateWarmup.to(0.05f * comm.size(), comm.size(), 1, steps)
                             .then(
                                     LearningRateSchedule.of(0.05f * comm.size(), steps)
                                             .multiplyFrom(2, 0.5));
+            Tracker rate = schedule::at;
             Optimizer optimizer =
                     HvdDjl.distributed(
                             Optimizer.sgd().setLearningRateTracker(rate).optMomentum(0.8f).build(),
@@ -114,11 +121,10 @@ public record TrainingJob(String folder, int epochs) {
                             .best("validate_Accuracy")
                             .build();
             ByteArrayOutputStream output = new ByteArrayOutputStream();
-            TrainingProgress trainingProgress =
+            TrainingProgress progress =
                     TrainingProgress.ofEpochs(epochs)
                             .stepsPerEpoch(steps.stepsPerEpoch())
                             .singleProcessThroughput(1000)
-                            .learningRate(optimizer, rate)
                             .output(new PrintStream(output, true, StandardCharsets.UTF_8), false)
                             .build();
             DefaultTrainingConfig config =
@@ -131,12 +137,14 @@ public record TrainingJob(String folder, int epochs) {
                                     new BroadcastAtStart(optimizer, 0),
                                     new MomentumCorrection(optimizer, model, rate))
                             .addTrainingListeners(TrainingListener.Defaults.basic())
-                            .addTrainingListeners(checkpoints, trainingProgress);
+                            .addTrainingListeners(
+                                    checkpoints,
+                                    new ProgressListener(progress).learningRate(optimizer, rate));
             Trainer trainer = model.newTrainer(config);
             try {
                 trainer.initialize(new Shape(1, SmallNetwork.INPUTS));
                 int done = checkpoints.resume(trainer);
-                trainingProgress.resumeAt(done);
+                progress.resumeAt(done);
                 List<String> start = state(model, optimizer);
                 EasyTrain.fit(trainer, epochs - done, train, test);
                 Map<String, Float> figures =
