@@ -3,6 +3,7 @@ package org.horovod4j.log;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.runtime.HvdRuntime;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -12,7 +13,6 @@ import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.logging.ConsoleHandler;
@@ -73,7 +73,7 @@ class LogIT {
 
     @Test
     void theVariablesOfARankDecideHowItLogs() throws Exception {
-        assertThat(run(InvalidVariables.class, List.of(), classPath()))
+        assertThat(run(InvalidVariables.class, List.of(), TestJvm.CLASS_PATH))
                 .satisfiesExactly(
                         line ->
                                 assertThat(line)
@@ -86,7 +86,7 @@ class LogIT {
 
     @Test
     void linesHaveTimeAndRankByDefault() throws Exception {
-        assertThat(run(Program.class, List.of(), classPath()))
+        assertThat(run(Program.class, List.of(), TestJvm.CLASS_PATH))
                 .singleElement()
                 .asString()
                 .matches(OURS);
@@ -95,7 +95,10 @@ class LogIT {
     @Test
     void loggingWorksWithoutJavaLoggingModule() throws Exception {
         List<String> small = List.of("--limit-modules", "java.base");
-        assertThat(run(Program.class, small, classPath())).singleElement().asString().matches(OURS);
+        assertThat(run(Program.class, small, TestJvm.CLASS_PATH))
+                .singleElement()
+                .asString()
+                .matches(OURS);
     }
 
     @Test
@@ -109,14 +112,14 @@ class LogIT {
                 .level = INFO
                 """);
         List<String> configured = List.of("-Djava.util.logging.config.file=" + configuration);
-        assertThat(run(Program.class, configured, classPath()))
+        assertThat(run(Program.class, configured, TestJvm.CLASS_PATH))
                 .containsExactly("mine INFO nobody cares", "mine WARNING all is well");
     }
 
     @Test
     void anApplicationMaySetUpItsLoggingLater() throws Exception {
         List<String> plain = List.of("-Duser.language=en");
-        List<String> lines = run(LateApplication.class, plain, classPath());
+        List<String> lines = run(LateApplication.class, plain, TestJvm.CLASS_PATH);
         assertThat(lines.getFirst()).matches(OURS);
         assertThat(lines.subList(1, lines.size()))
                 .contains("INFO: nobody cares", "WARNING: all is well");
@@ -128,24 +131,21 @@ class LogIT {
         Files.writeString(
                 services.resolve("java.lang.System$LoggerFinder"),
                 UpperCaseLoggerFinder.class.getName());
-        assertThat(run(Program.class, List.of(), folder + File.pathSeparator + classPath()))
+        assertThat(run(Program.class, List.of(), folder + File.pathSeparator + TestJvm.CLASS_PATH))
                 .containsExactly("NOBODY CARES", "ALL IS WELL");
-    }
-
-    private static String classPath() {
-        return System.getProperty("java.class.path");
     }
 
     /// What the program says on standard error.
     private static List<String> run(Class<?> program, List<String> flags, String classPath)
             throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of("-XX:+UseSerialGC", "-XX:-UsePerfData"));
-        command.addAll(flags);
-        command.addAll(List.of("-cp", classPath, program.getName()));
+        TestJvm jvm =
+                TestJvm.of(program)
+                        .shortLived()
+                        .with("-XX:-UsePerfData")
+                        .with(flags.toArray(String[]::new))
+                        .onClassPath(classPath);
         ProcessBuilder builder =
-                new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD);
+                new ProcessBuilder(jvm.words()).redirectOutput(ProcessBuilder.Redirect.DISCARD);
         builder.environment().remove("JAVA_TOOL_OPTIONS"); // of which the JVM tells there, too
         Process process = builder.start();
         String said = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);

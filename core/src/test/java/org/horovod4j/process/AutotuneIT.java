@@ -9,12 +9,12 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
+import org.horovod4j.testsupport.SimulatedHost;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -61,7 +61,7 @@ class AutotuneIT {
 
     @ParameterizedTest(name = "transport {0}")
     @ValueSource(strings = {"auto", "tcp"})
-    void tuningResultIsUsedByNextJob(String transport) throws IOException {
+    void tuningResultIsUsedByNextJob(String transport) throws Exception {
         Path log = folder.resolve("autotune.csv");
         Path saved = folder.resolve("autotune.properties");
         TestJobPlan plan =
@@ -95,7 +95,7 @@ class AutotuneIT {
     /// Gradients from 4 bytes to half a megabyte: the lower of the switch points that are tried lies
     /// among them.
     @Test
-    void ringBytesAndStreamsAreTunedBetweenHosts() throws IOException {
+    void ringBytesAndStreamsAreTunedBetweenHosts() throws Exception {
         Path log = folder.resolve("hosts.csv");
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost();
@@ -127,7 +127,7 @@ class AutotuneIT {
                 .with(RuntimeOptions.AUTOTUNE_MAX_SAMPLES, "6");
     }
 
-    private static void finish(TestJob testJob) throws IOException {
+    private static void finish(TestJob testJob) throws Exception {
         testJob.rank(0).sendSignal();
         testJob.awaitSuccess();
     }

@@ -10,6 +10,8 @@ import org.horovod4j.option.Options;
 import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.security.Secret;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.SharedMemoryFiles;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -36,7 +38,7 @@ final class ElasticTestJob implements AutoCloseable {
 
     private final String id = "it-" + UUID.randomUUID();
     private final Secret secret = Secret.random();
-    private final SharedFiles files = SharedFiles.snapshot();
+    private final SharedMemoryFiles files = SharedMemoryFiles.snapshot();
     private final Duration heartbeatTimeout;
     private final RendezvousServer server;
     private final WorkerRegistry desk;
@@ -90,7 +92,7 @@ final class ElasticTestJob implements AutoCloseable {
         int worker = workers.size();
         ProcessBuilder builder =
                 new ProcessBuilder(
-                        JavaCommand.of(List.of(), ElasticTraining.class, List.of(arguments)));
+                        TestJobPlan.command(List.of(), ElasticTraining.class, List.of(arguments)));
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
         builder.environment().putAll(variables(worker));
         TestRankProcess process = new TestRankProcess(worker, builder);
@@ -244,9 +246,7 @@ final class ElasticTestJob implements AutoCloseable {
         await().atMost(TestJob.PATIENCE)
                 .untilAsserted(
                         () -> {
-                            assertThat(
-                                            OsProcesses.withVariable(
-                                                    Options.JOB_ID.variable() + "=" + id))
+                            assertThat(Processes.withVariable(Options.JOB_ID.variable() + "=" + id))
                                     .isEmpty();
                             assertThat(files.added()).as("shared files left behind").isEmpty();
                         });

@@ -9,7 +9,6 @@ import org.horovod4j.option.RendezvousHost;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-import java.io.IOException;
 import java.util.List;
 
 /// A rank that is stopped but not dead: nothing closes its connections, it just says nothing.
@@ -36,7 +35,7 @@ class FrozenRankIT {
     @ParameterizedTest(name = "rank {0}, transport {1}, server in {2}")
     @CsvSource({"1, auto, LAUNCHER", "2, tcp, RANK0", "0, auto, RANK0", "0, tcp, LAUNCHER"})
     void frozenRankIsDeclaredLostAndFailsWhenResumed(
-            int victim, String transport, RendezvousHost server) throws IOException {
+            int victim, String transport, RendezvousHost server) throws Exception {
         TestJobPlan plan =
                 TestJobPlan.of(3, Worker.class)
                         .with(Options.TRANSPORT, transport)

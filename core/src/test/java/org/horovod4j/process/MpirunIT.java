@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.horovod4j.testing.SystemPackages;
+import org.horovod4j.testsupport.SystemPackages;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,7 +43,7 @@ class MpirunIT {
     }
 
     private void meets(String... prefix) throws IOException {
-        List<String> command = JavaCommand.of(List.of(prefix), SumProgram.class, List.of());
+        List<String> command = TestJobPlan.command(List.of(prefix), SumProgram.class, List.of());
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
         builder.environment().put("HOROVOD_RENDEZVOUS_FOLDER", meetings().toString());

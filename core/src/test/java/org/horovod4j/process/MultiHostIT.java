@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.testsupport.SimulatedHost;
 import org.junit.jupiter.api.Test;
 
-import java.io.IOException;
 import java.util.List;
 
 /// Two hosts of two ranks each: shared memory within, sockets between.
@@ -41,7 +41,7 @@ class MultiHostIT {
     }
 
     @Test
-    void sharedMemoryWithinHostAndTcpBetweenHosts() throws IOException {
+    void sharedMemoryWithinHostAndTcpBetweenHosts() throws Exception {
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost();
                 TestJob testJob = plan(alpha, beta).start()) {
@@ -65,7 +65,7 @@ class MultiHostIT {
     }
 
     @Test
-    void lossOnOneHostIsReportedOnBoth() throws IOException {
+    void lossOnOneHostIsReportedOnBoth() throws Exception {
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost();
                 TestJob testJob = plan(alpha, beta).start()) {

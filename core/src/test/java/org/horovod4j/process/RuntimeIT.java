@@ -10,11 +10,11 @@ import org.horovod4j.option.Environment;
 import org.horovod4j.option.JoinAverage;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
+import org.horovod4j.testsupport.SimulatedHost;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -70,7 +70,7 @@ class RuntimeIT {
 
     @ParameterizedTest(name = "{0} ranks, transport {1}")
     @CsvSource({"2, auto", "4, auto", "3, tcp"})
-    void acceptanceTestsPass(int size, String transport) throws IOException {
+    void acceptanceTestsPass(int size, String transport) throws Exception {
         TestJobPlan plan = TestJobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport);
         try (TestJob testJob = plan.start()) {
             finish(testJob);
@@ -78,7 +78,7 @@ class RuntimeIT {
     }
 
     @Test
-    void acceptanceTestsPassBetweenHosts() throws IOException {
+    void acceptanceTestsPassBetweenHosts() throws Exception {
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost();
                 TestJob testJob = TestJobPlan.of(4, Worker.class).onHosts(alpha, beta).start()) {
@@ -87,7 +87,7 @@ class RuntimeIT {
     }
 
     @Test
-    void acceptanceTestsPassWithLiveJoinAverage() throws IOException {
+    void acceptanceTestsPassWithLiveJoinAverage() throws Exception {
         TestJobPlan plan =
                 TestJobPlan.of(3, Worker.class).with(RuntimeOptions.JOIN_AVERAGE, "live");
         try (TestJob testJob = plan.start()) {
@@ -96,7 +96,7 @@ class RuntimeIT {
     }
 
     @Test
-    void acceptanceTestsPassWithoutFusion() throws IOException {
+    void acceptanceTestsPassWithoutFusion() throws Exception {
         try (TestJob testJob = unfused().start()) {
             finish(testJob);
         }
@@ -104,7 +104,7 @@ class RuntimeIT {
 
     /// Every operation is then agreed on and performed for itself, every time.
     @Test
-    void acceptanceTestsPassWithoutPlansCacheAndFusion() throws IOException {
+    void acceptanceTestsPassWithoutPlansCacheAndFusion() throws Exception {
         TestJobPlan plan =
                 unfused()
                         .with(RuntimeOptions.PLAN_LOCKING, "0")
@@ -123,7 +123,7 @@ class RuntimeIT {
                 .with(RuntimeOptions.DISABLE_GROUP_FUSION, "1");
     }
 
-    private static void finish(TestJob testJob) throws IOException {
+    private static void finish(TestJob testJob) throws Exception {
         assertThat(states(testJob))
                 .as(testJob::output)
                 .allSatisfy(state -> assertThat(state).contains(PLAN));
@@ -135,7 +135,7 @@ class RuntimeIT {
         return testJob.ranks().stream().map(rank -> rank.awaitLine("state ")).toList();
     }
 
-    private static void leave(TestJob testJob) throws IOException {
+    private static void leave(TestJob testJob) throws Exception {
         for (TestRankProcess rank : testJob.ranks()) {
             rank.sendSignal();
         }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.security.Secret;
-import org.horovod4j.testing.SystemPackages;
+import org.horovod4j.testsupport.SystemPackages;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -170,6 +170,6 @@ class SlurmIT {
     }
 
     private static List<String> program() {
-        return JavaCommand.of(List.of(), SumProgram.class, List.of());
+        return TestJobPlan.command(List.of(), SumProgram.class, List.of());
     }
 }

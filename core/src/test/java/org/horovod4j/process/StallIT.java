@@ -7,12 +7,12 @@ import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
+import org.horovod4j.testsupport.SimulatedHost;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
@@ -42,19 +42,19 @@ class StallIT {
     /// T-47.
     @ParameterizedTest(name = "transport {0}")
     @ValueSource(strings = {"auto", "tcp"})
-    void stallWarningNamesMissingRanksThenJobShutsDown(String transport) throws IOException {
+    void stallWarningNamesMissingRanksThenJobShutsDown(String transport) throws Exception {
         warnAndEnd(TestJobPlan.of(3, Worker.class).with(Options.TRANSPORT, transport));
     }
 
     @Test
-    void stallWarningCoversOtherHost() throws IOException {
+    void stallWarningCoversOtherHost() throws Exception {
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost()) {
             warnAndEnd(TestJobPlan.of(3, Worker.class).onHosts(alpha, beta));
         }
     }
 
-    private static void warnAndEnd(TestJobPlan plan) throws IOException {
+    private static void warnAndEnd(TestJobPlan plan) throws Exception {
         try (TestJob testJob = withShortTimeouts(plan).start()) {
             testJob.awaitLine("ready");
             testJob.rank(2).sendSignal();
@@ -116,7 +116,7 @@ class StallIT {
                     make | tcp  | making process sets [[0, 2]] has waited for %d s
                     """)
     void stalledCollectiveCallsAreReported(String call, String transport, String story)
-            throws IOException {
+            throws Exception {
         watchCall(
                 TestJobPlan.of(3, MismatchedCaller.class, call).with(Options.TRANSPORT, transport),
                 story);
@@ -130,15 +130,14 @@ class StallIT {
                     join | join has waited for %d s, in which no rank did anything
                     make | making process sets [[0, 2]] has waited for %d s
                     """)
-    void stalledCollectiveCallsAreReportedBetweenHosts(String call, String story)
-            throws IOException {
+    void stalledCollectiveCallsAreReportedBetweenHosts(String call, String story) throws Exception {
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost()) {
             watchCall(TestJobPlan.of(3, MismatchedCaller.class, call).onHosts(alpha, beta), story);
         }
     }
 
-    private static void watchCall(TestJobPlan plan, String story) throws IOException {
+    private static void watchCall(TestJobPlan plan, String story) throws Exception {
         try (TestJob testJob = withShortTimeouts(plan).start()) {
             testJob.awaitLine("ready");
             testJob.awaitExits(testJob.othersThan(2), Duration.ofSeconds(45));
@@ -179,7 +178,7 @@ class StallIT {
     }
 
     @Test
-    void joinedRankCausesNoStallWarning() throws IOException {
+    void joinedRankCausesNoStallWarning() throws Exception {
         TestJobPlan plan =
                 TestJobPlan.of(3, EarlyJoin.class)
                         .with(RuntimeOptions.STALL_CHECK_TIME, "1")

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.option.RuntimeOptions;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 
 import sun.misc.Signal;
-
-import java.io.IOException;
 
 /// A job that hangs is asked from outside what it is doing.
 class StateSignalIT {
@@ -36,12 +36,12 @@ class StateSignalIT {
         }
     }
 
-    private static void ask(TestJob testJob, int rank) throws IOException {
-        OsProcesses.signal("URG", testJob.rank(rank).pid());
+    private static void ask(TestJob testJob, int rank) throws Exception {
+        testJob.rank(rank).signal("URG");
     }
 
     @Test
-    void signalledRankLogsStateOfAllRanks() throws IOException {
+    void signalledRankLogsStateOfAllRanks() throws Exception {
         try (TestJob testJob = TestJobPlan.of(2, Worker.class).start()) {
             testJob.awaitLine("ready");
             ask(testJob, 1);
@@ -57,7 +57,7 @@ class StateSignalIT {
     }
 
     @Test
-    void previousSignalHandlerIsStillCalled() throws IOException {
+    void previousSignalHandlerIsStillCalled() throws Exception {
         try (TestJob testJob = TestJobPlan.of(2, Worker.class, "own handler").start()) {
             testJob.awaitLine("ready");
             ask(testJob, 0);
@@ -69,7 +69,7 @@ class StateSignalIT {
     }
 
     @Test
-    void signalNoneInstallsNoHandler() throws IOException {
+    void signalNoneInstallsNoHandler() throws Exception {
         TestJobPlan plan =
                 TestJobPlan.of(2, Worker.class, "own handler")
                         .with(RuntimeOptions.STATE_SIGNAL, "none");
@@ -97,12 +97,12 @@ class StateSignalIT {
     @Test
     void runtimeWithoutSignalSupportStillWorks() throws Exception {
         assertThat(
-                        ForkedJava.run(
-                                "",
-                                SingleProcess.class,
-                                "--limit-modules",
-                                "java.base",
-                                "--enable-native-access=ALL-UNNAMED"))
+                        Processes.output(
+                                TestJvm.of(SingleProcess.class)
+                                        .onClassPathOf(Hvd.class, SingleProcess.class)
+                                        .with("--limit-modules", "java.base")
+                                        .with("--enable-native-access=ALL-UNNAMED")
+                                        .words()))
                 .contains("rank 0")
                 .doesNotContain("NoClassDefFoundError");
     }

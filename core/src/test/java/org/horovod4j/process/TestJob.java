@@ -10,6 +10,8 @@ import org.horovod4j.option.RendezvousHost;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.security.Protection;
 import org.horovod4j.security.Secret;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.SharedMemoryFiles;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -40,7 +42,7 @@ final class TestJob implements AutoCloseable {
     private final TestJobPlan plan;
     private final String id = "it-" + UUID.randomUUID();
     private final Secret secret;
-    private final SharedFiles files = SharedFiles.snapshot();
+    private final SharedMemoryFiles files = SharedMemoryFiles.snapshot();
     private final @Nullable RendezvousServer server;
     private final int port;
     private final SortedMap<Integer, TestRankProcess> ranks = new TreeMap<>();
@@ -135,7 +137,7 @@ final class TestJob implements AutoCloseable {
         await().atMost(PATIENCE)
                 .untilAsserted(
                         () -> {
-                            assertThat(OsProcesses.withVariable(environmentMark())).isEmpty();
+                            assertThat(Processes.withVariable(environmentMark())).isEmpty();
                             assertThat(files.added()).as("shared files left behind").isEmpty();
                         });
     }

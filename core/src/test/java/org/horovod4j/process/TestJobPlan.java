@@ -3,6 +3,8 @@ package org.horovod4j.process;
 import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.testsupport.SimulatedHost;
+import org.horovod4j.testsupport.TestJvm;
 
 import java.io.IOException;
 import java.util.HashMap;
@@ -112,6 +114,17 @@ final class TestJobPlan {
     }
 
     List<String> commandOf(int rank) {
-        return JavaCommand.of(prefixes.getOrDefault(rank, List.of()), program, arguments);
+        return command(prefixes.getOrDefault(rank, List.of()), program, arguments);
+    }
+
+    /// The command of a rank. Sixteen of them share a small machine, so each gets little memory and
+    /// one thread for garbage collection.
+    ///
+    /// @param prefix a command that runs the command that follows its own arguments
+    static List<String> command(List<String> prefix, Class<?> program, List<String> arguments) {
+        return TestJvm.of(program, arguments.toArray(String[]::new))
+                .withVectors()
+                .with("-XX:+UseSerialGC", "-Xmx256m", "-XX:-UsePerfData")
+                .words(prefix);
     }
 }

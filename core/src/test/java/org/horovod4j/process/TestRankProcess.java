@@ -5,6 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.horovod4j.testsupport.Processes;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -126,12 +128,16 @@ final class TestRankProcess {
     }
 
     /// Stops it as a debugger or a frozen virtual machine would: its sockets stay open and silent.
-    void freeze() throws IOException {
-        OsProcesses.signal("STOP", pid());
+    void freeze() throws IOException, InterruptedException {
+        signal("STOP");
     }
 
-    void resume() throws IOException {
-        OsProcesses.signal("CONT", pid());
+    void resume() throws IOException, InterruptedException {
+        signal("CONT");
+    }
+
+    void signal(String name) throws IOException, InterruptedException {
+        assertThat(Processes.signal(name, pid())).as("SIG%s reaches rank %d", name, rank).isTrue();
     }
 
     void destroy() {

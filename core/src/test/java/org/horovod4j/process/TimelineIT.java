@@ -18,13 +18,13 @@ import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.runtime.timeline.ParsedTrace;
 import org.horovod4j.runtime.timeline.Timeline;
+import org.horovod4j.testsupport.SimulatedHost;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -68,7 +68,7 @@ class TimelineIT {
     /// T-46.
     @ParameterizedTest(name = "transport {0}")
     @ValueSource(strings = {"auto", "tcp"})
-    void rankZeroWritesEachRequestedTimeline(String transport) throws IOException {
+    void rankZeroWritesEachRequestedTimeline(String transport) throws Exception {
         Path flight = folder.resolve("rank1.jfr");
         TestJobPlan plan =
                 TestJobPlan.of(2, Worker.class, file("second").toString(), file("third").toString())
@@ -101,7 +101,7 @@ class TimelineIT {
     }
 
     /// Every collective is an event of its own, on a rank that writes no timeline.
-    private static void assertFlightRecorded(Path flight) throws IOException {
+    private static void assertFlightRecorded(Path flight) throws Exception {
         List<RecordedEvent> events = RecordingFile.readAllEvents(flight);
         assertThat(events)
                 .filteredOn(
@@ -139,7 +139,7 @@ class TimelineIT {
     }
 
     @Test
-    void allRanksTimelineIsCompleteInAnyExitOrder() throws IOException {
+    void allRanksTimelineIsCompleteInAnyExitOrder() throws Exception {
         TestJobPlan plan =
                 TestJobPlan.of(3, AllRanks.class, file("second").toString())
                         .with(RuntimeOptions.TIMELINE, file("first").toString())
@@ -161,7 +161,7 @@ class TimelineIT {
     }
 
     @Test
-    void clocksOfHostsAreAligned() throws IOException {
+    void clocksOfHostsAreAligned() throws Exception {
         Duration ahead = Duration.ofHours(1);
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost(ahead);
@@ -215,7 +215,7 @@ class TimelineIT {
     /// Inside a host tensors are packed, awaited, reduced and unpacked; over links, exchanged.
     @ParameterizedTest(name = "transport {0}: {1}")
     @CsvSource({"auto, SHM_ALLREDUCE", "tcp, TCP_ALLREDUCE"})
-    void operationsShowTheirActivities(String transport, String reducing) throws IOException {
+    void operationsShowTheirActivities(String transport, String reducing) throws Exception {
         TestJobPlan plan =
                 TestJobPlan.of(3, Activities.class)
                         .with(Options.TRANSPORT, transport)

@@ -2,6 +2,7 @@ package org.horovod4j.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -146,12 +147,7 @@ class DjlExamplesIT {
             })
     void invalidArgumentExitsWithOneLineError(Class<?> example) throws Exception {
         ProcessBuilder alone =
-                new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        example.getName(),
-                        "--wrong");
+                new ProcessBuilder(TestJvm.of(example, "--wrong").shortLived().words());
         Process process = alone.redirectErrorStream(true).start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
 

@@ -3,11 +3,13 @@ package org.horovod4j.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.launcher.HorovodRun;
+import org.horovod4j.testsupport.TestJvm;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,20 +36,9 @@ final class ExampleJob implements AutoCloseable {
     /// @param flags of `horovodrun`
     static ExampleJob start(List<String> flags, Class<?> example, String... arguments)
             throws IOException {
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-        String classPath = System.getProperty("java.class.path");
-        List<String> command =
-                new ArrayList<>(
-                        List.of(java, "-cp", classPath, "org.horovod4j.launcher.HorovodRun"));
+        List<String> command = new ArrayList<>(TestJvm.of(HorovodRun.class).shortLived().words());
         command.addAll(flags);
-        command.addAll(
-                List.of(
-                        java,
-                        "-XX:TieredStopAtLevel=1", // lives too shortly for more
-                        "-cp",
-                        classPath,
-                        example.getName()));
-        command.addAll(List.of(arguments));
+        command.addAll(TestJvm.of(example, arguments).with("-XX:TieredStopAtLevel=1").words());
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().put("OMP_NUM_THREADS", "1");
         builder.environment().put("DJL_OFFLINE", "true");

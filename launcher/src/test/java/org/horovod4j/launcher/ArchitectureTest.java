@@ -2,7 +2,7 @@ package org.horovod4j.launcher;
 
 import com.tngtech.archunit.base.DescribedPredicate;
 
-import org.horovod4j.architecture.ModuleRules;
+import org.horovod4j.testsupport.ModuleRules;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;

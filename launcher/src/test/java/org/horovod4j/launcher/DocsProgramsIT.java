@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -74,7 +75,7 @@ class DocsProgramsIT {
     void printsWhatThePageShows(Program program) throws Exception {
         Path source = Files.writeString(folder.resolve(program.file()), program.source());
         List<String> command = new ArrayList<>(program.flags());
-        command.addAll(List.of("java", "-cp", System.getProperty("java.class.path")));
+        command.addAll(List.of("java", "-cp", TestJvm.CLASS_PATH));
         command.add(source.toString());
         try (LauncherProcess launcher = LauncherProcess.start(command.toArray(String[]::new))) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();

@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.testsupport.SharedMemoryFiles;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -16,14 +17,14 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /// Three hosts behind ssh, a discovery script that finds those that a test lists, and elastic jobs there. To
-/// a test class it is a static extension, as [SshHosts] are.
+/// a test class it is a static extension, as [SshCluster] is.
 final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
     /// Silence is noticed soon, though not on a machine that is merely busy; and the log tells when a worker
     /// has a place.
     private static final Map<String, String> SHORT_HEARTBEAT =
             Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "8", "HOROVOD_LOG_LEVEL", "info");
 
-    private final SshHosts hosts = new SshHosts();
+    private final SshCluster hosts = new SshCluster();
     private int jobs;
 
     @Override
@@ -37,7 +38,7 @@ final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
         hosts.afterAll(context);
     }
 
-    SshHosts hosts() {
+    SshCluster hosts() {
         return hosts;
     }
 
@@ -82,10 +83,10 @@ final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
 
     private ElasticRun launch(String flags, FileSignals fileSignals, String... misdeeds)
             throws IOException {
-        SharedMemoryFiles before = SharedMemoryFiles.present();
-        Supplier<Set<String>> left =
+        SharedMemoryFiles before = SharedMemoryFiles.snapshot();
+        Supplier<Set<?>> left =
                 () -> {
-                    Set<String> names = new HashSet<>(before.added());
+                    Set<Object> names = new HashSet<>(before.added());
                     names.addAll(hosts.sharedFiles());
                     return names;
                 };

@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.SharedMemoryFiles;
+import org.horovod4j.testsupport.TestJvm;
+
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,11 +38,13 @@ final class ElasticRun implements AutoCloseable {
 
     private final LauncherProcess launcher;
     private final FileSignals signals;
-    private final Supplier<Set<String>> sharedFiles;
+    private final Supplier<? extends Set<?>> sharedFiles;
 
     /// @param sharedFiles asked for names of shared files that the job has left behind, on any host
     ElasticRun(
-            LauncherProcess launcher, FileSignals fileSignals, Supplier<Set<String>> sharedFiles) {
+            LauncherProcess launcher,
+            FileSignals fileSignals,
+            Supplier<? extends Set<?>> sharedFiles) {
         this.launcher = launcher;
         this.signals = fileSignals;
         this.sharedFiles = sharedFiles;
@@ -48,7 +53,7 @@ final class ElasticRun implements AutoCloseable {
     /// Starts such a job on this machine.
     static ElasticRun start(Map<String, String> variables, FileSignals fileSignals, String... words)
             throws IOException {
-        SharedMemoryFiles before = SharedMemoryFiles.present();
+        SharedMemoryFiles before = SharedMemoryFiles.snapshot();
         return new ElasticRun(LauncherProcess.start(variables, words), fileSignals, before::added);
     }
 
@@ -68,11 +73,9 @@ final class ElasticRun implements AutoCloseable {
     /// @param program arguments of the trainer, as one line
     static String[] launcherArguments(String flags, String program) {
         List<String> words = new ArrayList<>(List.of(flags.split(" ", -1)));
-        words.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        words.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m"));
-        words.addAll(List.of("-cp", System.getProperty("java.class.path")));
-        words.add(ElasticTrainer.class.getName());
-        words.addAll(List.of(program.strip().split(" ", -1)));
+        String[] arguments = program.strip().split(" ", -1);
+        words.addAll(
+                TestJvm.of(ElasticTrainer.class, arguments).shortLived().with("-Xmx64m").words());
         return words.toArray(String[]::new);
     }
 

@@ -20,7 +20,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
-/// An elastic worker, which trains a [SmallNetwork]: the result is the same however many workers take
+/// An elastic worker, which trains a [SpiralNetwork]: the result is the same however many workers take
 /// part, and whichever of them are lost.
 ///
 /// The batch of a step is always the same samples, which the ranks share out. So an epoch has as many
@@ -43,7 +43,7 @@ final class ElasticTrainer {
     /// The samples that all ranks together take in a step: worlds of 1, 2, 3, 4 and 6 share them evenly.
     private static final int BATCH = 24;
 
-    static final int STEPS_PER_EPOCH = SmallNetwork.SAMPLES / BATCH;
+    static final int STEPS_PER_EPOCH = SpiralNetwork.SAMPLES / BATCH;
 
     private static final double RATE = 0.1;
 
@@ -60,11 +60,11 @@ final class ElasticTrainer {
     private final List<String> faults;
     private final Consumer<String> out;
     private final String worker = String.valueOf(System.getenv("HOROVOD_ELASTIC_WORKER"));
-    private final SmallNetwork network = new SmallNetwork(1);
-    private final int[] seen = new int[SmallNetwork.SAMPLES];
+    private final SpiralNetwork network = new SpiralNetwork(1);
+    private final int[] seen = new int[SpiralNetwork.SAMPLES];
     private final ElasticSampler sampler =
             new ElasticSampler(
-                    SmallNetwork.SAMPLES, Sampling.shuffled(2).withLastBatch(LastBatch.UNEVEN));
+                    SpiralNetwork.SAMPLES, Sampling.shuffled(2).withLastBatch(LastBatch.UNEVEN));
     private final ObjectState state =
             new ObjectState()
                     .with("phases", new PhaseState())
@@ -167,7 +167,7 @@ final class ElasticTrainer {
         LockSupport.parkNanos(pause.toNanos());
         int[] samples = sampler.nextBatch(BATCH / Hvd.size());
         double[] gradient = network.gradient(samples);
-        int[] taken = new int[SmallNetwork.SAMPLES];
+        int[] taken = new int[SpiralNetwork.SAMPLES];
         Arrays.stream(samples).forEach(sample -> taken[sample]++);
         holdIfRequested("allreduce", step);
         Hvd.allreduce("gradient", gradient, ReduceOp.SUM);

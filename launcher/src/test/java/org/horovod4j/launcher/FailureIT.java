@@ -2,6 +2,8 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -124,7 +126,7 @@ class FailureIT {
     }
 
     private static LauncherProcess twoRanks(Class<?> program) throws Exception {
-        String classPath = System.getProperty("java.class.path");
+        String classPath = TestJvm.CLASS_PATH;
         return LauncherProcess.start("-np", "2", "java", "-cp", classPath, program.getName());
     }
 }

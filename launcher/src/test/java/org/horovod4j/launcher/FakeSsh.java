@@ -2,6 +2,8 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.testsupport.TestJvm;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -80,9 +82,9 @@ record FakeSsh(Path folder) {
     static String delayedPipe(int millis, int fromByte) {
         return String.join(
                 " ",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                TestJvm.JAVA,
                 "-cp",
-                System.getProperty("java.class.path"),
+                TestJvm.CLASS_PATH,
                 DelayedPipe.class.getName(),
                 Integer.toString(millis),
                 Integer.toString(fromByte));

@@ -3,7 +3,9 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import org.horovod4j.testing.SystemPackages;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.SystemPackages;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,7 +37,7 @@ class HorovodRunMpiIT {
     @ParameterizedTest
     @CsvSource({"mpirun.openmpi, openmpi-bin", "mpirun.mpich, mpich"})
     void ranksNeedNoResolvableHostName(String program, String debianPackage) throws Exception {
-        assumeTrue(SshHosts.run("unshare", "--uts", "true") == 0, "needs root");
+        assumeTrue(Processes.run("unshare", "--uts", "true") == 0, "needs root");
         List<String> nameless =
                 List.of("unshare", "--uts", "sh", "-c", "hostname nosuchname; exec \"$@\"", "sh");
         Map<String, String> variables = withMpirun(program, debianPackage);
@@ -66,7 +68,7 @@ class HorovodRunMpiIT {
                 "--verbose",
                 "java",
                 "-cp",
-                System.getProperty("java.class.path"),
+                TestJvm.CLASS_PATH,
                 SumOfRanks.class.getName());
     }
 }

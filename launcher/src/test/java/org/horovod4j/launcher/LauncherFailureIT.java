@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.RankAction;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -16,7 +18,6 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -170,9 +171,9 @@ class LauncherFailureIT {
                 List.of(
                         "env",
                         "--default-signal=TERM",
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        TestJvm.JAVA,
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         WaitingProgram.class.getName());
         Process program = new ProcessBuilder(command).redirectErrorStream(true).start();
         try (BufferedReader reader = program.inputReader()) {

@@ -7,6 +7,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.RankFunction;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.testsupport.TestJvm;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -235,9 +236,7 @@ class LauncherIT {
         String without =
                 String.join(
                         File.pathSeparator,
-                        Arrays.stream(
-                                        System.getProperty("java.class.path")
-                                                .split(File.pathSeparator))
+                        Arrays.stream(TestJvm.CLASS_PATH.split(File.pathSeparator))
                                 .filter(part -> !Files.exists(Path.of(part, OWN_FILE)))
                                 .toList());
         assertThatThrownBy(() -> Launcher.processes(2).classPath(without).run(LauncherIT::triple))

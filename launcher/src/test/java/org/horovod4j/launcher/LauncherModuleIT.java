@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.Hvd;
+import org.horovod4j.testsupport.TestJvm;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -87,9 +88,8 @@ class LauncherModuleIT {
                                 folder.resolve("module-info.java").toString(),
                                 folder.resolve("com/example/Main.java").toString());
         assertThat(status).isZero();
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         String modules = classes + File.pathSeparator + modulePath;
-        List<String> command = List.of(java, "-p", modules, "-m", "app/com.example.Main");
+        List<String> command = List.of(TestJvm.JAVA, "-p", modules, "-m", "app/com.example.Main");
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         return new String(process.getInputStream().readAllBytes(), UTF_8);
     }

@@ -4,11 +4,13 @@ import static org.awaitility.Awaitility.await;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
+
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,11 +71,7 @@ final class LauncherProcess implements AutoCloseable {
         List<String> command = new ArrayList<>(around);
         // A build that runs in the background has its SIGINT ignored, and children inherit that.
         command.addAll(List.of("env", "--default-signal=INT,TERM"));
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
-        command.addAll(List.of("-cp", System.getProperty("java.class.path")));
-        command.add(main.getName());
-        command.addAll(List.of(arguments));
+        command.addAll(TestJvm.of(main, arguments).shortLived().words());
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().putAll(variables);
         return new LauncherProcess(builder.start());
@@ -123,8 +121,8 @@ final class LauncherProcess implements AutoCloseable {
         return exitCode(TIMEOUT);
     }
 
-    int exitCode(Duration patience) throws InterruptedException {
-        if (!process.waitFor(patience.toSeconds(), TimeUnit.SECONDS)) {
+    int exitCode(Duration timeout) throws InterruptedException {
+        if (!process.waitFor(timeout.toSeconds(), TimeUnit.SECONDS)) {
             throw new AssertionError("the launcher did not end\n" + stdout() + stderr());
         }
         stdout.await();

@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -20,7 +21,7 @@ class ManyRanksIT {
                         "300",
                         "java",
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         InitShutdownProgram.class.getName())) {
             assertThat(launcher.exitCode(Duration.ofMinutes(10))).as(launcher.stderr()).isZero();
             assertThat(launcher.stderr()).isEmpty();

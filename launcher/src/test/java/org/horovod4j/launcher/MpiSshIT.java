@@ -6,7 +6,9 @@ import static org.awaitility.Awaitility.await;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.launcher.plan.Host;
-import org.horovod4j.testing.SystemPackages;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.SystemPackages;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,7 +34,7 @@ class MpiSshIT {
     private static final Map<String, String> PACKAGES =
             Map.of("mpirun.openmpi", "openmpi-bin", "mpirun.mpich", "mpich");
 
-    @RegisterExtension static final SshHosts hosts = new SshHosts();
+    @RegisterExtension static final SshCluster hosts = new SshCluster();
 
     @ParameterizedTest
     @CsvSource({
@@ -51,9 +53,9 @@ class MpiSshIT {
                         "-c",
                         "echo on=$(uname -n); exec \"$@\"",
                         "sh",
-                        System.getProperty("java.home") + "/bin/java",
+                        TestJvm.JAVA,
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         SumOfRanks.class.getName())) {
             assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
             assertThat(launcher.awaitOutput("sum=(3)", 3)).hasSize(3);
@@ -91,9 +93,9 @@ class MpiSshIT {
                 start(
                         mpirun,
                         "hvdssh1:2,hvdssh2:1",
-                        System.getProperty("java.home") + "/bin/java",
+                        TestJvm.JAVA,
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         FailingRank.class.getName())) {
             assertThat(launcher.exitCode()).isNotZero();
             assertThat(launcher.stderr())

@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,11 +46,8 @@ class MultiCommandJobIT {
     @Test
     void eachCommandHasItsOwnRendezvous() throws Exception {
         String line =
-                "- %s/bin/java --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp %s %s\n"
-                        .formatted(
-                                System.getProperty("java.home"),
-                                System.getProperty("java.class.path"),
-                                SumOfRanks.class.getName());
+                "- %s --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp %s %s\n"
+                        .formatted(TestJvm.JAVA, TestJvm.CLASS_PATH, SumOfRanks.class.getName());
         try (LauncherProcess launcher = start("workers: 2\nrun:\n" + line + line)) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             assertThat(launcher.stdout().lines().filter(each -> each.endsWith("sum=1"))).hasSize(4);

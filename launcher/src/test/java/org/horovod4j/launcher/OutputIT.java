@@ -2,6 +2,8 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -119,6 +121,6 @@ class OutputIT {
     }
 
     private static String classPath() {
-        return System.getProperty("java.class.path");
+        return TestJvm.CLASS_PATH;
     }
 }

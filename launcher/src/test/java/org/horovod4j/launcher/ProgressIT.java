@@ -2,8 +2,8 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,20 +45,15 @@ class ProgressIT {
 
     private static String onATerminal(Map<String, String> variables, String program)
             throws Exception {
-        Path java = Path.of(System.getProperty("java.home"), "bin", "java");
         String launcher =
                 "%s -cp $TEST_CLASS_PATH %s -np 2 %s"
-                        .formatted(java, HorovodRun.class.getName(), program);
+                        .formatted(TestJvm.JAVA, HorovodRun.class.getName(), program);
         ProcessBuilder builder =
                 new ProcessBuilder(List.of("script", "-qec", launcher, "/dev/null"));
         Map<String, String> environment = builder.environment();
         environment.put("TERM", "xterm");
         environment.putAll(variables);
-        environment.put("TEST_CLASS_PATH", System.getProperty("java.class.path"));
-        Process process = builder.redirectErrorStream(true).start();
-        process.getOutputStream().close();
-        String text = new String(process.getInputStream().readAllBytes(), UTF_8);
-        assertThat(process.waitFor()).as(text).isZero();
-        return text;
+        environment.put("TEST_CLASS_PATH", TestJvm.CLASS_PATH);
+        return Processes.output(builder);
     }
 }

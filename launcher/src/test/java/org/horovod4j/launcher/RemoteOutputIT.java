@@ -3,6 +3,8 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -38,7 +40,7 @@ class RemoteOutputIT {
                         "far1.invalid:2,far2.invalid:1",
                         "java",
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         ManyLinesProgram.class.getName(),
                         "20000")) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
@@ -132,9 +134,9 @@ class RemoteOutputIT {
                                 "-c",
                                 script,
                                 file.toString(),
-                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                TestJvm.JAVA,
                                 "-cp",
-                                System.getProperty("java.class.path"),
+                                TestJvm.CLASS_PATH,
                                 HorovodRun.class.getName()));
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command);

@@ -3,6 +3,8 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -19,7 +21,7 @@ import java.util.Map;
 class RshAgentIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-    @RegisterExtension static final SshHosts hosts = new SshHosts();
+    @RegisterExtension static final SshCluster hosts = new SshCluster();
 
     /// A script in place of ssh, as there are around `kubectl exec`: it takes a host and a command,
     /// knows by itself how to get there, and says on standard error what it does.
@@ -70,7 +72,7 @@ class RshAgentIT {
                         "hvdssh1:2,hvdssh2:1",
                         "java",
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         SumOfRanks.class.getName())) {
             assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
             assertThat(launcher.awaitOutput("sum=(3)", 3)).hasSize(3);

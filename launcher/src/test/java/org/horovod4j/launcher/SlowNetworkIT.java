@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -14,7 +15,7 @@ import java.util.Map;
 /// a host cannot be reached in time at all.
 @Tag("slow")
 class SlowNetworkIT {
-    @RegisterExtension static final SshHosts hosts = new SshHosts();
+    @RegisterExtension static final SshCluster hosts = new SshCluster();
 
     @Test
     void slowLinkIsNotHostLoss() throws Exception {
@@ -43,7 +44,7 @@ class SlowNetworkIT {
                             Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"),
                             "java",
                             "-cp",
-                            System.getProperty("java.class.path"),
+                            TestJvm.CLASS_PATH,
                             ExactSums.class.getName())) {
                 assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
                 assertThat(launcher.stdout().lines().filter(line -> line.contains("exact: ")))

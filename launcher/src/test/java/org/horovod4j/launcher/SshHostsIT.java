@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.Hvd;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -28,7 +30,7 @@ class SshHostsIT {
     private static final String WAIT =
             "setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1000";
 
-    @RegisterExtension static final SshHosts hosts = new SshHosts();
+    @RegisterExtension static final SshCluster hosts = new SshCluster();
 
     /// Six ranks that sum up without end.
     private static LauncherProcess startSums(Map<String, String> variables) throws IOException {
@@ -36,7 +38,7 @@ class SshHostsIT {
                 variables,
                 "java",
                 "-cp",
-                System.getProperty("java.class.path"),
+                TestJvm.CLASS_PATH,
                 SumOfRanks.class.getName(),
                 "endless");
     }
@@ -45,11 +47,7 @@ class SshHostsIT {
     void sixRanksReduceOverThreeHosts() throws Exception {
         try (LauncherProcess launcher =
                 hosts.startOnAll(
-                        Map.of(),
-                        "java",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        SumOfRanks.class.getName())) {
+                        Map.of(), "java", "-cp", TestJvm.CLASS_PATH, SumOfRanks.class.getName())) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             assertThat(launcher.awaitOutput("sum=(15)", 6)).hasSize(6);
             assertThat(launcher.stderr()).doesNotContain("horovodrun: ", "incubator");
@@ -266,7 +264,7 @@ class SshHostsIT {
                         "hvdsshbr6,eth1",
                         "java",
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         SumOfRanks.class.getName())) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             assertThat(launcher.awaitOutput("sum=(1)", 2)).hasSize(2);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -16,7 +17,7 @@ import java.nio.file.Path;
 /// that launches a function, and with encryption. What may happen to such a job is in [SshHostsIT].
 @Tag("slow")
 class SshJobsIT {
-    @RegisterExtension static final SshHosts hosts = new SshHosts();
+    @RegisterExtension static final SshCluster hosts = new SshCluster();
 
     /// ssh's own configuration has the wrong port, user and key for the second host.
     @Test
@@ -39,9 +40,9 @@ class SshJobsIT {
                         "-c",
                         "hostname; exec \"$@\"",
                         "sh",
-                        System.getProperty("java.home") + "/bin/java",
+                        TestJvm.JAVA,
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         SumOfRanks.class.getName())) {
             assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
             assertThat(launcher.stdout().lines())
@@ -75,7 +76,7 @@ class SshJobsIT {
                         "hvdssh1:1,hvdssh2:1",
                         "java",
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         TlsIT.Sum.class.getName())) {
             assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
             assertThat(launcher.stdout().lines())

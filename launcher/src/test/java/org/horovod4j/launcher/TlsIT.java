@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -36,7 +37,7 @@ class TlsIT {
                         "--tls",
                         "java",
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         Sum.class.getName())) {
             assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
             assertThat(launcher.stdout().lines())
@@ -56,9 +57,9 @@ class TlsIT {
                         "-c",
                         "HOROVOD_TLS=0 exec \"$@\"",
                         "sh",
-                        System.getProperty("java.home") + "/bin/java",
+                        TestJvm.JAVA,
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        TestJvm.CLASS_PATH,
                         Sum.class.getName())) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stdout()).isEmpty();

@@ -5,16 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 
 /// Which variant is selected, and what it costs at start-up; in separate JVMs.
 class KernelsTest {
@@ -55,17 +53,7 @@ class KernelsTest {
 
     private static String sumInNewJvm(int count, String... flags)
             throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of(flags));
-        command.add("-cp");
-        command.add(System.getProperty("java.class.path"));
-        command.add(Sum.class.getName());
-        command.add(Integer.toString(count));
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor()).as(output).isZero();
-        return output;
+        return Processes.output(TestJvm.of(Sum.class, Integer.toString(count)).with(flags).words());
     }
 
     /// Adds 1 and 2 as often as given.

@@ -6,7 +6,8 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
-import org.horovod4j.process.ForkedJava;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -91,7 +92,11 @@ final class JfrRecorderTest {
 
     @Test
     void withoutJfrModuleNothingIsRecorded() throws Exception {
-        assertThat(ForkedJava.run("", WithoutJfr.class, "--limit-modules", "java.base"))
-                .isEqualTo("none");
+        List<String> command =
+                TestJvm.of(WithoutJfr.class)
+                        .onClassPathOf(Recorder.class, WithoutJfr.class)
+                        .with("--limit-modules", "java.base")
+                        .words();
+        assertThat(Processes.output(command).strip()).isEqualTo("none");
     }
 }

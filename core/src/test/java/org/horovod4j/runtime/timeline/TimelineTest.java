@@ -8,7 +8,8 @@ import static org.horovod4j.runtime.timeline.ParsedTrace.number;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.process.ForkedJava;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -183,13 +184,14 @@ final class TimelineTest {
     void fullDiskEndsTheRecordingButNotTheProgram() throws Exception {
         Path file = folder.resolve("trace.json");
         // A limit of 100 kB in some shells and 200 kB in others, for all that this Java writes.
+        List<String> limit = List.of("sh", "-c", "ulimit -f 200; exec \"$0\" \"$@\"");
         String output =
-                ForkedJava.run(
-                        "ulimit -f 200; ",
-                        RecordUntilFailure.class,
-                        "-XX:-UsePerfData",
-                        "-Dfile=" + file);
-        assertThat(output)
+                Processes.output(
+                        TestJvm.of(RecordUntilFailure.class)
+                                .onClassPathOf(Timeline.class, RecordUntilFailure.class)
+                                .with("-XX:-UsePerfData", "-Dfile=" + file)
+                                .words(limit));
+        assertThat(output.strip())
                 .contains("timeline " + file + ": recording has ended")
                 .endsWith("the program goes on");
         assertThat(Files.size(file)).isGreaterThan(10_000);

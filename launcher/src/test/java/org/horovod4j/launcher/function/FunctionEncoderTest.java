@@ -10,6 +10,7 @@ import org.assertj.core.api.AbstractThrowableAssert;
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.RankFunction;
+import org.horovod4j.testsupport.TestJvm;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -158,7 +159,7 @@ class FunctionEncoderTest {
                                         RankFunction.class.getName(),
                                         Communicator.class.getName()));
         ToolProvider javac = ToolProvider.findFirst("javac").orElseThrow();
-        String classPath = System.getProperty("java.class.path");
+        String classPath = TestJvm.CLASS_PATH;
         assertThat(
                         javac.run(
                                 System.out,

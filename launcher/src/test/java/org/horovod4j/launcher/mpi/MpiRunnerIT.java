@@ -13,7 +13,8 @@ import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.Signal;
 import org.horovod4j.security.Secret;
-import org.horovod4j.testing.SystemPackages;
+import org.horovod4j.testsupport.SystemPackages;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -299,15 +300,7 @@ class MpiRunnerIT {
     }
 
     private static List<String> java(Class<?> program) {
-        return List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--add-modules=jdk.incubator.vector",
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                System.getProperty("java.class.path"),
-                program.getName());
+        return TestJvm.of(program).withVectors().shortLived().words();
     }
 
     private static boolean isMarked(ProcessHandle process, String mark) {

@@ -3,6 +3,8 @@ package org.horovod4j.djl.elastic;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.launcher.HorovodRun;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -15,6 +17,7 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /// A DJL training of real processes, some of which are killed.
 class ElasticDjlIT {
@@ -92,26 +95,15 @@ class ElasticDjlIT {
     }
 
     private Process start() throws IOException {
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-        String classPath = System.getProperty("java.class.path");
+        List<String> worker =
+                TestJvm.of(ElasticDjlWorker.class, folder.resolve("end").toString())
+                        .with("-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED")
+                        .with("-Dai.djl.offline=true")
+                        .words();
+        TestJvm launcher = TestJvm.of(HorovodRun.class, "-np", "3", "--min-np", "2").shortLived();
         ProcessBuilder builder =
                 new ProcessBuilder(
-                                java,
-                                "-cp",
-                                classPath,
-                                "org.horovod4j.launcher.HorovodRun",
-                                "-np",
-                                "3",
-                                "--min-np",
-                                "2",
-                                java,
-                                "-XX:TieredStopAtLevel=1", // lives too shortly for more
-                                "--enable-native-access=ALL-UNNAMED",
-                                "-Dai.djl.offline=true",
-                                "-cp",
-                                classPath,
-                                ElasticDjlWorker.class.getName(),
-                                folder.resolve("end").toString())
+                                Stream.of(launcher.words(), worker).flatMap(List::stream).toList())
                         .redirectErrorStream(true)
                         .redirectOutput(folder.resolve("output").toFile());
         builder.environment().put("OMP_NUM_THREADS", "1");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import org.horovod4j.djl.training.TrainingJob.Result;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -114,7 +115,7 @@ class TrainingIT {
     private static String plainClassPath() {
         return String.join(
                 File.pathSeparator,
-                Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                Arrays.stream(TestJvm.CLASS_PATH.split(File.pathSeparator))
                         .filter(entry -> entry.endsWith(".jar") && !entry.contains("horovod4j"))
                         .toList());
     }

@@ -1,4 +1,4 @@
-package org.horovod4j.architecture;
+package org.horovod4j.testsupport;
 
 import static com.tngtech.archunit.base.DescribedPredicate.alwaysTrue;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
@@ -13,17 +13,14 @@ import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 
 import org.junit.jupiter.api.DynamicTest;
 
-import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// The classes of one Maven module, held to what its packages say of themselves: each
-/// `package-info.java` is a rule.
-///
-/// Other modules have this from the test jar of core.
+/// The rules for the classes of one Maven module. Each `package-info.java` is a rule: its line
+/// "May depend on" lists the packages that the package may use.
 public final class ModuleRules {
-    private static final List<String> EVERYBODY_MAY_USE =
+    private static final List<String> ALLOWED_EVERYWHERE =
             List.of(
                     "java..",
                     "javax..",
@@ -40,22 +37,16 @@ public final class ModuleRules {
         this.classes = new ClassFileImporter().importPath(module.resolve("target/classes"));
     }
 
-    /// The rules of the module that has this test.
+    /// The rules of the module that contains this test.
     public static ModuleRules of(Class<?> test) {
-        try {
-            Path testClasses =
-                    Path.of(test.getProtectionDomain().getCodeSource().getLocation().toURI());
-            return new ModuleRules(testClasses.resolve("../..").normalize());
-        } catch (URISyntaxException e) {
-            throw new AssertionError("The location of the test classes is no path", e);
-        }
+        return new ModuleRules(TestJvm.location(test).resolve("../..").normalize());
     }
 
     public JavaClasses classes() {
         return classes;
     }
 
-    /// A test for each package: it uses only what its package-info names.
+    /// One test per package: it uses only the packages that its package-info lists.
     public Stream<DynamicTest> eachPackage() {
         return classes.stream()
                 .filter(type -> !type.getSimpleName().equals("package-info"))
@@ -72,14 +63,14 @@ public final class ModuleRules {
                 .resideInAPackage(packageName)
                 .should()
                 .onlyDependOnClassesThat()
-                .resideInAnyPackage(rule.allowedWith(EVERYBODY_MAY_USE))
-                .because("its package-info.java says so")
+                .resideInAnyPackage(rule.allowedWith(ALLOWED_EVERYWHERE))
+                .because("its package-info.java lists what it may depend on")
                 .check(classes);
     }
 
-    /// No two packages need each other.
+    /// Packages have no cyclic dependencies.
     ///
-    /// @param exempt classes whose needs do not count
+    /// @param exempt classes whose dependencies are ignored
     public void checkCycles(DescribedPredicate<JavaClass> exempt) {
         slices().assignedFrom(EACH_PACKAGE)
                 .should()

@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 
 /// Elastic jobs of real processes on this machine whose workers are lost or told to end. Hosts that
 /// come and go are in [ElasticDiscoveryIT].
-class ElasticIT {
+class ElasticLauncherIT {
     @TempDir Path folder;
     private FileSignals signals;
 

@@ -1,4 +1,4 @@
-package org.horovod4j.testing;
+package org.horovod4j.testsupport;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -12,10 +12,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// Programs that a test needs and a machine may not have. They are installed if possible: on
-/// Debian, as root.
+/// Programs that a test needs. Missing ones are installed where that is possible: on Debian, if the
+/// tests run as root.
 public final class SystemPackages {
-    /// The last lines of apt-get's output say why it failed.
+    /// The last lines of apt-get's output give the reason of a failure.
     private static final int LAST_LINES = 5;
 
     private static boolean updated;
@@ -25,15 +25,15 @@ public final class SystemPackages {
     /// Skips the test, with the reason, if the programs are missing and cannot be installed.
     public static void require(List<String> programs, List<String> packages)
             throws IOException, InterruptedException {
-        String said =
+        String report =
                 programs.stream().allMatch(SystemPackages::isInstalled) || !canInstall()
                         ? ""
                         : install(packages);
-        List<String> missing = programs.stream().filter(each -> !isInstalled(each)).toList();
+        List<String> missing = programs.stream().filter(program -> !isInstalled(program)).toList();
         assumeTrue(
                 missing.isEmpty(),
                 "not installed: %s; as root on Debian, apt-get install %s%s"
-                        .formatted(missing, String.join(" ", packages), said));
+                        .formatted(missing, String.join(" ", packages), report));
     }
 
     public static boolean isRoot() {
@@ -50,21 +50,20 @@ public final class SystemPackages {
                 .anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
     }
 
-    /// Updates the package lists once. Those of an image may be missing, or refer to files that no
-    /// longer exist.
+    /// The first call updates the package lists: those of a container image are missing or outdated.
     private static synchronized String install(List<String> packages)
             throws IOException, InterruptedException {
-        String said = "";
+        String report = "";
         if (!updated) {
             updated = true;
-            said = aptGet("update");
+            report = aptGet("update");
         }
         List<String> words = new ArrayList<>(List.of("install", "-y", "--no-install-recommends"));
         words.addAll(packages);
-        return said + aptGet(words.toArray(String[]::new));
+        return report + aptGet(words.toArray(String[]::new));
     }
 
-    /// @return the exit code and the last lines
+    /// @return the exit code and the last lines of output
     private static String aptGet(String... words) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of("apt-get"));
         command.addAll(List.of(words));
@@ -74,7 +73,7 @@ public final class SystemPackages {
         process.getOutputStream().close();
         List<String> lines =
                 new String(process.getInputStream().readAllBytes(), UTF_8).lines().toList();
-        return "%n%s exited with %d:%n  %s"
+        return "%n%s: exit code %d:%n  %s"
                 .formatted(
                         String.join(" ", command),
                         process.waitFor(),

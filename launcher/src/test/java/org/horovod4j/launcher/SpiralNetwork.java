@@ -7,7 +7,7 @@ import java.util.Random;
 ///
 /// It computes in `double`, so that the order in which ranks add up their gradients is not seen in the
 /// first digits of the loss.
-final class SmallNetwork {
+final class SpiralNetwork {
     static final int SAMPLES = 240;
 
     private static final int HIDDEN = 16;
@@ -17,7 +17,7 @@ final class SmallNetwork {
 
     private final double[] parameters = new double[HIDDEN * PER_UNIT + 1];
 
-    SmallNetwork(long seed) {
+    SpiralNetwork(long seed) {
         Random random = new Random(seed);
         for (int i = 0; i < parameters.length; i++) {
             parameters[i] = random.nextGaussian();

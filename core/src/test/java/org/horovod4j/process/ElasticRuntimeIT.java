@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 
 /// Workers that come and go while they train: whatever happens, those that are left end with the
 /// weights of a training without a fault, to which every sample has contributed once in each epoch.
-class ElasticIT {
+class ElasticRuntimeIT {
     private static final Pattern STEP = Pattern.compile("step (\\d+) of generation (\\d+)");
 
     @Test

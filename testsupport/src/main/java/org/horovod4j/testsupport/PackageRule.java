@@ -1,4 +1,4 @@
-package org.horovod4j.architecture;
+package org.horovod4j.testsupport;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -10,11 +10,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// What a package says of itself in its `package-info.java`, in a line such as
+/// The dependencies that a package declares in its `package-info.java`, in a line such as
 /// ``/// - May depend on: `org.horovod4j.spi`, `org.horovod4j.transport..`.``
 ///
-/// A name stands for exactly that package, with a trailing `..` for its subpackages too. A package
-/// that needs none of ours writes `the JDK alone`. The list may run on over indented lines.
+/// A name means exactly that package; with a trailing `..` it includes its subpackages. A package
+/// that uses no other package of the project writes `the JDK alone`. Indented lines continue the
+/// list.
 record PackageRule(String packageName, List<String> mayDependOn) {
 
     private static final String MARK = "- May depend on: ";
@@ -30,7 +31,7 @@ record PackageRule(String packageName, List<String> mayDependOn) {
         mayDependOn = List.copyOf(mayDependOn);
     }
 
-    /// Reads the rule of a package whose sources lie under `sourceRoot`.
+    /// Reads the rule of a package with sources below `sourceRoot`.
     static PackageRule read(Path sourceRoot, String packageName) {
         Path file = sourceRoot.resolve(packageName.replace('.', '/')).resolve("package-info.java");
         if (!Files.exists(file)) {
@@ -62,7 +63,7 @@ record PackageRule(String packageName, List<String> mayDependOn) {
         return new PackageRule(packageName, names);
     }
 
-    /// The packages this one may use, with itself and `others`, as ArchUnit writes them.
+    /// The package itself, those it may depend on and `others`, as patterns of ArchUnit.
     String[] allowedWith(List<String> others) {
         return Stream.of(Stream.of(packageName), mayDependOn.stream(), others.stream())
                 .flatMap(names -> names)

@@ -1,4 +1,4 @@
-package org.horovod4j.architecture;
+package org.horovod4j.testsupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
