@@ -11,6 +11,7 @@ module org.horovod4j.core {
     exports org.horovod4j.codec;
     exports org.horovod4j.compression;
     exports org.horovod4j.data;
+    exports org.horovod4j.connection;
     exports org.horovod4j.elastic;
     exports org.horovod4j.elastic.registry;
     exports org.horovod4j.frame;
@@ -25,4 +26,5 @@ module org.horovod4j.core {
     exports org.horovod4j.testing;
     exports org.horovod4j.training;
     exports org.horovod4j.security;
+    exports org.horovod4j.text;
 }

@@ -1,8 +1,9 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.connection.Connection;
+import org.horovod4j.connection.Connection.CloseReason;
 import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.log.Log;
-import org.horovod4j.rendezvous.Connection.CloseReason;
 import org.horovod4j.spi.RankDeparture;
 import org.horovod4j.spi.RankInfo;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +14,7 @@ import java.time.Duration;
 import java.util.Map;
 
 /// The server's side of one client: from its first message to its last.
-final class ClientSession implements Connection.Receiver {
+final class ClientSession implements Connection.Receiver<RendezvousMessage> {
     private static final Logger LOG = Log.of(ClientSession.class);
 
     /// Above what a rank can say in earnest: a gather takes longer than this allows.
@@ -22,7 +23,7 @@ final class ClientSession implements Connection.Receiver {
     private static final int NO_RANK = -1;
     private static final long SECOND_NANOS = Duration.ofSeconds(1).toNanos();
 
-    private final Connection connection;
+    private final Connection<RendezvousMessage> connection;
     private final RendezvousGenerations generations;
     private final Runnable onClose;
     private @Nullable RendezvousGeneration generation;
@@ -31,7 +32,9 @@ final class ClientSession implements Connection.Receiver {
     private int messages;
 
     ClientSession(
-            Connection connection, RendezvousGenerations rendezvousGenerations, Runnable onClose) {
+            Connection<RendezvousMessage> connection,
+            RendezvousGenerations rendezvousGenerations,
+            Runnable onClose) {
         this.connection = connection;
         this.generations = rendezvousGenerations;
         this.onClose = onClose;
@@ -44,7 +47,6 @@ final class ClientSession implements Connection.Receiver {
             throw new MalformedMessageException("a server's message from a client");
         }
         switch (said) {
-            case RendezvousMessage.Heartbeat() -> {}
             case RendezvousMessage.Join join -> join(join);
             case RendezvousMessage.Gather gather -> generation().gather(rank, gather);
             case RendezvousMessage.SurveyRequest(int number) -> generation().survey(rank, number);

@@ -3,13 +3,15 @@ package org.horovod4j.rendezvous;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ShutDownException;
+import org.horovod4j.connection.Connection;
+import org.horovod4j.connection.Connection.CloseReason;
 import org.horovod4j.frame.MalformedMessageException;
-import org.horovod4j.rendezvous.Connection.CloseReason;
 import org.horovod4j.security.Secret;
 import org.horovod4j.security.SecureConnection;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankDeparture;
 import org.horovod4j.spi.RankInfo;
+import org.horovod4j.text.DurationFormat;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -51,7 +53,7 @@ public final class RendezvousClient implements ControlPlane {
     private final ReentrantLock surveyLock = new ReentrantLock();
     private volatile @Nullable Survey survey;
     private int surveyCount;
-    private volatile @Nullable Connection connection;
+    private volatile @Nullable Connection<RendezvousMessage> connection;
     private volatile @Nullable Listener listener;
     private volatile RendezvousMessage.@Nullable Lost firstLoss;
     private volatile boolean left;
@@ -100,11 +102,9 @@ public final class RendezvousClient implements ControlPlane {
             throw new IllegalStateException("rank " + rank + " joins once, with its own card");
         }
         this.listener = listener;
-        Connection opened = open(connector.connect(rank));
+        Connection<RendezvousMessage> opened = open(connector.connect(rank));
         connection = opened;
-        opened.start(
-                Thread.ofPlatform().daemon().name("hvd-rendezvous-" + rank + "-", 0),
-                new ServerMessageReceiver());
+        opened.start("hvd-rendezvous-" + rank, new ServerMessageReceiver());
         opened.send(new RendezvousMessage.Join(generation, size, self));
         // The server ends the meeting in time; the margin is for one that is alive but stuck.
         Duration limit = startTimeout.plus(heartbeatTimeout);
@@ -118,12 +118,14 @@ public final class RendezvousClient implements ControlPlane {
 
     @Override
     public List<byte[]> allgather(String topic, byte[] mine) {
-        Connection open = joinedConnection("gather of '" + topic + "'");
+        Connection<RendezvousMessage> open = joinedConnection("gather of '" + topic + "'");
         RendezvousMessage.Gather gather = new RendezvousMessage.Gather(topic, mine.clone());
-        if (RendezvousMessageCodec.encode(gather).length > RendezvousFrames.CLIENT_LIMIT) {
+        if (RendezvousMessageCodec.INSTANCE.encode(gather).length
+                > RendezvousMessageCodec.MAX_CLIENT_BYTES) {
             throw new IllegalArgumentException(
                     "gather of '%s': %d bytes are too many, with its topic a share may have %d"
-                            .formatted(topic, mine.length, RendezvousFrames.CLIENT_LIMIT));
+                            .formatted(
+                                    topic, mine.length, RendezvousMessageCodec.MAX_CLIENT_BYTES));
         }
         CompletableFuture<List<byte[]>> shares = new CompletableFuture<>();
         if (gathers.putIfAbsent(topic, shares) != null) {
@@ -150,7 +152,7 @@ public final class RendezvousClient implements ControlPlane {
     public List<byte @Nullable []> survey() {
         surveyLock.lock();
         try {
-            Connection open = joinedConnection("survey");
+            Connection<RendezvousMessage> open = joinedConnection("survey");
             Survey mine = new Survey(++surveyCount);
             survey = mine;
             open.send(new RendezvousMessage.SurveyRequest(mine.id()));
@@ -166,7 +168,7 @@ public final class RendezvousClient implements ControlPlane {
 
     @Override
     public void leave(Map<Integer, Long> completed, boolean orderly, String reason) {
-        Connection open = connection;
+        Connection<RendezvousMessage> open = connection;
         if (!left && open != null) {
             left = true;
             String brief = reason.substring(0, Math.min(reason.length(), MAX_REASON));
@@ -184,7 +186,7 @@ public final class RendezvousClient implements ControlPlane {
     @Override
     public void close() {
         left = true;
-        Connection open = connection;
+        Connection<RendezvousMessage> open = connection;
         if (open != null) {
             open.flushAndClose(CLOSE_TIMEOUT);
         }
@@ -192,17 +194,21 @@ public final class RendezvousClient implements ControlPlane {
         stop();
     }
 
-    private Connection open(SecureConnection opened) {
+    private Connection<RendezvousMessage> open(SecureConnection opened) {
         try {
-            return new Connection(opened, heartbeatTimeout, RendezvousFrames.serverLimit(size));
+            return new Connection<>(
+                    opened,
+                    RendezvousMessageCodec.INSTANCE,
+                    RendezvousMessageCodec.maxServerBytes(size),
+                    heartbeatTimeout);
         } catch (IOException e) {
             throw new ConfigurationException(
                     "joining the job as rank " + rank + ": the connection broke at once", e);
         }
     }
 
-    private Connection joinedConnection(String doing) {
-        Connection open = connection;
+    private Connection<RendezvousMessage> joinedConnection(String doing) {
+        Connection<RendezvousMessage> open = connection;
         if (open == null || !joined.isDone()) {
             throw new IllegalStateException(doing + ": rank " + rank + " has not joined yet");
         }
@@ -213,14 +219,13 @@ public final class RendezvousClient implements ControlPlane {
     }
 
     /// What comes from the server, on the connection's reading thread.
-    private final class ServerMessageReceiver implements Connection.Receiver {
+    private final class ServerMessageReceiver implements Connection.Receiver<RendezvousMessage> {
         @Override
         public void received(RendezvousMessage rendezvousMessage) throws MalformedMessageException {
             if (!(rendezvousMessage instanceof RendezvousMessage.FromServer said)) {
                 throw new MalformedMessageException("a client's message from the server");
             }
             switch (said) {
-                case RendezvousMessage.Heartbeat() -> {}
                 case RendezvousMessage.Refused(String reason) ->
                         joined.completeExceptionally(new ConfigurationException(reason));
                 case RendezvousMessage.Joined(List<RankInfo> members) -> joined.complete(members);
@@ -253,7 +258,7 @@ public final class RendezvousClient implements ControlPlane {
         }
 
         private void describe(int asker, int number) {
-            Connection open = connection;
+            Connection<RendezvousMessage> open = connection;
             if (open != null) {
                 byte[] text = StateDescription.of(listener());
                 open.send(new RendezvousMessage.DescribeReply(asker, number, text));
@@ -325,12 +330,12 @@ public final class RendezvousClient implements ControlPlane {
                         throw new ConfigurationException(
                                 """
                                 joining the job as rank %d: the rendezvous server at %s is there, \
-                                but did not say within %s s who has come
+                                but did not say within %s who has come
                                 Give the launcher and all ranks the same start timeout."""
                                         .formatted(
                                                 rank,
                                                 connector,
-                                                Connection.seconds(
+                                                DurationFormat.seconds(
                                                         startTimeout.plus(heartbeatTimeout))),
                                 late);
                 case null, default -> throw e;

@@ -10,6 +10,7 @@ import org.horovod4j.security.Secret;
 import org.horovod4j.security.SecureConnection;
 import org.horovod4j.security.SocketSettings;
 import org.horovod4j.security.UnreachableException;
+import org.horovod4j.text.DurationFormat;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -114,10 +115,11 @@ final class RendezvousConnector {
                         : "Check that the launcher runs, and that its port is open to this host.";
         return new ConfigurationException(
                 """
-                joining the job as rank %d: no rendezvous server was reached in %s s
+                joining the job as rank %d: no rendezvous server was reached in %s
                 %s
                 %s"""
-                        .formatted(rank, Connection.seconds(startTimeout), e.getMessage(), remedy),
+                        .formatted(
+                                rank, DurationFormat.seconds(startTimeout), e.getMessage(), remedy),
                 e);
     }
 }

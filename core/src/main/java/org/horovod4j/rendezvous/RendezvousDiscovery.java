@@ -4,6 +4,7 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.security.Protection;
 import org.horovod4j.security.UnreachableException;
+import org.horovod4j.text.DurationFormat;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -73,11 +74,12 @@ public final class RendezvousDiscovery {
     private ConfigurationException notFound(String who, String host, String found) {
         return new ConfigurationException(
                 """
-                %s has waited %s s for word from rank 0
+                %s has waited %s for word from rank 0
                   looked for: %s, on host %s
                   found: %s
                 Look at the output of rank 0. If it runs, its host and this one share no such folder: set \
                 HOROVOD_RENDEZVOUS_FOLDER to one that they share."""
-                        .formatted(who, Connection.seconds(limit), folder.file(job), host, found));
+                        .formatted(
+                                who, DurationFormat.seconds(limit), folder.file(job), host, found));
     }
 }

@@ -1,9 +1,11 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.connection.Connection;
+import org.horovod4j.connection.Connection.CloseReason;
 import org.horovod4j.frame.MalformedMessageException;
-import org.horovod4j.rendezvous.Connection.CloseReason;
 import org.horovod4j.spi.RankDeparture;
 import org.horovod4j.spi.RankInfo;
+import org.horovod4j.text.RankList;
 import org.jspecify.annotations.Nullable;
 
 import java.util.HashMap;
@@ -61,10 +63,10 @@ final class RendezvousGeneration {
     /// A rank that joined; `connectedRanks` until it left or its connection ended.
     private static final class JoinedRank {
         private final RankInfo rankInfo;
-        private final Connection connection;
+        private final Connection<RendezvousMessage> connection;
         private boolean connected = true;
 
-        JoinedRank(RankInfo rankInfo, Connection connection) {
+        JoinedRank(RankInfo rankInfo, Connection<RendezvousMessage> connection) {
             this.rankInfo = rankInfo;
             this.connection = connection;
         }
@@ -83,7 +85,8 @@ final class RendezvousGeneration {
     /// Seats a rank, or tells it why not.
     ///
     /// @return whether it has a seat now
-    synchronized boolean join(RendezvousMessage.Join join, Connection connection) {
+    synchronized boolean join(
+            RendezvousMessage.Join join, Connection<RendezvousMessage> connection) {
         RendezvousMessage.FromServer answer = refusal(join);
         if (answer != null) {
             connection.send(answer);
@@ -126,7 +129,7 @@ final class RendezvousGeneration {
                 """
                 joining the job: after %s, %s of %d had not come
                 Look at their output first; raise the start timeout if they are slow."""
-                        .formatted(after, RankList.format(missing()), size));
+                        .formatted(after, RankList.format(List.copyOf(missing())), size));
     }
 
     /// Ends the meeting, if it is still incomplete, because a later generation has begun.

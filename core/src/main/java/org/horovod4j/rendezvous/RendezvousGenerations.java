@@ -1,5 +1,6 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.text.DurationFormat;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -130,8 +131,7 @@ final class RendezvousGenerations {
     /// Lets the meeting in `generation` take no longer than the start timeout.
     private RendezvousGeneration withJoinTimeout(RendezvousGeneration rendezvousGeneration) {
         CompletableFuture.delayedExecutor(startTimeout.toMillis(), TimeUnit.MILLISECONDS)
-                .execute(
-                        () -> rendezvousGeneration.expire(Connection.seconds(startTimeout) + " s"));
+                .execute(() -> rendezvousGeneration.expire(DurationFormat.seconds(startTimeout)));
         return rendezvousGeneration;
     }
 }

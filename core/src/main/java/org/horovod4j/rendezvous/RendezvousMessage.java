@@ -14,9 +14,6 @@ sealed interface RendezvousMessage {
     /// What the server says to a rank.
     sealed interface FromServer extends RendezvousMessage {}
 
-    /// Nothing but a sign of life, sent when there was nothing else to say for a while.
-    record Heartbeat() implements FromClient, FromServer {}
-
     /// A rank wants into the world of `generation`. Comes first, and once.
     record Join(int generation, int size, RankInfo rankInfo) implements FromClient {}
 

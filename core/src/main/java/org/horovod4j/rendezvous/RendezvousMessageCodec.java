@@ -1,5 +1,6 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.connection.Connection;
 import org.horovod4j.frame.FieldReader;
 import org.horovod4j.frame.FieldWriter;
 import org.horovod4j.frame.MalformedMessageException;
@@ -14,8 +15,12 @@ import java.util.List;
 import java.util.Map;
 
 /// Messages as bytes: one line for each kind, both ways.
-final class RendezvousMessageCodec {
-    private static final byte HEARTBEAT = 0;
+final class RendezvousMessageCodec implements Connection.MessageCodec<RendezvousMessage> {
+    static final RendezvousMessageCodec INSTANCE = new RendezvousMessageCodec();
+
+    /// The longest message that a client may send.
+    static final int MAX_CLIENT_BYTES = 1 << 20;
+
     private static final byte JOIN = 1;
     private static final byte GATHER = 2;
     private static final byte SURVEY = 3;
@@ -34,18 +39,24 @@ final class RendezvousMessageCodec {
 
     private RendezvousMessageCodec() {}
 
-    static byte[] encode(RendezvousMessage rendezvousMessage) {
+    /// The longest message that the server sends to a job of `size` ranks: the share of each rank of
+    /// a gather, and as much again for lengths and names.
+    static int maxServerBytes(int size) {
+        return (int) Math.min((size + 1L) * MAX_CLIENT_BYTES, Integer.MAX_VALUE - 16L);
+    }
+
+    @Override
+    public byte[] encode(RendezvousMessage rendezvousMessage) {
         return write(rendezvousMessage).toByteArray();
     }
 
-    /// @throws MalformedMessageException when `bytes` are not exactly one message
-    static RendezvousMessage decode(byte[] bytes) throws MalformedMessageException {
+    @Override
+    public RendezvousMessage decode(byte[] bytes) throws MalformedMessageException {
         return FieldReader.read(bytes, RendezvousMessageCodec::read);
     }
 
     private static FieldWriter write(RendezvousMessage rendezvousMessage) {
         return switch (rendezvousMessage) {
-            case RendezvousMessage.Heartbeat() -> FieldWriter.of(HEARTBEAT);
             case RendezvousMessage.Join(int generation, int size, RankInfo rankInfo) ->
                     member(FieldWriter.of(JOIN).int32(generation).int32(size), rankInfo);
             case RendezvousMessage.Gather(String topic, byte[] share) ->
@@ -78,7 +89,6 @@ final class RendezvousMessageCodec {
     private static RendezvousMessage read(FieldReader in) throws MalformedMessageException {
         byte kind = in.octet();
         return switch (kind) {
-            case HEARTBEAT -> new RendezvousMessage.Heartbeat();
             case JOIN -> new RendezvousMessage.Join(in.int32(), in.int32(), member(in));
             case GATHER -> new RendezvousMessage.Gather(in.text(), in.bytes());
             case SURVEY -> new RendezvousMessage.SurveyRequest(in.int32());

@@ -1,5 +1,6 @@
 package org.horovod4j.rendezvous;
 
+import org.horovod4j.connection.Connection;
 import org.horovod4j.log.Log;
 import org.horovod4j.security.Acceptor;
 import org.horovod4j.security.Handshake;
@@ -34,7 +35,7 @@ public final class RendezvousServer implements AutoCloseable {
 
     private final Duration heartbeatTimeout;
     private final RendezvousGenerations generations;
-    private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+    private final Set<Connection<RendezvousMessage>> connections = ConcurrentHashMap.newKeySet();
     private final Object disconnectLock = new Object();
     private final Acceptor acceptor;
     private volatile boolean closed;
@@ -159,7 +160,7 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
-    private void disconnected(Connection connection) {
+    private void disconnected(Connection<RendezvousMessage> connection) {
         synchronized (disconnectLock) {
             connections.remove(connection);
             disconnectLock.notifyAll();
@@ -192,8 +193,12 @@ public final class RendezvousServer implements AutoCloseable {
     }
 
     private void accept(SecureConnection secureConnection) throws IOException {
-        Connection connection =
-                new Connection(secureConnection, heartbeatTimeout, RendezvousFrames.CLIENT_LIMIT);
+        Connection<RendezvousMessage> connection =
+                new Connection<>(
+                        secureConnection,
+                        RendezvousMessageCodec.INSTANCE,
+                        RendezvousMessageCodec.MAX_CLIENT_BYTES,
+                        heartbeatTimeout);
         connections.add(connection);
         if (closed) { // it slipped in while the others were sent off
             connection.close();
@@ -201,7 +206,7 @@ public final class RendezvousServer implements AutoCloseable {
         boolean started = false;
         try {
             connection.start(
-                    Thread.ofPlatform().daemon().name("hvd-rendezvous"),
+                    "hvd-rendezvous",
                     new ClientSession(connection, generations, () -> disconnected(connection)));
             started = true;
         } finally {

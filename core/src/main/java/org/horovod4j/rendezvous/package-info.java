@@ -5,8 +5,8 @@
 /// meeting. Where nobody is told the server's address, [RendezvousDiscovery] finds it through a
 /// [RendezvousFolder].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.log`,
-///   `org.horovod4j.spi`, `org.horovod4j.security`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.connection`, `org.horovod4j.frame`,
+///   `org.horovod4j.log`, `org.horovod4j.spi`, `org.horovod4j.security`, `org.horovod4j.text`.
 /// - Invariant: neither a silent nor a slow nor a hostile client delays what another one hears.
 @NullMarked
 package org.horovod4j.rendezvous;

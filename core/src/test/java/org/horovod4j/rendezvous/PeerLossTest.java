@@ -144,7 +144,7 @@ final class PeerLossTest {
 
             for (Rank survivor : world.others) {
                 assertThat(survivor.losses.take().reason())
-                        .contains("it sent what we do not understand")
+                        .contains("it sent a malformed message")
                         .contains("at most 1048576");
             }
         }
@@ -257,12 +257,9 @@ final class PeerLossTest {
 
     private static void acceptAndSendNothing(SecureConnection secureConnection) {
         try {
-            RendezvousFrames rendezvousFrames =
-                    new RendezvousFrames(secureConnection, RendezvousFrames.CLIENT_LIMIT);
-            assertThat(rendezvousFrames.read()).isInstanceOf(RendezvousMessage.Join.class);
-            rendezvousFrames.write(
-                    new RendezvousMessage.Joined(List.of(RendezvousTestRanks.member(0))));
-            rendezvousFrames.flush();
+            ScriptedClient peer = new ScriptedClient(secureConnection);
+            assertThat(peer.receive()).isInstanceOf(RendezvousMessage.Join.class);
+            peer.send(new RendezvousMessage.Joined(List.of(RendezvousTestRanks.member(0))));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -312,9 +309,10 @@ final class PeerLossTest {
         }
 
         void flood() {
+            RendezvousMessage ignored = new RendezvousMessage.DescribeReply(0, -1, new byte[0]);
             try {
                 while (true) {
-                    raw.send(Collections.nCopies(1000, new RendezvousMessage.Heartbeat()));
+                    raw.send(Collections.nCopies(1000, ignored));
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);

@@ -24,6 +24,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 final class RendezvousMessageCodecTest {
+    private static final RendezvousMessageCodec CODEC = RendezvousMessageCodec.INSTANCE;
+
     private static final RankInfo MEMBER =
             new RankInfo(
                     3,
@@ -38,7 +40,6 @@ final class RendezvousMessageCodecTest {
 
     static Stream<RendezvousMessage> messages() {
         return Stream.of(
-                new RendezvousMessage.Heartbeat(),
                 new RendezvousMessage.Join(7, 16, MEMBER),
                 new RendezvousMessage.Gather("topic", new byte[] {1, 2, 3}),
                 new RendezvousMessage.SurveyRequest(-7),
@@ -61,7 +62,7 @@ final class RendezvousMessageCodecTest {
     @ParameterizedTest
     @MethodSource("messages")
     void everyMessageIsDecodedAsEncoded(RendezvousMessage rendezvousMessage) throws Exception {
-        assertThat(RendezvousMessageCodec.decode(RendezvousMessageCodec.encode(rendezvousMessage)))
+        assertThat(CODEC.decode(CODEC.encode(rendezvousMessage)))
                 .usingRecursiveComparison()
                 .isEqualTo(rendezvousMessage);
     }
@@ -69,14 +70,13 @@ final class RendezvousMessageCodecTest {
     @ParameterizedTest
     @MethodSource("messages")
     void truncatedMessageIsMalformed(RendezvousMessage rendezvousMessage) {
-        byte[] whole = RendezvousMessageCodec.encode(rendezvousMessage);
+        byte[] whole = CODEC.encode(rendezvousMessage);
         for (int length = 0; length < whole.length; length++) {
             byte[] part = Arrays.copyOf(whole, length);
-            assertThatThrownBy(() -> RendezvousMessageCodec.decode(part))
+            assertThatThrownBy(() -> CODEC.decode(part))
                     .isInstanceOf(MalformedMessageException.class);
         }
-        assertThatThrownBy(
-                        () -> RendezvousMessageCodec.decode(Arrays.copyOf(whole, whole.length + 1)))
+        assertThatThrownBy(() -> CODEC.decode(Arrays.copyOf(whole, whole.length + 1)))
                 .isInstanceOf(MalformedMessageException.class);
     }
 
@@ -91,7 +91,7 @@ final class RendezvousMessageCodecTest {
                 bytes[0] = (byte) random.nextInt(14);
             }
             try {
-                assertThat(RendezvousMessageCodec.decode(bytes)).isNotNull();
+                assertThat(CODEC.decode(bytes)).isNotNull();
             } catch (MalformedMessageException expected) {
                 assertThat(expected).as("seed %d", seed).hasMessageMatching("(?s).+");
             }
@@ -101,15 +101,13 @@ final class RendezvousMessageCodecTest {
     @Test
     void descriptionSizeLimitIsEnforced() throws Exception {
         byte[] longest =
-                RendezvousMessageCodec.encode(
-                        new RendezvousMessage.DescribeReply(0, 0, new byte[MAX_BYTES]));
-        assertThat(RendezvousMessageCodec.decode(longest))
-                .isInstanceOf(RendezvousMessage.DescribeReply.class);
-        assertThat(longest.length).isLessThan(RendezvousFrames.CLIENT_LIMIT);
+                CODEC.encode(new RendezvousMessage.DescribeReply(0, 0, new byte[MAX_BYTES]));
+        assertThat(CODEC.decode(longest)).isInstanceOf(RendezvousMessage.DescribeReply.class);
+        assertThat(longest.length).isLessThan(RendezvousMessageCodec.MAX_CLIENT_BYTES);
 
         byte[] longer = Arrays.copyOf(longest, longest.length + 1);
         ByteBuffer.wrap(longer).putInt(1 + 2 * Integer.BYTES, MAX_BYTES + 1);
-        assertThatThrownBy(() -> RendezvousMessageCodec.decode(longer))
+        assertThatThrownBy(() -> CODEC.decode(longer))
                 .isInstanceOf(MalformedMessageException.class)
                 .hasMessageContaining("a description of 262145 bytes");
     }
@@ -120,31 +118,26 @@ final class RendezvousMessageCodecTest {
                 IntStream.range(0, RendezvousMessageCodec.MAX_PROCESS_SETS)
                         .boxed()
                         .collect(Collectors.toMap(Function.identity(), set -> (long) set));
-        byte[] bytes =
-                RendezvousMessageCodec.encode(
-                        new RendezvousMessage.Leave(most, true, "x".repeat(10_000)));
-        assertThat(bytes.length).isLessThan(RendezvousFrames.CLIENT_LIMIT);
-        assertThat(RendezvousMessageCodec.decode(bytes))
-                .isInstanceOf(RendezvousMessage.Leave.class);
+        byte[] bytes = CODEC.encode(new RendezvousMessage.Leave(most, true, "x".repeat(10_000)));
+        assertThat(bytes.length).isLessThan(RendezvousMessageCodec.MAX_CLIENT_BYTES);
+        assertThat(CODEC.decode(bytes)).isInstanceOf(RendezvousMessage.Leave.class);
 
         Map<Integer, Long> more = new HashMap<>(most);
         more.put(-1, 1L);
-        byte[] tooMany = RendezvousMessageCodec.encode(new RendezvousMessage.Leave(more, true, ""));
-        assertThatThrownBy(() -> RendezvousMessageCodec.decode(tooMany))
+        byte[] tooMany = CODEC.encode(new RendezvousMessage.Leave(more, true, ""));
+        assertThatThrownBy(() -> CODEC.decode(tooMany))
                 .isInstanceOf(MalformedMessageException.class)
                 .hasMessageContaining("65537 process sets");
     }
 
     @Test
     void aProcessSetThatComesTwiceIsMalformed() {
-        byte[] bytes =
-                RendezvousMessageCodec.encode(
-                        new RendezvousMessage.Leave(Map.of(1, 5L, 2, 6L), true, ""));
+        byte[] bytes = CODEC.encode(new RendezvousMessage.Leave(Map.of(1, 5L, 2, 6L), true, ""));
         int entries = 1 + Integer.BYTES;
         int first = ByteBuffer.wrap(bytes).getInt(entries);
         ByteBuffer.wrap(bytes).putInt(entries + Integer.BYTES + Long.BYTES, first);
 
-        assertThatThrownBy(() -> RendezvousMessageCodec.decode(bytes))
+        assertThatThrownBy(() -> CODEC.decode(bytes))
                 .isInstanceOf(MalformedMessageException.class)
                 .hasMessageContaining("process set " + first + " comes twice");
     }

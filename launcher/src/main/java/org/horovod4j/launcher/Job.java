@@ -13,6 +13,7 @@ import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.ExitStatus;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.text.DurationFormat;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -292,7 +293,7 @@ final class Job implements WorkerRegistry.Listener {
         if (interruption != null) {
             launcherConsole.printMessage(
                     "ended by %s after %s"
-                            .formatted(interruption, FailureReport.seconds(shutdownTime)));
+                            .formatted(interruption, DurationFormat.roundedSeconds(shutdownTime)));
             return 128 + interruption.number();
         }
         if (!succeeded()) {

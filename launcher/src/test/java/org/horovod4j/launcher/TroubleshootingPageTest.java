@@ -26,6 +26,7 @@ class TroubleshootingPageTest {
     private static final List<Path> STARTUP_SOURCES =
             paths(
                     "launcher/src/main/java",
+                    "core/src/main/java/org/horovod4j/connection",
                     "core/src/main/java/org/horovod4j/network",
                     "core/src/main/java/org/horovod4j/option",
                     "core/src/main/java/org/horovod4j/rendezvous",

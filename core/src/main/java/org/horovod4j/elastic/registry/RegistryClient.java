@@ -4,6 +4,8 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.DismissedException;
 import org.horovod4j.HorovodException;
 import org.horovod4j.PeerLostException;
+import org.horovod4j.connection.Connection;
+import org.horovod4j.connection.Connection.CloseReason;
 import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.log.Log;
 import org.horovod4j.security.Handshake;
@@ -23,65 +25,65 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
-/// A worker's line to the [WorkerRegistry], over which it is told its places: one for the life of its process.
+/// A worker's end of its connection to the [WorkerRegistry]: one for the whole process.
 ///
-/// How long a worker waits for a place is the driver's to decide: it answers, or its end closes the line.
+/// It sets no limit on the wait for a rank: the launcher answers, or the connection ends.
 public final class RegistryClient implements AutoCloseable {
-    private static final Logger LOG = Log.of(RegistryClient.class);
+    private static final Logger LOGGER = Log.of(RegistryClient.class);
 
     private final int worker;
     private final String registryAddress;
     private final String registryHost;
-    private final DeskLine connection;
+    private final Connection<RegistryMessage> connection;
     private final AtomicLong latestHostsVersion = new AtomicLong();
     private final CompletableFuture<Boolean> welcome = new CompletableFuture<>();
     private CompletableFuture<WorkerAssignment> pendingAssignment = new CompletableFuture<>();
     private int lastGeneration = -1;
 
-    private RegistryClient(int worker, List<InetSocketAddress> desks, DeskLine connection) {
+    private RegistryClient(
+            int worker, List<InetSocketAddress> addresses, Connection<RegistryMessage> connection) {
         this.worker = worker;
         this.registryAddress =
-                desks.stream()
+                addresses.stream()
                         .map(each -> each.getHostString() + ":" + each.getPort())
                         .collect(Collectors.joining(" or "));
-        this.registryHost = desks.getFirst().getHostString();
+        this.registryHost = addresses.getFirst().getHostString();
         this.connection = connection;
     }
 
-    /// A place, and the news that it takes into account.
+    /// A worker's rank in a generation.
     ///
-    /// @param hostsVersion of the newest change of hosts that was known when the generation was made, the same
-    ///     for all its workers
+    /// @param hostsVersion the newest change of hosts when the generation was formed, the same for
+    ///     all its workers
     public record WorkerAssignment(WorkerPlacement placement, long hostsVersion) {}
 
-    /// Calls the desk.
+    /// Connects to the registry.
     ///
-    /// @param desks where it may be reached; names are looked up, all addresses tried
+    /// @param addresses where the registry may be; names are resolved, all addresses tried
     /// @param worker this worker's number
-    /// @param heartbeatTimeout how long the desk may be silent before it counts as lost
+    /// @param heartbeatTimeout how long the registry may be silent before it is declared lost
     /// @param limit how long to try
-    /// @throws ConfigurationException when the desk is not reached
+    /// @throws ConfigurationException when the registry is not reached
     public static RegistryClient connect(
             Secret secret,
-            List<InetSocketAddress> desks,
+            List<InetSocketAddress> addresses,
             int worker,
             Duration heartbeatTimeout,
             Duration limit) {
         Handshake handshake = new Handshake(secret, Purpose.REGISTRY);
-        MultiAddressConnector multiAddressConnector =
+        MultiAddressConnector connector =
                 new MultiAddressConnector(SocketSettings.DEFAULT, handshake::initiate);
         try {
-            DeskLine line =
-                    new DeskLine(
-                            multiAddressConnector.connect(desks, limit, () -> {}),
-                            heartbeatTimeout);
-            RegistryClient opened = new RegistryClient(worker, desks, line);
-            line.start("hvd-registry-client", opened.new RegistryReceiver());
-            return opened;
+            Connection<RegistryMessage> connection =
+                    RegistryMessageCodec.connection(
+                            connector.connect(addresses, limit, () -> {}), heartbeatTimeout);
+            RegistryClient client = new RegistryClient(worker, addresses, connection);
+            connection.start("hvd-registry-client", client.new RegistryReceiver());
+            return client;
         } catch (IOException e) {
             throw new ConfigurationException(
                     """
-                    asking for a place as elastic worker %d: the launcher was not reached
+                    connecting elastic worker %d to the launcher: the launcher was not reached
                     %s
                     Check that the launcher runs, and that its ports are open to this host."""
                             .formatted(worker, e.getMessage()),
@@ -89,30 +91,29 @@ public final class RegistryClient implements AutoCloseable {
         }
     }
 
-    /// Whether others train already, who will stand still from the moment that this worker has a place until
-    /// it is of use. False as well when the launcher is gone, as [#requestAssignment] tells.
+    /// Whether other workers train already. They pause as soon as this worker is assigned a rank,
+    /// until it is ready. False also when the launcher is gone, which [#requestAssignment] reports.
     public boolean isTrainingStarted() {
         return welcome.join();
     }
 
-    /// Says that this worker wants a place, and waits for it.
+    /// Asks for a rank, and waits for it. An interrupt does not end the wait.
     ///
-    /// @param generation the newest whose state it has, or -1 when it has none
-    /// @param why the failure that ended its last generation, or nothing
-    /// @throws DismissedException when there is none for it any more
+    /// @param generation the newest generation whose state this worker has, or -1 when it has none
+    /// @param failure the failure that ended its last generation, or an empty text
+    /// @throws DismissedException when the job needs this worker no longer
     /// @throws PeerLostException when the launcher is gone
-    public WorkerAssignment requestAssignment(int generation, String why) {
-        CompletableFuture<WorkerAssignment> awaited;
+    public WorkerAssignment requestAssignment(int generation, String failure) {
+        CompletableFuture<WorkerAssignment> pending;
         synchronized (this) {
             if (pendingAssignment.isDone() && !pendingAssignment.isCompletedExceptionally()) {
                 pendingAssignment = new CompletableFuture<>();
             }
-            awaited = pendingAssignment;
+            pending = pendingAssignment;
         }
-        connection.say(new RegistryMessage.Ready(worker, generation, why));
+        connection.send(new RegistryMessage.Ready(worker, generation, failure));
         try {
-            return awaited
-                    .join(); // which an interrupt does not end, as it would for this worker alone
+            return pending.join();
         } catch (CompletionException e) {
             if (e.getCause() instanceof HorovodException known) {
                 throw known;
@@ -121,7 +122,7 @@ public final class RegistryClient implements AutoCloseable {
         }
     }
 
-    /// The stamp of the newest change of hosts that this worker has heard of; 0 when of none.
+    /// The newest change of hosts that this worker was told, or 0.
     public long latestHostsVersion() {
         return latestHostsVersion.get();
     }
@@ -131,17 +132,17 @@ public final class RegistryClient implements AutoCloseable {
         connection.finish();
     }
 
-    /// Takes a place, but none in a generation that this worker has left.
-    private synchronized void completeAssignment(WorkerAssignment workerAssignment) {
-        int generation = workerAssignment.placement.generation();
-        if (generation > lastGeneration && pendingAssignment.complete(workerAssignment)) {
+    /// Ignores an assignment to a generation that this worker has left.
+    private synchronized void completeAssignment(WorkerAssignment assignment) {
+        int generation = assignment.placement.generation();
+        if (generation > lastGeneration && pendingAssignment.complete(assignment)) {
             lastGeneration = generation;
         } else {
-            LOG.log(Level.DEBUG, "not wanted any more: {0}", workerAssignment);
+            LOGGER.log(Level.DEBUG, "Ignoring a late assignment: {0}", assignment);
         }
     }
 
-    /// For good: whatever is asked later has this answer. The first reason stays.
+    /// Fails this request and all later ones. The first reason stays.
     private synchronized void failAssignment(HorovodException reason) {
         if (!pendingAssignment.completeExceptionally(reason)
                 && !pendingAssignment.isCompletedExceptionally()) {
@@ -149,36 +150,36 @@ public final class RegistryClient implements AutoCloseable {
         }
     }
 
-    /// What comes from the desk.
-    private final class RegistryReceiver implements DeskLine.Receiver {
+    /// Handles the messages of the registry.
+    private final class RegistryReceiver implements Connection.Receiver<RegistryMessage> {
         @Override
-        public void heard(RegistryMessage registryMessage) throws MalformedMessageException {
-            if (!(registryMessage instanceof RegistryMessage.FromRegistry said)) {
-                throw new MalformedMessageException("a worker's words from the desk");
+        public void received(RegistryMessage message) throws MalformedMessageException {
+            if (!(message instanceof RegistryMessage.FromRegistry fromRegistry)) {
+                throw new MalformedMessageException("a message of a worker from the registry");
             }
-            switch (said) {
-                case RegistryMessage.Heartbeat() -> {}
-                case RegistryMessage.Welcome(boolean hasBegun) -> welcome.complete(hasBegun);
-                case RegistryMessage.Assigned(WorkerPlacement workerPlacement, long stamp) ->
-                        completeAssignment(new WorkerAssignment(workerPlacement, stamp));
+            switch (fromRegistry) {
+                case RegistryMessage.Welcome(boolean trainingStarted) ->
+                        welcome.complete(trainingStarted);
+                case RegistryMessage.Assigned(WorkerPlacement placement, long hostsVersion) ->
+                        completeAssignment(new WorkerAssignment(placement, hostsVersion));
                 case RegistryMessage.Dismissed(String reason) ->
                         failAssignment(new DismissedException(reason));
-                case RegistryMessage.HostsUpdated(long stamp) ->
-                        latestHostsVersion.accumulateAndGet(stamp, Math::max);
+                case RegistryMessage.HostsUpdated(long hostsVersion) ->
+                        latestHostsVersion.accumulateAndGet(hostsVersion, Math::max);
             }
         }
 
         @Override
-        public void ended(String how) {
+        public void closed(CloseReason closeReason) {
             welcome.complete(false);
             failAssignment(
                     new PeerLostException(
                             -1,
                             registryHost,
                             """
-                            elastic worker %d: the launcher (desk at %s) is gone: %s
+                            elastic worker %d: the launcher (worker registry at %s) is gone: %s
                             Look at the launcher's output first."""
-                                    .formatted(worker, registryAddress, how),
+                                    .formatted(worker, registryAddress, closeReason.detail()),
                             null));
         }
     }

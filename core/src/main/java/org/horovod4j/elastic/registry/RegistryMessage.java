@@ -1,26 +1,23 @@
 package org.horovod4j.elastic.registry;
 
-/// What a worker and the desk say to each other.
+/// The messages between a worker and the registry.
 sealed interface RegistryMessage {
-    /// What a worker says.
+    /// Messages that a worker sends.
     sealed interface FromWorker extends RegistryMessage {}
 
-    /// What the desk says.
+    /// Messages that the registry sends.
     sealed interface FromRegistry extends RegistryMessage {}
 
-    /// Nothing but a sign of life.
-    record Heartbeat() implements FromWorker, FromRegistry {}
-
-    /// The first that a worker hears.
+    /// The first message to a worker.
     ///
-    /// @param trainingStarted whether there are workers in training, which this one will keep waiting
+    /// @param trainingStarted whether other workers train already
     record Welcome(boolean trainingStarted) implements FromRegistry {}
 
-    /// A worker wants a place.
+    /// A worker asks for a rank.
     ///
-    /// @param worker its number, the same in all it says
-    /// @param generation the one whose state it has, or -1
-    /// @param failure the failure that ended that one, or nothing
+    /// @param worker its number, the same in all its messages
+    /// @param generation the newest generation whose state it has, or -1
+    /// @param failure the failure that ended that generation, or an empty text
     record Ready(int worker, int generation, String failure) implements FromWorker {
         public Ready {
             if (worker < 0 || generation < -1) {
@@ -30,14 +27,14 @@ sealed interface RegistryMessage {
         }
     }
 
-    /// A worker has a place.
+    /// The worker's rank in the next generation.
     ///
-    /// @param hostsVersion of the newest change of hosts that the generation takes into account
+    /// @param hostsVersion the newest change of hosts that the generation includes
     record Assigned(WorkerPlacement placement, long hostsVersion) implements FromRegistry {}
 
-    /// There is no place for the worker any more.
+    /// The job needs the worker no longer.
     record Dismissed(String reason) implements FromRegistry {}
 
-    /// Hosts have come, or will go.
+    /// The hosts of the job have changed.
     record HostsUpdated(long hostsVersion) implements FromRegistry {}
 }

@@ -1,24 +1,24 @@
 package org.horovod4j.elastic.registry;
 
+import org.horovod4j.connection.Connection;
 import org.horovod4j.frame.FieldReader;
 import org.horovod4j.frame.FieldWriter;
-import org.horovod4j.frame.Frame;
 import org.horovod4j.frame.MalformedMessageException;
+import org.horovod4j.security.SecureConnection;
 
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.EOFException;
 import java.io.IOException;
+import java.time.Duration;
 
-/// Words as frames: one line for each kind, both ways.
-final class RegistryMessageCodec {
-    /// Far above what a reason in words takes, and little enough to be kept for a stranger.
-    static final int MAX_FRAME = 64 << 10;
+/// Registry messages as bytes.
+final class RegistryMessageCodec implements Connection.MessageCodec<RegistryMessage> {
+    static final RegistryMessageCodec INSTANCE = new RegistryMessageCodec();
 
-    /// Characters of a text that are passed on: it is there to be read, and must fit a frame.
+    /// Far longer than any message here.
+    private static final int MAX_MESSAGE_BYTES = 64 << 10;
+
+    /// Characters of a text that are sent: more is not worth reading, and would not fit a message.
     private static final int MAX_TEXT = 10_000;
 
-    private static final byte HEARTBEAT = 0;
     private static final byte READY = 1;
     private static final byte ASSIGNED = 2;
     private static final byte DISMISSED = 3;
@@ -27,57 +27,57 @@ final class RegistryMessageCodec {
 
     private RegistryMessageCodec() {}
 
-    /// Writes without a flush.
-    static void write(RegistryMessage registryMessage, DataOutputStream out) throws IOException {
-        Frame.write(encode(registryMessage).toByteArray(), out);
+    static Connection<RegistryMessage> connection(
+            SecureConnection secureConnection, Duration heartbeatTimeout) throws IOException {
+        return new Connection<>(secureConnection, INSTANCE, MAX_MESSAGE_BYTES, heartbeatTimeout);
     }
 
-    /// The next word.
-    ///
-    /// @throws MalformedMessageException when what comes is not a word
-    /// @throws EOFException when the other end has closed
-    static RegistryMessage read(DataInputStream in) throws IOException {
-        return FieldReader.read(Frame.read(in, MAX_FRAME), RegistryMessageCodec::decode);
+    @Override
+    public byte[] encode(RegistryMessage message) {
+        return write(message).toByteArray();
     }
 
-    private static FieldWriter encode(RegistryMessage registryMessage) {
-        return switch (registryMessage) {
-            case RegistryMessage.Heartbeat() -> FieldWriter.of(HEARTBEAT);
-            case RegistryMessage.Welcome(boolean hasBegun) ->
-                    FieldWriter.of(WELCOME).int32(hasBegun ? 1 : 0);
-            case RegistryMessage.Ready(int worker, int generation, String why) ->
-                    FieldWriter.of(READY).int32(worker).int32(generation).text(truncate(why));
-            case RegistryMessage.Assigned(WorkerPlacement workerPlacement, long stamp) ->
-                    placement(FieldWriter.of(ASSIGNED), workerPlacement).int64(stamp);
+    @Override
+    public RegistryMessage decode(byte[] bytes) throws MalformedMessageException {
+        return FieldReader.read(bytes, RegistryMessageCodec::read);
+    }
+
+    private static FieldWriter write(RegistryMessage message) {
+        return switch (message) {
+            case RegistryMessage.Welcome(boolean trainingStarted) ->
+                    FieldWriter.of(WELCOME).flag(trainingStarted);
+            case RegistryMessage.Ready(int worker, int generation, String failure) ->
+                    FieldWriter.of(READY).int32(worker).int32(generation).text(truncate(failure));
+            case RegistryMessage.Assigned(WorkerPlacement placement, long hostsVersion) ->
+                    placement(FieldWriter.of(ASSIGNED), placement).int64(hostsVersion);
             case RegistryMessage.Dismissed(String reason) ->
                     FieldWriter.of(DISMISSED).text(truncate(reason));
-            case RegistryMessage.HostsUpdated(long stamp) ->
-                    FieldWriter.of(HOSTS_UPDATED).int64(stamp);
+            case RegistryMessage.HostsUpdated(long hostsVersion) ->
+                    FieldWriter.of(HOSTS_UPDATED).int64(hostsVersion);
         };
     }
 
-    private static RegistryMessage decode(FieldReader in) throws MalformedMessageException {
+    private static RegistryMessage read(FieldReader in) throws MalformedMessageException {
         byte kind = in.octet();
         return switch (kind) {
-            case HEARTBEAT -> new RegistryMessage.Heartbeat();
-            case WELCOME -> new RegistryMessage.Welcome(in.int32() == 1);
+            case WELCOME -> new RegistryMessage.Welcome(in.flag());
             case READY -> new RegistryMessage.Ready(in.int32(), in.int32(), in.text());
             case ASSIGNED -> new RegistryMessage.Assigned(placement(in), in.int64());
             case DISMISSED -> new RegistryMessage.Dismissed(in.text());
             case HOSTS_UPDATED -> new RegistryMessage.HostsUpdated(in.int64());
-            default -> throw new MalformedMessageException("no word is of kind " + kind);
+            default -> throw new MalformedMessageException("unknown message kind " + kind);
         };
     }
 
-    private static FieldWriter placement(FieldWriter out, WorkerPlacement workerPlacement) {
-        return out.int32(workerPlacement.generation())
-                .int32(workerPlacement.rank())
-                .int32(workerPlacement.size())
-                .int32(workerPlacement.localRank())
-                .int32(workerPlacement.localSize())
-                .int32(workerPlacement.crossRank())
-                .int32(workerPlacement.crossSize())
-                .flag(workerPlacement.sync());
+    private static FieldWriter placement(FieldWriter out, WorkerPlacement placement) {
+        return out.int32(placement.generation())
+                .int32(placement.rank())
+                .int32(placement.size())
+                .int32(placement.localRank())
+                .int32(placement.localSize())
+                .int32(placement.crossRank())
+                .int32(placement.crossSize())
+                .flag(placement.sync());
     }
 
     private static WorkerPlacement placement(FieldReader in) throws MalformedMessageException {

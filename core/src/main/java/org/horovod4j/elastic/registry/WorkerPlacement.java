@@ -1,8 +1,8 @@
 package org.horovod4j.elastic.registry;
 
-/// Who a worker is in one generation of an elastic job.
+/// A worker's rank in one generation of an elastic job.
 ///
-/// @param generation the world this place is in, numbered by the driver from 0 upward
+/// @param generation counted by the launcher from 0
 /// @param rank this worker among those of the generation
 /// @param localRank this worker among those of its host
 /// @param crossRank this host among those that have this local rank
@@ -18,21 +18,22 @@ public record WorkerPlacement(
         boolean sync) {
     public WorkerPlacement {
         if (generation < 0) {
-            throw new IllegalArgumentException("generation " + generation + ": they begin at 0");
+            throw new IllegalArgumentException("generation " + generation + " is negative");
         }
         check("rank", rank, size);
         check("local rank", localRank, localSize);
         check("cross rank", crossRank, crossSize);
         if (localSize > size || crossSize > size) {
             throw new IllegalArgumentException(
-                    "a local size of %d and a cross size of %d in a world of %d"
+                    "local size %d and cross size %d must not exceed size %d"
                             .formatted(localSize, crossSize, size));
         }
     }
 
     private static void check(String what, int rank, int size) {
         if (rank < 0 || rank >= size) {
-            throw new IllegalArgumentException("no %s %d among %d".formatted(what, rank, size));
+            throw new IllegalArgumentException(
+                    "%s %d is not in 0 to %d".formatted(what, rank, size - 1));
         }
     }
 }

@@ -1,6 +1,8 @@
 package org.horovod4j.elastic.registry;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.connection.Connection;
+import org.horovod4j.connection.Connection.CloseReason;
 import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.log.Log;
 import org.horovod4j.security.Acceptor;
@@ -23,20 +25,21 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/// Where the workers of an elastic job ask for their places, in the driver's process.
+/// Assigns ranks to the workers of an elastic job. Runs in the launcher.
 ///
-/// Each worker keeps one line to it for as long as it lives, so the driver hears at once of its end,
-/// and within the heartbeat timeout of its silence. Nothing here waits for a worker.
+/// Each worker keeps one connection to it while its process runs. The registry reports a worker as
+/// lost as soon as its connection closes, or when it has been silent for the heartbeat timeout.
+/// No method waits for a worker.
 public final class WorkerRegistry implements AutoCloseable {
-    private static final Logger LOG = Log.of(WorkerRegistry.class);
+    private static final Logger LOGGER = Log.of(WorkerRegistry.class);
 
-    /// How many generations' stamps are kept: those that workers are still being assigned to.
+    /// How many generations have their hosts version kept: those that still assign workers.
     private static final int MAX_TRACKED_GENERATIONS = 8;
 
     private final Duration heartbeatTimeout;
     private final Listener listener;
-    private final Map<Integer, DeskLine> workers = new HashMap<>();
-    private final Set<DeskLine> connections = new HashSet<>();
+    private final Map<Integer, Connection<RegistryMessage>> workers = new HashMap<>();
+    private final Set<Connection<RegistryMessage>> connections = new HashSet<>();
     private final TreeMap<Integer, Long> hostsVersions = new TreeMap<>();
     private final Acceptor acceptor;
     private long latestHostsVersion;
@@ -51,130 +54,133 @@ public final class WorkerRegistry implements AutoCloseable {
                         bind,
                         new Handshake(secret, Purpose.REGISTRY),
                         SocketSettings.DEFAULT,
-                        new RefusedConnectionLog(LOG),
+                        new RefusedConnectionLog(LOGGER),
                         this::accept);
     }
 
-    /// Hears of the workers, on threads of the desk: those of different workers at once. Must not wait
-    /// for anything.
+    /// Receives the events of workers. Events of different workers come on different threads, at the
+    /// same time. Must not block.
     public interface Listener {
-        /// A worker wants a place.
+        /// A worker asks for a rank.
         ///
-        /// @param generation the newest whose state it has, or -1 when it has none
-        /// @param why the failure that ended its last generation, or nothing
-        void ready(int worker, int generation, String why);
+        /// @param generation the newest generation whose state it has, or -1 when it has none
+        /// @param failure the failure that ended its last generation, or an empty text
+        void ready(int worker, int generation, String failure);
 
-        /// A worker's line has ended, however that came. Nothing is heard of this worker any more.
+        /// A worker's connection has ended. No more events of this worker follow.
         ///
-        /// @param how "its connection closed", "silent for 10 s"
-        void lost(int worker, String how);
+        /// @param reason "its connection closed", "silent for 10 s"
+        void lost(int worker, String reason);
     }
 
-    /// Opens a desk.
+    /// Starts to listen.
     ///
     /// @param bind where to listen; a wildcard address serves IPv4 and IPv6, port 0 any free port
-    /// @param heartbeatTimeout how long a worker may be silent before it counts as lost
+    /// @param heartbeatTimeout how long a worker may be silent before it is declared lost
     /// @throws ConfigurationException when it cannot listen there
     public static WorkerRegistry open(
             Secret secret, InetSocketAddress bind, Duration heartbeatTimeout, Listener listener) {
         return new WorkerRegistry(secret, bind, heartbeatTimeout, listener);
     }
 
-    /// Where it listens; the host part is a wildcard if that was asked for.
+    /// Where it listens. The host part is a wildcard if `bind` was one.
     public InetSocketAddress address() {
         return acceptor.address();
     }
 
-    /// Gives a worker that is ready its place. One that is gone meanwhile is not told: [Listener#lost]
-    /// says so, or has said so.
-    public synchronized void assign(int worker, WorkerPlacement workerPlacement) {
-        long stamp =
-                hostsVersions.computeIfAbsent(
-                        workerPlacement.generation(), _ -> latestHostsVersion);
+    /// Sends a worker its rank. Does nothing if the worker is already disconnected, for which
+    /// [Listener#lost] is called.
+    public synchronized void assign(int worker, WorkerPlacement placement) {
+        long hostsVersion =
+                hostsVersions.computeIfAbsent(placement.generation(), _ -> latestHostsVersion);
         while (hostsVersions.size() > MAX_TRACKED_GENERATIONS) {
             hostsVersions.pollFirstEntry();
         }
-        send(worker, new RegistryMessage.Assigned(workerPlacement, stamp));
+        send(worker, new RegistryMessage.Assigned(placement, hostsVersion));
     }
 
-    /// Tells a worker that there is no place for it any more: its process ends with exit code 0.
+    /// Tells a worker that the job needs it no longer.
     public synchronized void dismiss(int worker, String reason) {
         send(worker, new RegistryMessage.Dismissed(reason));
     }
 
-    /// Tells all workers that hosts have come or will go, so that they ask for new places when they next
-    /// commit or check. Generations whose assignment begins later take it into account.
+    /// Tells all workers that the hosts have changed, so that they ask for new ranks at their next
+    /// commit or check. Generations whose first assignment comes later include the change.
     ///
-    /// @param stamp above 0 and above all before it
-    public synchronized void hostsUpdated(long stamp) {
-        if (stamp <= latestHostsVersion) {
+    /// @param hostsVersion positive, and higher than all before
+    public synchronized void hostsUpdated(long hostsVersion) {
+        if (hostsVersion <= latestHostsVersion) {
             throw new IllegalArgumentException(
-                    "stamp %d after stamp %d: it must be newer"
-                            .formatted(stamp, latestHostsVersion));
+                    "hosts version %d after %d: it must be higher"
+                            .formatted(hostsVersion, latestHostsVersion));
         }
-        latestHostsVersion = stamp;
-        workers.values().forEach(line -> line.say(new RegistryMessage.HostsUpdated(stamp)));
+        latestHostsVersion = hostsVersion;
+        RegistryMessage update = new RegistryMessage.HostsUpdated(hostsVersion);
+        workers.values().forEach(connection -> connection.send(update));
     }
 
-    /// Ends the service: workers that wait for a place hear that the launcher is gone.
+    /// Closes all connections. Workers that wait for a rank get a
+    /// [org.horovod4j.PeerLostException].
     @Override
     public synchronized void close() {
         closed = true;
         acceptor.close();
-        connections.forEach(DeskLine::finish);
+        connections.forEach(Connection::finish);
     }
 
-    private void send(int worker, RegistryMessage.FromRegistry word) {
-        DeskLine line = workers.get(worker);
-        if (line != null) {
-            line.say(word);
+    private void send(int worker, RegistryMessage.FromRegistry message) {
+        Connection<RegistryMessage> connection = workers.get(worker);
+        if (connection != null) {
+            connection.send(message);
         }
     }
 
-    private void accept(SecureConnection admitted) throws IOException {
-        DeskLine line = new DeskLine(admitted, heartbeatTimeout);
+    private void accept(SecureConnection accepted) throws IOException {
+        Connection<RegistryMessage> connection =
+                RegistryMessageCodec.connection(accepted, heartbeatTimeout);
         synchronized (this) {
-            if (closed) { // it slipped in while the others were sent off
-                line.close();
+            if (closed) { // accepted while close() was running
+                connection.close();
             }
-            connections.add(line);
-            line.say(new RegistryMessage.Welcome(!hostsVersions.isEmpty()));
+            connections.add(connection);
+            connection.send(new RegistryMessage.Welcome(!hostsVersions.isEmpty()));
         }
-        line.start("hvd-registry", new WorkerSession(line));
+        connection.start("hvd-registry", new WorkerSession(connection));
     }
 
-    private synchronized void register(int worker, DeskLine line) throws MalformedMessageException {
-        if (workers.putIfAbsent(worker, line) != null) {
-            throw new MalformedMessageException("there is a worker %d already".formatted(worker));
+    private synchronized void register(int worker, Connection<RegistryMessage> connection)
+            throws MalformedMessageException {
+        if (workers.putIfAbsent(worker, connection) != null) {
+            throw new MalformedMessageException("worker %d is connected already".formatted(worker));
         }
     }
 
-    private synchronized void unregister(@Nullable Integer worker, DeskLine line) {
-        connections.remove(line);
+    private synchronized void unregister(
+            @Nullable Integer worker, Connection<RegistryMessage> connection) {
+        connections.remove(connection);
         if (worker != null) {
             workers.remove(worker);
         }
     }
 
-    /// What comes from one worker.
-    private final class WorkerSession implements DeskLine.Receiver {
-        private final DeskLine connection;
+    /// Handles the messages of one worker.
+    private final class WorkerSession implements Connection.Receiver<RegistryMessage> {
+        private final Connection<RegistryMessage> connection;
         private @Nullable Integer worker;
 
-        WorkerSession(DeskLine connection) {
+        WorkerSession(Connection<RegistryMessage> connection) {
             this.connection = connection;
         }
 
         @Override
-        public void heard(RegistryMessage registryMessage) throws MalformedMessageException {
-            if (!(registryMessage instanceof RegistryMessage.FromWorker said)) {
-                throw new MalformedMessageException("the desk's words from a worker");
+        public void received(RegistryMessage message) throws MalformedMessageException {
+            if (!(message instanceof RegistryMessage.FromWorker fromWorker)) {
+                throw new MalformedMessageException("a message of the registry from a worker");
             }
-            switch (said) {
-                case RegistryMessage.Heartbeat() -> {}
-                case RegistryMessage.Ready(int number, int generation, String why) -> {
+            switch (fromWorker) {
+                case RegistryMessage.Ready(int number, int generation, String failure) -> {
                     identify(number);
-                    listener.ready(number, generation, why);
+                    listener.ready(number, generation, failure);
                 }
             }
         }
@@ -185,18 +191,21 @@ public final class WorkerRegistry implements AutoCloseable {
                 worker = number;
             } else if (worker != number) {
                 throw new MalformedMessageException(
-                        "worker %d calls itself worker %d".formatted(worker, number));
+                        "worker %d sent the number %d".formatted(worker, number));
             }
         }
 
         @Override
-        public void ended(String how) {
+        public void closed(CloseReason closeReason) {
             Integer known = worker;
             unregister(known, connection);
             if (known == null) {
-                LOG.log(Level.DEBUG, "somebody left the desk before saying who: {0}", how);
+                LOGGER.log(
+                        Level.DEBUG,
+                        "A worker disconnected before it sent its number: {0}",
+                        closeReason.detail());
             } else {
-                listener.lost(known, how);
+                listener.lost(known, closeReason.detail());
             }
         }
     }

@@ -1,12 +1,12 @@
-/// The line between a worker of an elastic job and the driver that gives it its places.
+/// The connection between the workers of an elastic job and the launcher, which assigns their ranks.
 ///
-/// Start with [WorkerRegistry], the driver's end, and [RegistryClient], a worker's. A [WorkerPlacement] is what goes
-/// from one to the other; [RegistryMessage] lists all that is said.
+/// Start with [WorkerRegistry] (the launcher's end) and [RegistryClient] (a worker's end).
+/// [RegistryMessage] lists the messages, [WorkerPlacement] is a worker's rank in one generation.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.log`,
-///   `org.horovod4j.security`.
-/// - Invariant: every worker of a generation is told the same stamp with its place, so what is
-///   newer than the generation is newer for all of them.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.connection`, `org.horovod4j.frame`,
+///   `org.horovod4j.log`, `org.horovod4j.security`.
+/// - Invariant: every worker of a generation receives the same hosts version with its rank, so all
+///   workers agree on which changes are newer than the generation.
 @NullMarked
 package org.horovod4j.elastic.registry;
 

@@ -1,5 +1,7 @@
 package org.horovod4j.runtime.message;
 
+import org.horovod4j.text.RankList;
+
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -95,25 +97,8 @@ public final class MismatchReport {
                                         "  "
                                                 + entry.getKey()
                                                 + " on "
-                                                + formatRanks(entry.getValue()))
+                                                + RankList.format(entry.getValue()))
                         .collect(Collectors.joining("\n"));
         return problem + "\n" + table + "\n" + remedy;
-    }
-
-    /// `rank 3`, `ranks 0-2, 5`.
-    public static String formatRanks(List<Integer> ranks) {
-        StringBuilder text = new StringBuilder(ranks.size() == 1 ? "rank " : "ranks ");
-        for (int i = 0; i < ranks.size(); ) {
-            int end = i;
-            while (end + 1 < ranks.size() && ranks.get(end + 1) == ranks.get(end) + 1) {
-                end++;
-            }
-            text.append(i == 0 ? "" : ", ").append(ranks.get(i));
-            if (end > i) {
-                text.append(end == i + 1 ? ", " : "-").append(ranks.get(end));
-            }
-            i = end + 1;
-        }
-        return text.toString();
     }
 }

@@ -3,7 +3,7 @@
 ///
 /// Start with [Request], then [RankMessage] and [CoordinatorMessage].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.text`.
 @NullMarked
 package org.horovod4j.runtime.message;
 

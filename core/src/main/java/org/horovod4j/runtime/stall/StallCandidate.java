@@ -1,10 +1,10 @@
 package org.horovod4j.runtime.stall;
 
-import org.horovod4j.runtime.message.MismatchReport;
 import org.horovod4j.runtime.stall.RankReport.Pending;
 import org.horovod4j.runtime.stall.RankReport.ProcessSetChanges;
 import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
 import org.horovod4j.runtime.stall.StateReport.Stall;
+import org.horovod4j.text.RankList;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -51,8 +51,8 @@ sealed interface StallCandidate {
         text.append(
                 " on %s, missing on %s"
                         .formatted(
-                                MismatchReport.formatRanks(stall.arrived()),
-                                MismatchReport.formatRanks(stall.missing())));
+                                RankList.format(stall.arrived()),
+                                RankList.format(stall.missing())));
         for (int rank : stall.missing()) {
             text.append(
                     "\n  rank %d %s".formatted(rank, state.describeActivity(rank, processSet())));

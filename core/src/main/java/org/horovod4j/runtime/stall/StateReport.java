@@ -1,9 +1,9 @@
 package org.horovod4j.runtime.stall;
 
-import org.horovod4j.runtime.message.MismatchReport;
 import org.horovod4j.runtime.stall.RankReport.Pending;
 import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
 import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.text.RankList;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -123,9 +123,7 @@ public record StateReport(List<@Nullable RankReport> reports) {
     }
 
     private static String missing(Stall stall) {
-        return stall.missing().isEmpty()
-                ? ""
-                : ", missing on " + MismatchReport.formatRanks(stall.missing());
+        return stall.missing().isEmpty() ? "" : ", missing on " + RankList.format(stall.missing());
     }
 
     private void describe(ProcessSetReport set, StringBuilder text) {
@@ -136,9 +134,7 @@ public record StateReport(List<@Nullable RankReport> reports) {
             if (!stall.missing().isEmpty()) {
                 text.append(
                         "    %s is missing on %s%n"
-                                .formatted(
-                                        pending.operation(),
-                                        MismatchReport.formatRanks(stall.missing())));
+                                .formatted(pending.operation(), RankList.format(stall.missing())));
             }
         }
     }

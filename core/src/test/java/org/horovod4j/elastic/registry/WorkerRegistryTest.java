@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.DismissedException;
 import org.horovod4j.PeerLostException;
+import org.horovod4j.frame.Frame;
 import org.horovod4j.security.Handshake;
 import org.horovod4j.security.Handshake.Purpose;
 import org.horovod4j.security.Protection;
@@ -26,15 +27,15 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/// What workers and driver say to each other, over real sockets.
+/// Workers and registry over real sockets.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
 final class WorkerRegistryTest {
-    private static final Duration CALM = Duration.ofSeconds(30);
-    private static final Duration IMPATIENT = Duration.ofMillis(300);
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final Duration SHORT = Duration.ofMillis(300);
 
     private final Secret secret;
-    private final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+    private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
 
     WorkerRegistryTest(Protection protection) {
         this.secret = Secret.random().withProtection(protection);
@@ -47,19 +48,19 @@ final class WorkerRegistryTest {
                 heartbeatTimeout,
                 new WorkerRegistry.Listener() {
                     @Override
-                    public void ready(int worker, int generation, String why) {
-                        heard.add("ready %d from %d '%s'".formatted(worker, generation, why));
+                    public void ready(int worker, int generation, String failure) {
+                        events.add("ready %d from %d '%s'".formatted(worker, generation, failure));
                     }
 
                     @Override
-                    public void lost(int worker, String how) {
-                        heard.add("lost %d: %s".formatted(worker, how));
+                    public void lost(int worker, String reason) {
+                        events.add("lost %d: %s".formatted(worker, reason));
                     }
                 });
     }
 
-    private RegistryClient connect(WorkerRegistry desk, int worker) {
-        return RegistryClient.connect(secret, List.of(desk.address()), worker, CALM, CALM);
+    private RegistryClient connect(WorkerRegistry registry, int worker) {
+        return RegistryClient.connect(secret, List.of(registry.address()), worker, LONG, LONG);
     }
 
     private static WorkerPlacement placement(int generation, int rank) {
@@ -67,46 +68,46 @@ final class WorkerRegistryTest {
     }
 
     private static CompletableFuture<RegistryClient.WorkerAssignment> requestAssignment(
-            RegistryClient worker, int generation, String why) {
-        CompletableFuture<RegistryClient.WorkerAssignment> seat = new CompletableFuture<>();
+            RegistryClient worker, int generation, String failure) {
+        CompletableFuture<RegistryClient.WorkerAssignment> assignment = new CompletableFuture<>();
         Thread.startVirtualThread(
                 () -> {
                     try {
-                        seat.complete(worker.requestAssignment(generation, why));
+                        assignment.complete(worker.requestAssignment(generation, failure));
                     } catch (RuntimeException e) {
-                        seat.completeExceptionally(e);
+                        assignment.completeExceptionally(e);
                     }
                 });
-        return seat;
+        return assignment;
     }
 
     @Test
     void workerReceivesSuccessiveAssignments() throws Exception {
-        try (WorkerRegistry desk = open(CALM);
-                RegistryClient worker = connect(desk, 7)) {
+        try (WorkerRegistry registry = open(LONG);
+                RegistryClient worker = connect(registry, 7)) {
             var first = requestAssignment(worker, -1, "");
-            assertThat(heard.take()).isEqualTo("ready 7 from -1 ''");
-            desk.assign(7, placement(0, 1));
+            assertThat(events.take()).isEqualTo("ready 7 from -1 ''");
+            registry.assign(7, placement(0, 1));
             assertThat(first.get().placement()).isEqualTo(placement(0, 1));
 
             var second = requestAssignment(worker, 0, "rank 0 is lost");
-            assertThat(heard.take()).isEqualTo("ready 7 from 0 'rank 0 is lost'");
-            desk.assign(7, placement(0, 0)); // late, of a generation that it has left
-            desk.assign(7, placement(1, 0));
+            assertThat(events.take()).isEqualTo("ready 7 from 0 'rank 0 is lost'");
+            registry.assign(7, placement(0, 0)); // late: the worker has left this generation
+            registry.assign(7, placement(1, 0));
             assertThat(second.get().placement()).isEqualTo(placement(1, 0));
         }
     }
 
     @Test
     void workerLearnsWhetherTrainingHasStarted() throws Exception {
-        try (WorkerRegistry desk = open(CALM);
-                RegistryClient first = connect(desk, 0)) {
+        try (WorkerRegistry registry = open(LONG);
+                RegistryClient first = connect(registry, 0)) {
             assertThat(first.isTrainingStarted()).isFalse();
-            var seat = requestAssignment(first, -1, "");
-            heard.take();
-            desk.assign(0, placement(0, 0));
-            assertThat(seat.get().placement()).isEqualTo(placement(0, 0));
-            try (RegistryClient second = connect(desk, 1)) {
+            var assignment = requestAssignment(first, -1, "");
+            events.take();
+            registry.assign(0, placement(0, 0));
+            assertThat(assignment.get().placement()).isEqualTo(placement(0, 0));
+            try (RegistryClient second = connect(registry, 1)) {
                 assertThat(second.isTrainingStarted()).isTrue();
             }
         }
@@ -114,21 +115,21 @@ final class WorkerRegistryTest {
 
     @Test
     void allWorkersOfAGenerationShareOneHostsVersion() throws Exception {
-        try (WorkerRegistry desk = open(CALM);
-                RegistryClient early = connect(desk, 0);
-                RegistryClient late = connect(desk, 1)) {
+        try (WorkerRegistry registry = open(LONG);
+                RegistryClient early = connect(registry, 0);
+                RegistryClient late = connect(registry, 1)) {
             var first = requestAssignment(early, -1, "");
             var second = requestAssignment(late, -1, "");
-            heard.take();
-            heard.take();
-            desk.hostsUpdated(3);
-            desk.assign(0, placement(0, 0));
-            desk.hostsUpdated(5);
-            desk.assign(1, placement(0, 1));
+            events.take();
+            events.take();
+            registry.hostsUpdated(3);
+            registry.assign(0, placement(0, 0));
+            registry.hostsUpdated(5);
+            registry.assign(1, placement(0, 1));
 
             assertThat(first.get().hostsVersion()).isEqualTo(3);
             assertThat(second.get().hostsVersion()).isEqualTo(3);
-            await().atMost(CALM)
+            await().atMost(LONG)
                     .untilAsserted(
                             () -> {
                                 assertThat(early.latestHostsVersion()).isEqualTo(5);
@@ -136,25 +137,25 @@ final class WorkerRegistryTest {
                             });
 
             var next = requestAssignment(early, 0, "");
-            heard.take();
-            desk.assign(0, placement(1, 0));
+            events.take();
+            registry.assign(0, placement(1, 0));
             assertThat(next.get().hostsVersion()).isEqualTo(5);
         }
     }
 
     @Test
     void dismissedWorkerReceivesReasonOnEveryRequest() throws Exception {
-        WorkerRegistry desk = open(CALM);
-        try (RegistryClient worker = connect(desk, 0)) {
+        WorkerRegistry registry = open(LONG);
+        try (RegistryClient worker = connect(registry, 0)) {
             var waiting = requestAssignment(worker, -1, "");
-            heard.take();
-            desk.dismiss(0, "its host is gone from the list");
+            events.take();
+            registry.dismiss(0, "its host is gone from the list");
             assertThatThrownBy(waiting::get)
                     .cause()
                     .isInstanceOf(DismissedException.class)
                     .hasMessage("its host is gone from the list");
-            desk.close();
-            assertThat(heard.take()).isEqualTo("lost 0: its connection closed");
+            registry.close();
+            assertThat(events.take()).isEqualTo("lost 0: its connection closed");
             assertThatThrownBy(() -> worker.requestAssignment(0, ""))
                     .isInstanceOf(DismissedException.class);
         }
@@ -162,11 +163,11 @@ final class WorkerRegistryTest {
 
     @Test
     void launcherLossFailsPendingRequest() throws Exception {
-        WorkerRegistry desk = open(CALM);
-        try (RegistryClient worker = connect(desk, 4)) {
+        WorkerRegistry registry = open(LONG);
+        try (RegistryClient worker = connect(registry, 4)) {
             var waiting = requestAssignment(worker, 2, "");
-            heard.take();
-            desk.close();
+            events.take();
+            registry.close();
             assertThatThrownBy(waiting::get)
                     .cause()
                     .isInstanceOfSatisfying(
@@ -178,69 +179,71 @@ final class WorkerRegistryTest {
 
     @Test
     void closedWorkerConnectionIsReportedLost() throws Exception {
-        try (WorkerRegistry desk = open(CALM)) {
-            RegistryClient worker = connect(desk, 1);
+        try (WorkerRegistry registry = open(LONG)) {
+            RegistryClient worker = connect(registry, 1);
             var _ = requestAssignment(worker, -1, "");
-            assertThat(heard.take()).isEqualTo("ready 1 from -1 ''");
+            assertThat(events.take()).isEqualTo("ready 1 from -1 ''");
             worker.close();
-            assertThat(heard.take()).isEqualTo("lost 1: its connection closed");
-            desk.assign(1, placement(0, 0)); // too late, and nobody minds
+            assertThat(events.take()).isEqualTo("lost 1: its connection closed");
+            registry.assign(1, placement(0, 0)); // too late, ignored
         }
     }
 
     @Test
     void silentWorkerIsReportedLost() throws Exception {
-        try (WorkerRegistry desk = open(IMPATIENT);
-                SocketChannel channel = SocketChannel.open(desk.address());
-                SecureConnection stopped =
+        try (WorkerRegistry registry = open(SHORT);
+                SocketChannel channel = SocketChannel.open(registry.address());
+                SecureConnection silent =
                         new Handshake(secret, Purpose.REGISTRY).initiate(channel)) {
-            DataOutputStream out = new DataOutputStream(stopped.output());
-            RegistryMessageCodec.write(new RegistryMessage.Ready(3, -1, ""), out);
-            assertThat(heard.take()).isEqualTo("ready 3 from -1 ''");
-            assertThat(heard.take()).isEqualTo("lost 3: silent for 0.3 s");
+            DataOutputStream out = new DataOutputStream(silent.output());
+            Frame.write(
+                    RegistryMessageCodec.INSTANCE.encode(new RegistryMessage.Ready(3, -1, "")),
+                    out);
+            assertThat(events.take()).isEqualTo("ready 3 from -1 ''");
+            assertThat(events.take()).isEqualTo("lost 3: silent for 0.3 s");
         }
     }
 
     @Test
     void duplicateWorkerNumberIsRejected() throws Exception {
-        try (WorkerRegistry desk = open(CALM);
-                RegistryClient worker = connect(desk, 1);
-                RegistryClient impostor = connect(desk, 1)) {
-            var seat = requestAssignment(worker, -1, "");
-            assertThat(heard.take()).isEqualTo("ready 1 from -1 ''");
-            assertThatThrownBy(() -> impostor.requestAssignment(-1, ""))
+        try (WorkerRegistry registry = open(LONG);
+                RegistryClient worker = connect(registry, 1);
+                RegistryClient duplicate = connect(registry, 1)) {
+            var assignment = requestAssignment(worker, -1, "");
+            assertThat(events.take()).isEqualTo("ready 1 from -1 ''");
+            assertThatThrownBy(() -> duplicate.requestAssignment(-1, ""))
                     .isInstanceOf(PeerLostException.class);
-            desk.assign(1, placement(0, 1));
-            assertThat(seat.get().placement()).isEqualTo(placement(0, 1));
-            assertThat(heard).as("the impostor's end is not the worker's").isEmpty();
+            registry.assign(1, placement(0, 1));
+            assertThat(assignment.get().placement()).isEqualTo(placement(0, 1));
+            assertThat(events).as("the duplicate's disconnect is not the worker's").isEmpty();
         }
     }
 
     @Test
     void unauthenticatedConnectionsAreRejected() throws Exception {
-        try (WorkerRegistry desk = open(CALM)) {
+        try (WorkerRegistry registry = open(LONG)) {
             Secret other = Secret.random().withProtection(Protection.AUTHENTICATED);
             assertThatThrownBy(
                             () ->
                                     RegistryClient.connect(
                                             other,
-                                            List.of(desk.address()),
+                                            List.of(registry.address()),
                                             0,
-                                            CALM,
+                                            LONG,
                                             Duration.ofSeconds(5)))
                     .isInstanceOf(ConfigurationException.class)
-                    .hasMessageContaining("asking for a place as elastic worker 0");
-            assertThat(heard).isEmpty();
+                    .hasMessageContaining("connecting elastic worker 0 to the launcher");
+            assertThat(events).isEmpty();
         }
     }
 
     @Test
     void hostsVersionMustIncrease() {
-        try (WorkerRegistry desk = open(CALM)) {
-            desk.hostsUpdated(2);
-            assertThatThrownBy(() -> desk.hostsUpdated(2))
+        try (WorkerRegistry registry = open(LONG)) {
+            registry.hostsUpdated(2);
+            assertThatThrownBy(() -> registry.hostsUpdated(2))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("stamp 2 after stamp 2");
+                    .hasMessageContaining("hosts version 2 after 2");
         }
     }
 }

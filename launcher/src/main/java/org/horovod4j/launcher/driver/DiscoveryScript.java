@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
+import org.horovod4j.text.DurationFormat;
 import org.jspecify.annotations.Nullable;
 
 import java.io.ByteArrayOutputStream;
@@ -106,8 +107,8 @@ public final class DiscoveryScript implements Discovery {
             throws DiscoveryException {
         if (!hasEnded) {
             throw new DiscoveryException(
-                    "it did not end within %s s and was killed"
-                            .formatted(timeout.toMillis() / 1e3));
+                    "it did not end within %s and was killed"
+                            .formatted(DurationFormat.seconds(timeout)));
         }
         if (process.exitValue() != 0) {
             throw new DiscoveryException(

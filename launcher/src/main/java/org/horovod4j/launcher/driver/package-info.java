@@ -5,7 +5,7 @@
 /// read [ElasticDriver] and [GenerationManager], then [Ranking] (which rank each worker gets),
 /// [Blacklist] (which hosts are not used for a while) and [DiscoveryWatch] (how hosts are found).
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.plan`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.text`, `org.horovod4j.launcher.plan`.
 /// - Invariant: a decision depends only on the events so far and the time of each, so tests can
 ///   replay any sequence of events.
 @NullMarked

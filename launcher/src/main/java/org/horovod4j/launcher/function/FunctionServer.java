@@ -2,6 +2,9 @@ package org.horovod4j.launcher.function;
 
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.connection.Connection;
+import org.horovod4j.connection.Connection.CloseReason;
+import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.log.Log;
 import org.horovod4j.security.Acceptor;
 import org.horovod4j.security.Handshake;
@@ -15,14 +18,22 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 
-/// Where the ranks fetch the function and hand in what became of it, in the JVM that launched them.
+/// Sends the function to the ranks and receives their outcomes, in the JVM that launched them.
 ///
-/// Each errand is a connection of its own, a request and its answer: nothing idles for the hours
-/// that a training may take, and nothing breaks meanwhile. Only those who prove that they know the
-/// job's secret are served.
+/// Each connection carries one request and its reply. A connection that stayed open would be idle
+/// for the hours that a training may take, and could break meanwhile.
 public final class FunctionServer implements AutoCloseable {
     private static final Logger LOGGER = Log.of(FunctionServer.class);
+
+    /// The most bytes that a function with its captured values, or a result, may take.
+    static final int MAX_MESSAGE_BYTES = 256 << 20;
+
+    private static final Duration HEARTBEAT_TIMEOUT = Duration.ofSeconds(60);
+
+    /// The reply to an outcome.
+    private static final byte[] RECORDED = {1};
 
     private final byte[] function;
     private final int size;
@@ -35,30 +46,48 @@ public final class FunctionServer implements AutoCloseable {
             InetSocketAddress bind,
             byte[] function,
             int size,
-            RankOutcomes rankOutcomes) {
+            RankOutcomes outcomes) {
         this.function = function;
         this.size = size;
-        this.outcomes = rankOutcomes;
+        this.outcomes = outcomes;
         this.acceptor =
                 Acceptor.open(
                         bind,
                         new Handshake(secret, Purpose.FUNCTION),
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(LOGGER),
-                        this::serve);
+                        this::accept);
     }
 
-    /// Opens a desk for the `size` ranks of one job.
+    /// Starts to serve the `size` ranks of one job.
     ///
     /// @param bind where to listen; port 0 picks one
-    /// @param rankOutcomes where outcomes are noted
+    /// @param outcomes records the outcomes
     public static FunctionServer open(
             Secret secret,
             InetSocketAddress bind,
             FunctionEncoder function,
             int size,
-            RankOutcomes rankOutcomes) {
-        return new FunctionServer(secret, bind, function.encoded(), size, rankOutcomes);
+            RankOutcomes outcomes) {
+        return new FunctionServer(secret, bind, function.encoded(), size, outcomes);
+    }
+
+    /// A connection whose messages are bytes of an [ObjectCodec]. Each end has its own class loader.
+    static Connection<byte[]> connection(SecureConnection secureConnection) throws IOException {
+        return new Connection<>(
+                secureConnection, new ByteCodec(), MAX_MESSAGE_BYTES, HEARTBEAT_TIMEOUT);
+    }
+
+    private record ByteCodec() implements Connection.MessageCodec<byte[]> {
+        @Override
+        public byte[] encode(byte[] message) {
+            return message;
+        }
+
+        @Override
+        public byte[] decode(byte[] bytes) {
+            return bytes;
+        }
     }
 
     public int port() {
@@ -70,33 +99,61 @@ public final class FunctionServer implements AutoCloseable {
         acceptor.close();
     }
 
-    private void serve(SecureConnection secureConnection) {
-        try (secureConnection) {
-            FunctionConnection functionConnection = new FunctionConnection(secureConnection);
-            functionConnection.write(answer(request(functionConnection.read())));
-        } catch (IOException | CodecException e) {
-            LOGGER.log(Level.WARNING, "A rank's errand to " + acceptor.address() + " failed", e);
+    private void accept(SecureConnection secureConnection) throws IOException {
+        Connection<byte[]> connection = connection(secureConnection);
+        connection.start("hvd-function", new RequestHandler(connection));
+    }
+
+    /// Replies to one request, then ends the connection.
+    private final class RequestHandler implements Connection.Receiver<byte[]> {
+        private final Connection<byte[]> connection;
+        private boolean replied;
+
+        RequestHandler(Connection<byte[]> connection) {
+            this.connection = connection;
+        }
+
+        @Override
+        public void received(byte[] message) throws MalformedMessageException {
+            connection.send(reply(decode(message)));
+            replied = true;
+            connection.finish();
+        }
+
+        @Override
+        public void closed(CloseReason closeReason) {
+            if (!replied) {
+                LOGGER.log(
+                        Level.WARNING,
+                        "A request of a rank to {0} failed: {1}",
+                        acceptor.address(),
+                        closeReason.detail());
+            }
         }
     }
 
-    private FunctionRequest request(byte[] bytes) throws IOException {
-        if (codec.decode(bytes) instanceof FunctionRequest functionRequest) {
-            return functionRequest;
+    private FunctionRequest decode(byte[] bytes) throws MalformedMessageException {
+        try {
+            if (codec.decode(bytes) instanceof FunctionRequest request) {
+                return request;
+            }
+            throw new MalformedMessageException("an object that is not a request");
+        } catch (CodecException e) {
+            throw new MalformedMessageException(String.valueOf(e.getMessage()));
         }
-        throw new IOException("what a rank sent is no request");
     }
 
-    private byte[] answer(FunctionRequest functionRequest) throws IOException {
-        return switch (functionRequest) {
+    private byte[] reply(FunctionRequest request) throws MalformedMessageException {
+        return switch (request) {
             case FunctionRequest.Fetch() -> function;
             case FunctionRequest.Outcome outcome -> {
                 if (outcome.rank() < 0 || outcome.rank() >= size) {
-                    throw new IOException(
-                            "an outcome of rank %d, where there are %d ranks"
+                    throw new MalformedMessageException(
+                            "an outcome of rank %d, but the job has %d ranks"
                                     .formatted(outcome.rank(), size));
                 }
                 outcomes.add(outcome);
-                yield new byte[0];
+                yield RECORDED;
             }
         };
     }

@@ -1,10 +1,10 @@
 package org.horovod4j.launcher.output;
 
+import org.horovod4j.text.DurationFormat;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 
 /// The last message about a job that failed.
 ///
@@ -25,11 +25,6 @@ public record FailureReport(
         }
     }
 
-    /// As in "0.2 s".
-    public static String seconds(Duration duration) {
-        return String.format(Locale.ROOT, "%.1f s", duration.toMillis() / 1e3);
-    }
-
     /// The text, in several lines.
     @Override
     public String toString() {
@@ -47,7 +42,8 @@ public record FailureReport(
         }
         if (shutdownTime != null) {
             text.append(
-                    "\n  The other processes had ended %s later.".formatted(seconds(shutdownTime)));
+                    "\n  The other processes had ended %s later."
+                            .formatted(DurationFormat.roundedSeconds(shutdownTime)));
         }
         return text.toString();
     }

@@ -4,7 +4,7 @@
 /// [LauncherConsole] (the streams of the launcher) and [OutputFiles] (files for each rank). Until the
 /// first line of output, [StartupProgress] shows the progress of the start.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.launcher.process`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.text`, `org.horovod4j.launcher.process`.
 /// - Invariant: bytes are forwarded without decoding, and each line reaches the console in one
 ///   write.
 @NullMarked

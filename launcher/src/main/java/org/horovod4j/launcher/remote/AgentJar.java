@@ -3,6 +3,7 @@ package org.horovod4j.launcher.remote;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.frame.Frame;
 import org.horovod4j.launcher.process.LocalHost;
+import org.horovod4j.text.DurationFormat;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -22,7 +23,12 @@ import java.util.jar.JarOutputStream;
 /// there can be of another version than the launcher.
 final class AgentJar {
     private static final List<Class<?>> PACKAGES =
-            List.of(ConfigurationException.class, Frame.class, LocalHost.class, Agent.class);
+            List.of(
+                    ConfigurationException.class,
+                    Frame.class,
+                    DurationFormat.class,
+                    LocalHost.class,
+                    Agent.class);
 
     private AgentJar() {}
 

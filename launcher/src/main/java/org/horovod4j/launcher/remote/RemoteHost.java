@@ -6,6 +6,7 @@ import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.text.DurationFormat;
 
 import java.io.IOException;
 import java.lang.System.Logger.Level;
@@ -51,8 +52,10 @@ public final class RemoteHost implements HostAgent {
                         job.heartbeatTimeout(),
                         () ->
                                 markLost(
-                                        "no sign of life within the heartbeat timeout of %s s"
-                                                .formatted(seconds(job.heartbeatTimeout()))));
+                                        "no sign of life within the heartbeat timeout of %s"
+                                                .formatted(
+                                                        DurationFormat.seconds(
+                                                                job.heartbeatTimeout()))));
         Thread.ofPlatform().daemon().name("hvd-agent").start(this::receive);
     }
 
@@ -234,7 +237,7 @@ public final class RemoteHost implements HostAgent {
                 handle(fromAgent);
             }
         } catch (MalformedMessageException e) {
-            markLost("its agent sent what we do not understand: " + e.getMessage());
+            markLost("its agent sent a malformed message: " + e.getMessage());
         } catch (IOException e) {
             if (closing) {
                 log("An agent has ended", e);
@@ -279,12 +282,6 @@ public final class RemoteHost implements HostAgent {
         answer.completeExceptionally(new IOException(reason));
         processes.hostLost(reason);
         swept.complete(List.of());
-    }
-
-    private static String seconds(Duration duration) {
-        return duration.toMillis() % 1000 == 0
-                ? Long.toString(duration.toSeconds())
-                : Double.toString(duration.toMillis() / 1000.0);
     }
 
     private static void log(String message, IOException cause) {

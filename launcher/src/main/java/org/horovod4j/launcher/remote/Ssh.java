@@ -31,13 +31,13 @@ record Ssh() implements RemoteShell {
         List<String> words = new ArrayList<>(List.of(NAME, "-T", "-a", "-x"));
         // Nobody is there to answer a question.
         option(words, "BatchMode", "yes");
-        option(words, "ConnectTimeout", seconds(least(CONNECT, job.startTimeout())));
+        option(words, "ConnectTimeout", wholeSeconds(least(CONNECT, job.startTimeout())));
         // Ends an ssh that outlives the launcher on a dead connection; the agent watches for
         // itself.
         option(
                 words,
                 "ServerAliveInterval",
-                seconds(job.heartbeatTimeout().dividedBy(ALIVE_CHECKS)));
+                wholeSeconds(job.heartbeatTimeout().dividedBy(ALIVE_CHECKS)));
         option(words, "ServerAliveCountMax", Integer.toString(ALIVE_CHECKS));
         // A connection shared with other sessions would neither end with this ssh nor be its own.
         option(words, "ControlPath", "none");
@@ -61,7 +61,7 @@ record Ssh() implements RemoteShell {
         words.addAll(List.of("-o", name + "=" + value));
     }
 
-    private static String seconds(Duration duration) {
+    private static String wholeSeconds(Duration duration) {
         return Long.toString(Math.max(1, duration.toSeconds()));
     }
 

@@ -8,8 +8,8 @@
 /// and frames and the exceptions ([AgentJar]): whatever else this package came to depend on would
 /// be missing.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.launcher.plan`,
-///   `org.horovod4j.launcher.process`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.text`,
+///   `org.horovod4j.launcher.plan`, `org.horovod4j.launcher.process`.
 /// - Invariant: whichever end of a connection falls silent, the other notices by itself, and
 ///   nothing of the job stays on the host.
 @NullMarked

@@ -92,7 +92,7 @@ class DiscoveryScriptTest {
     void endlessErrorOutputIsStoppedAtTimeout() {
         assertThatThrownBy(() -> find("yes no host >&2", Duration.ofSeconds(1)))
                 .isInstanceOf(DiscoveryException.class)
-                .hasMessage("it did not end within 1.0 s and was killed");
+                .hasMessage("it did not end within 1 s and was killed");
     }
 
     /// However the launcher ends: what is nowhere cannot be left behind.
