@@ -11,8 +11,8 @@ import java.util.Map;
 final class InheritedOptions {
     private InheritedOptions() {}
 
-    /// Rejects, once and before anything is started, what every process would reject. Options without
-    /// a flag are skipped: the launcher sets them for each process.
+    /// Rejects, once and before anything is started, what every process would reject. Options
+    /// without a flag are skipped: the launcher sets them for each process.
     ///
     /// @param variables the environment of the processes
     /// @throws ConfigurationException when a value is not allowed

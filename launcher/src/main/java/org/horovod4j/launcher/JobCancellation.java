@@ -7,7 +7,8 @@ import java.util.concurrent.CompletionStage;
 /// How a job may be ended from outside.
 ///
 /// @param whileStarting when complete, hosts that are not ready yet count as not ready
-/// @param signals called when all hosts are ready; returns the signals that end the job from then on
+/// @param signals called when all hosts are ready; returns the signals that end the job from then
+///     on
 record JobCancellation(CompletionStage<?> whileStarting, Callable<TerminationSignals> signals) {
     /// By Ctrl-C and `kill`. Until all hosts are ready they simply end the launcher.
     static JobCancellation bySignal() {

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.OptionalInt;
 
-/// A launched function did not return on all ranks. The message says which rank failed first, on which
-/// host, and how. All processes of the job have exited.
+/// A launched function did not return on all ranks. The message says which rank failed first, on
+/// which host, and how. All processes of the job have exited.
 ///
 /// If the function threw an exception, the cause prints like that exception.
 public final class LaunchException extends HorovodException {

@@ -19,8 +19,8 @@ final class LaunchVariables {
         variables.put(name, value);
     }
 
-    /// Sets options by the names of their variables. What a process would only warn about is refused
-    /// here, since the program can be corrected.
+    /// Sets options by the names of their variables. What a process would only warn about is
+    /// refused here, since the program can be corrected.
     void options(Map<String, String> options) {
         for (String name : options.keySet()) {
             if (!name.startsWith(PREFIX)) {

@@ -44,8 +44,8 @@ import java.util.function.Consumer;
 ///
 /// The call returns when all processes of the job have exited. An interrupt of the calling thread
 /// ends the job. The output of the processes goes to `System.out` and `System.err` of this program,
-/// each line with its rank. `docs/in-program.md` describes how the function reaches the processes, and
-/// what it may use and return.
+/// each line with its rank. `docs/in-program.md` describes how the function reaches the processes,
+/// and what it may use and return.
 ///
 /// One thread sets up a launcher. It may then run any number of functions.
 public final class Launcher {
@@ -86,7 +86,8 @@ public final class Launcher {
         processes(processes).execute(action);
     }
 
-    /// A launcher for this number of processes, on this machine unless [#hosts] or [#hostFile] is set.
+    /// A launcher for this number of processes, on this machine unless [#hosts] or [#hostFile] is
+    /// set.
     public static Launcher processes(int count) {
         if (count < 1 || count > MAX_PROCESSES) {
             throw new ConfigurationException(
@@ -146,8 +147,8 @@ public final class Launcher {
         return this;
     }
 
-    /// Options of the runtime by the names of their variables, as in `docs/options.md`. They override
-    /// variables of the environment.
+    /// Options of the runtime by the names of their variables, as in `docs/options.md`. They
+    /// override variables of the environment.
     ///
     /// @throws ConfigurationException when there is no such option, or its value is not allowed
     public Launcher options(Map<String, String> options) {
@@ -173,8 +174,8 @@ public final class Launcher {
         return this;
     }
 
-    /// The class path of the processes. Default: the one of this JVM. It must contain the class of the
-    /// function, and Horovod4J with its launcher.
+    /// The class path of the processes. Default: the one of this JVM. It must contain the class of
+    /// the function, and Horovod4J with its launcher.
     public Launcher classPath(String path) {
         classPath = path;
         return this;
@@ -204,16 +205,16 @@ public final class Launcher {
         return this;
     }
 
-    /// Where the output of the processes goes instead of `System.out` and `System.err`. The streams are
-    /// not closed.
+    /// Where the output of the processes goes instead of `System.out` and `System.err`. The streams
+    /// are not closed.
     public Launcher output(OutputStream out, OutputStream err) {
         this.out = out;
         this.err = err;
         return this;
     }
 
-    /// Gets each line of output instead of `System.out` and `System.err`, one at a time, on threads of
-    /// the launcher.
+    /// Gets each line of output instead of `System.out` and `System.err`, one at a time, on threads
+    /// of the launcher.
     public Launcher output(Consumer<String> lines) {
         return output(new LineOutputStream(lines), new LineOutputStream(lines));
     }

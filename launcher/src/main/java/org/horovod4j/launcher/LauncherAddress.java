@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
 
 /// Where the ranks find the launcher: a port, and the addresses of this machine.
 ///
-/// It is unknown which address a host can reach, so its ranks get all. They first try the address from
-/// which this machine sends packets to that host.
+/// It is unknown which address a host can reach, so its ranks get all. They first try the address
+/// from which this machine sends packets to that host.
 ///
 /// @param addresses that other hosts may reach; empty when there are no other hosts
 record LauncherAddress(int port, List<InetAddress> addresses) {

@@ -18,8 +18,8 @@ final class ParallelTasks {
 
     private ParallelTasks() {}
 
-    /// Returns the results in the order of `all`. If a task fails, the others still complete, and then
-    /// the first failure is thrown.
+    /// Returns the results in the order of `all`. If a task fails, the others still complete, and
+    /// then the first failure is thrown.
     static <T, R> List<R> map(Collection<T> all, Task<T, R> task)
             throws IOException, InterruptedException {
         List<R> results = new ArrayList<>();

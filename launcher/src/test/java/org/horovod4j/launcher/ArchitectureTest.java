@@ -18,7 +18,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void noTwoPackagesNeedEachOther() {
+    void packagesHaveNoCycles() {
         RULES.checkCycles(DescribedPredicate.alwaysFalse());
     }
 }

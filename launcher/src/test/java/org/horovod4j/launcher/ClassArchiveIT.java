@@ -21,7 +21,7 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
 
-/// Archives of the classes of a program, made and used by real JVMs.
+/// Class archives, written and used by real JVMs.
 class ClassArchiveIT {
     @TempDir private Path folder;
     private Path archives;
@@ -46,7 +46,7 @@ class ClassArchiveIT {
                         jar.toString(),
                         ManyLinesProgram.class.getName(),
                         "1");
-        // The log is an option of the JVM, so this is another program: it makes its own archive.
+        // The log option makes this another program, with its own archive.
         assertThat(loaded).doesNotContain("ManyLinesProgram source: shared objects file");
         assertThat(archives()).hasSize(2);
         loaded =
@@ -116,7 +116,7 @@ class ClassArchiveIT {
         assertThat(folder.resolve("horovod4j")).doesNotExist();
     }
 
-    /// One processor, for which sixteen ranks are very many.
+    /// On one processor sixteen ranks are enough for a training run.
     @Test
     void manyRanksUseArchiveInFirstJob() throws Exception {
         String[] words = {
@@ -167,7 +167,7 @@ class ClassArchiveIT {
         }
     }
 
-    /// With a JDK that never comes to the end of an archive.
+    /// With a JDK that never completes an archive.
     private LauncherProcess launcherWithHangingArchiveCreation() throws Exception {
         Path jdk = folder.resolve("jdk");
         Files.createDirectories(jdk.resolve("bin"));
@@ -194,7 +194,7 @@ class ClassArchiveIT {
         return folder.resolve("making");
     }
 
-    /// Its number, once it is at work.
+    /// The number of that process, once it runs.
     private long awaitArchiveCreation() {
         String number =
                 await().atMost(Duration.ofSeconds(60))

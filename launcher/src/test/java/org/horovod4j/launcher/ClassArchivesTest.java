@@ -29,7 +29,7 @@ class ClassArchivesTest {
         assertThat(ClassArchives.of(homeAnd("HOROVOD_CLASS_ARCHIVES", "none"), JOB)).isEmpty();
     }
 
-    /// The JVM would refuse to make an archive with an agent, and end.
+    /// With an agent the JVM would exit instead of writing an archive.
     @ParameterizedTest
     @ValueSource(strings = {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"})
     void noArchivesWhenJvmOptionsVariableIsSet(String variable) {

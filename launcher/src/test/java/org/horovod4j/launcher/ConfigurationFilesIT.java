@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/// What files say instead of flags, in real jobs.
+/// Files in place of flags, in real jobs.
 class ConfigurationFilesIT {
     @TempDir Path folder;
 
@@ -19,7 +19,7 @@ class ConfigurationFilesIT {
     }
 
     @Test
-    void aJobFileIsRun() throws Exception {
+    void jobFileRuns() throws Exception {
         String job =
                 file(
                         "job.yml",
@@ -66,7 +66,7 @@ class ConfigurationFilesIT {
     }
 
     @Test
-    void aRiseMlFileIsRun() throws Exception {
+    void riseMlFileRuns() throws Exception {
         String job =
                 file(
                         "riseml.yml",
@@ -92,7 +92,7 @@ class ConfigurationFilesIT {
         }
     }
 
-    /// Flag over file over environment, as a process sees it.
+    /// A flag overrides the file, the file overrides the environment.
     @Test
     void settingsFollowPrecedence() throws Exception {
         String config = file("config.yml", "params: {cycle_time_ms: 2, cache_capacity: 2}\n");
@@ -130,7 +130,7 @@ class ConfigurationFilesIT {
     }
 
     @Test
-    void noticesGoToStandardErrorAndTheJobRuns() throws Exception {
+    void noticesGoToStandardError() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start("-np", "1", "--num-nccl-streams", "2", "echo", "done")) {
             assertThat(launcher.exitCode()).isZero();

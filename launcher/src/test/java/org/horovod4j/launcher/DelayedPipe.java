@@ -7,13 +7,13 @@ import java.util.concurrent.DelayQueue;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
 
-/// A network that gets worse, as a program: passes standard input on to standard output, but from
-/// some byte on so many milliseconds late.
+/// A program that imitates a slow network: it copies standard input to standard output, and from a
+/// given byte on delays it by some milliseconds.
 final class DelayedPipe {
     private DelayedPipe() {}
 
-    /// @param bytes none for the end
-    @SuppressWarnings("ArrayRecordComponent") // nobody changes or compares them
+    /// @param bytes empty at the end
+    @SuppressWarnings("ArrayRecordComponent") // neither changed nor compared
     private record Packet(byte[] bytes, long dueNanos) implements Delayed {
         @Override
         public long getDelay(TimeUnit unit) {
@@ -26,9 +26,7 @@ final class DelayedPipe {
         }
     }
 
-    /// Passes on until the end.
-    ///
-    /// @param arguments how late, and from which byte on
+    /// @param arguments the delay in milliseconds, and the first delayed byte
     public static void main(String[] arguments) throws IOException, InterruptedException {
         long delayNanos = TimeUnit.MILLISECONDS.toNanos(Long.parseLong(arguments[0]));
         DelayQueue<Packet> underWay = new DelayQueue<>();

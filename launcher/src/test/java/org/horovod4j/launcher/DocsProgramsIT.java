@@ -17,12 +17,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// The programs of the pages in `docs`, which run here by the commands beside them: every line that
-/// a page shows must come. Programs of frameworks are not here, but in the tests of their modules.
+/// Runs the programs of the pages in `docs` by the commands next to them. Every line that a page
+/// shows must appear. The modules of frameworks test their own pages.
 class DocsProgramsIT {
     private static final Path DOCS = Path.of("../docs");
 
-    /// A whole program, and the next command that runs one, with what it printed.
+    /// A program, the command that runs it, and its expected output.
     private static final Pattern PROGRAM =
             Pattern.compile(
                     """
@@ -84,7 +84,7 @@ class DocsProgramsIT {
         }
     }
 
-    /// The lines, without what differs from one run to the next.
+    /// The lines, without what differs between runs.
     private static List<String> withoutTimes(String output) {
         return output.lines()
                 .map(line -> line.replaceAll("\\[\\d{4}-\\d\\d-\\d\\d [^,]*,", "[time,"))

@@ -22,12 +22,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/// A training that is disturbed every few seconds, for `-Dhorovod4j.chaos.seconds` (default 1200): workers
-/// are killed and stopped at any moment and throw, hosts come and go, the script fails. It must lose
-/// nothing, and end with the loss that a training without a fault has.
+/// Injects a fault into a training every few seconds, for `-Dhorovod4j.chaos.seconds` (default
+/// 1200): workers are killed, stopped and throw, hosts come and go, the script fails. The training
+/// must lose nothing, and end with the same loss as one without faults.
 ///
-/// `-Dhorovod4j.chaos.seed` repeats the disturbances of another run, which printed its seed, as far as
-/// processes let themselves be repeated.
+/// `-Dhorovod4j.chaos.seed` repeats the faults of an earlier run, which printed its seed. Timing
+/// still differs.
 @Tag("slow")
 class ElasticChaosIT {
     private static final List<String> HOSTS = List.of("localhost", "127.0.0.1", "127.0.0.2");
@@ -81,8 +81,8 @@ class ElasticChaosIT {
                         end + " 20"));
     }
 
-    /// Lets the job come to rest with four workers on two hosts, which make steps: until then it may still
-    /// hear of an older list, or wait for a worker that was stopped.
+    /// Waits until four workers on two hosts make steps. Before that the job may still use an older
+    /// list of hosts, or wait for a stopped worker.
     private void awaitStable(ElasticRun run) throws IOException {
         setHosts(FOUR_SLOTS);
         await().pollDelay(Duration.ofSeconds(3))
@@ -91,7 +91,7 @@ class ElasticChaosIT {
         run.awaitStep(run.generationStarts().getLast().step() + 50, 4);
     }
 
-    /// How many of the last that began a generation are where.
+    /// How many of the workers that began a generation last are on each host.
     private static Map<String, Integer> hostsOfLastWorkers(int count, ElasticRun run) {
         List<ElasticRun.GenerationStart> all = run.generationStarts();
         return all.subList(Math.max(0, all.size() - count), all.size()).stream()
@@ -112,7 +112,7 @@ class ElasticChaosIT {
         }
     }
 
-    /// Hits workers of the job at random, new ones too.
+    /// Signals random workers, also new ones.
     private void signal(String name, int count, ElasticRun run)
             throws IOException, InterruptedException {
         List<Integer> victims = faultTargets.victims(run).stream().limit(count).toList();
@@ -125,15 +125,14 @@ class ElasticChaosIT {
         }
     }
 
-    /// Lets the program of a worker throw, in its next step.
+    /// Makes the program of a worker throw in its next step.
     private void fail(ElasticRun run) {
         faultTargets.victims(run).stream()
                 .limit(1)
                 .forEach(
                         victim -> {
                             faults.add("throw in worker %d".formatted(victim));
-                            faultTargets.workerStopped(
-                                    victim); // it has the state for one more step at most
+                            faultTargets.workerStopped(victim); // it fails within one step
                             run.signals().requestFailure(victim);
                         });
     }
@@ -163,7 +162,7 @@ class ElasticChaosIT {
                         .collect(Collectors.joining("\n")));
     }
 
-    /// Lets the script print this from now on.
+    /// Makes the script print this from now on.
     private void print(String text) throws IOException {
         faults.add("the script prints '%s'".formatted(text.replace('\n', ' ')));
         Path next = Files.writeString(folder.resolve("next"), text + "\n");

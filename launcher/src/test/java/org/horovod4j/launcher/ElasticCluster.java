@@ -16,11 +16,11 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 
-/// Three hosts behind ssh, a discovery script that finds those that a test lists, and elastic jobs there. To
-/// a test class it is a static extension, as [SshCluster] is.
+/// Three hosts behind ssh, a discovery script that prints the hosts a test lists, and elastic jobs
+/// there. A test class registers it as a static extension, like [SshCluster].
 final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
-    /// Silence is noticed soon, though not on a machine that is merely busy; and the log tells when a worker
-    /// has a place.
+    /// A heartbeat timeout that is short, but long enough for a busy machine. The log shows when a
+    /// worker gets a place.
     private static final Map<String, String> SHORT_HEARTBEAT =
             Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "8", "HOROVOD_LOG_LEVEL", "info");
 
@@ -46,20 +46,20 @@ final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
         return hosts.folder();
     }
 
-    /// Lets the script do something else from now on.
+    /// Replaces the script.
     void script(String text) throws IOException {
         Path next = Files.writeString(folder().resolve("next.sh"), "#!/bin/sh\n" + text + "\n");
         assertThat(next.toFile().setExecutable(true)).isTrue();
         Files.move(next, folder().resolve("found.sh"), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /// Lets the script find these, from one moment to the next.
+    /// Makes the script find these hosts. The change is atomic.
     void setHosts(String... found) throws IOException {
         Path next = Files.writeString(folder().resolve("next"), String.join("\n", found) + "\n");
         Files.move(next, folder().resolve("found"), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /// The cues of a job to come.
+    /// Signals for a new job.
     FileSignals newSignals() {
         return new FileSignals(folder().resolve("end-" + jobs++));
     }
@@ -67,21 +67,21 @@ final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
     /// Starts a job that trains until [ElasticRun#finish], in steps of 50 ms.
     ///
     /// @param flags of horovodrun, as one line
-    /// @param misdeeds of the workers, see [ElasticTrainer]
-    ElasticRun start(String flags, FileSignals fileSignals, String... misdeeds) throws IOException {
+    /// @param faults of the workers, see [ElasticTrainer]
+    ElasticRun start(String flags, FileSignals fileSignals, String... faults) throws IOException {
         return launch(
                 "%s --host-discovery-script %s".formatted(flags, folder().resolve("found.sh")),
                 fileSignals,
-                misdeeds);
+                faults);
     }
 
-    /// Starts such a job on the hosts that its flags name, without the script.
-    ElasticRun startFixed(String flags, FileSignals fileSignals, String... misdeeds)
+    /// Starts a job on the hosts that its flags name, without the script.
+    ElasticRun startFixed(String flags, FileSignals fileSignals, String... faults)
             throws IOException {
-        return launch(flags, fileSignals, misdeeds);
+        return launch(flags, fileSignals, faults);
     }
 
-    private ElasticRun launch(String flags, FileSignals fileSignals, String... misdeeds)
+    private ElasticRun launch(String flags, FileSignals fileSignals, String... faults)
             throws IOException {
         SharedMemoryFiles before = SharedMemoryFiles.snapshot();
         Supplier<Set<?>> left =
@@ -93,7 +93,7 @@ final class ElasticCluster implements BeforeAllCallback, AfterAllCallback {
         String[] words =
                 ElasticRun.launcherArguments(
                         flags + " --blacklist-cooldown-range 2 2",
-                        "%s 50 %s".formatted(fileSignals.end(), String.join(" ", misdeeds)));
+                        "%s 50 %s".formatted(fileSignals.end(), String.join(" ", faults)));
         return new ElasticRun(hosts.start(SHORT_HEARTBEAT, words), fileSignals, left);
     }
 }

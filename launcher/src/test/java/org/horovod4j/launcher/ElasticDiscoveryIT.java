@@ -13,8 +13,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
-/// Elastic jobs of real processes on this machine whose hosts a script finds; some of its names play
-/// other hosts.
+/// Elastic jobs of real processes on this machine, whose hosts a script finds. Several names of
+/// this machine stand for different hosts.
 class ElasticDiscoveryIT {
     @TempDir Path folder;
     private FileSignals signals;
@@ -94,7 +94,7 @@ class ElasticDiscoveryIT {
             run.awaitStep(3, 2);
             setHosts("<html>503</html>");
             run.awaitError(
-                    "host discovery failed, the hosts stay as they are: line 1 is '<html>503</html>', which is no host");
+                    "host discovery failed, the hosts stay as they are: line 1 is '<html>503</html>', which is not a host");
             Files.delete(folder.resolve("hosts"));
             run.signal("KILL", 1);
             run.awaitError("generation 2: 2 workers");
@@ -141,7 +141,7 @@ class ElasticDiscoveryIT {
         return ElasticRun.train(signals, flags + " --host-discovery-script " + script("cat %s"));
     }
 
-    /// A script, with the file of the hosts and one more in its place holders.
+    /// A script with two placeholders: the file with the hosts, and another file.
     private Path script(String text) throws IOException {
         Path script = folder.resolve("script.sh");
         Files.writeString(
@@ -153,7 +153,7 @@ class ElasticDiscoveryIT {
         return script;
     }
 
-    /// Lets the script find these, from one moment to the next.
+    /// Makes the script find these hosts. The change is atomic.
     private void setHosts(String... hosts) throws IOException {
         Path next = Files.writeString(folder.resolve("next"), String.join("\n", hosts) + "\n");
         Files.move(next, folder.resolve("hosts"), StandardCopyOption.ATOMIC_MOVE);

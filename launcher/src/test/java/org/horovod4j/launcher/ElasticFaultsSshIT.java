@@ -12,9 +12,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 
-/// Three workers on three hosts, of which one or two are lost at a chosen moment: the victim holds there,
-/// so no luck is needed to hit it. Others take their places, and the training ends as if nothing had
-/// happened. Which host a worker is on depends on which one was ready first.
+/// Three workers on three hosts. One or two are lost at a chosen point, where the victim waits, so
+/// the test does not depend on timing. They are replaced, and the training ends with the same
+/// result. The host of a worker depends on which host was ready first.
 @Tag("slow")
 class ElasticFaultsSshIT {
     @RegisterExtension static final ElasticCluster cluster = new ElasticCluster();
@@ -24,16 +24,15 @@ class ElasticFaultsSshIT {
         cluster.setHosts("hvdssh1:1", "hvdssh2:1", "hvdssh3:1");
     }
 
-    private static ElasticRun start(String... misdeeds) throws IOException {
-        return start(cluster.newSignals(), misdeeds);
+    private static ElasticRun start(String... faults) throws IOException {
+        return start(cluster.newSignals(), faults);
     }
 
-    private static ElasticRun start(FileSignals fileSignals, String... misdeeds)
-            throws IOException {
-        return cluster.start("-np 3 --min-np 1", fileSignals, misdeeds);
+    private static ElasticRun start(FileSignals fileSignals, String... faults) throws IOException {
+        return cluster.start("-np 3 --min-np 1", fileSignals, faults);
     }
 
-    /// Where the victim stands when it dies; the others wait for it there.
+    /// Where the victim is killed, while the others wait for it.
     @ParameterizedTest(name = "worker {0} in {1} {2}")
     @CsvSource({
         "0, start, 0",
@@ -55,12 +54,12 @@ class ElasticFaultsSshIT {
         }
     }
 
-    /// Here the victim itself waits in the allreduce, for a worker that comes to it only after the kill.
+    /// The victim waits in the allreduce for a worker that reaches it only after the kill.
     @ParameterizedTest(name = "worker {0}")
     @ValueSource(ints = {0, 1})
     void recoversFromWorkerKilledInAllreduce(int victim) throws Exception {
         FileSignals fileSignals = cluster.newSignals();
-        fileSignals.release(victim); // it tells of the allreduce, and goes on into it
+        fileSignals.release(victim); // it enters the allreduce
         try (ElasticRun run =
                 start(fileSignals, hold(victim, "allreduce", 4), hold(2, "allreduce", 4))) {
             run.awaitHolding("allreduce", 2);
@@ -71,8 +70,8 @@ class ElasticFaultsSshIT {
         }
     }
 
-    /// The second dies while the survivors of the first loss recover: before it has asked for its next
-    /// place, when it has one and they meet, and when they send the state.
+    /// The second worker is killed while the survivors of the first loss recover: before it asks
+    /// for a place, during the rendezvous, and while the state is sent.
     @ParameterizedTest(name = "worker {0} in {1} {2}")
     @CsvSource({
         "0, restore, 0",
@@ -103,7 +102,7 @@ class ElasticFaultsSshIT {
         }
     }
 
-    /// Its connections stay open, and its silence gives it away.
+    /// Its connections stay open; the heartbeat timeout detects it.
     @ParameterizedTest(name = "worker {0} in {1} {2}")
     @CsvSource({"0, allreduce, 4", "1, commit, 4", "1, sync, 0"})
     void recoversFromStoppedWorker(int victim, String phase, int number) throws Exception {

@@ -20,8 +20,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/// Elastic jobs of real processes on this machine whose workers are lost or told to end. Hosts that
-/// come and go are in [ElasticDiscoveryIT].
+/// Elastic jobs of real processes on this machine whose workers are lost or end. For changes of
+/// hosts see [ElasticDiscoveryIT].
 class ElasticLauncherIT {
     @TempDir Path folder;
     private FileSignals signals;
@@ -60,7 +60,7 @@ class ElasticLauncherIT {
     void recoversFromTwoFailuresAndOneDuringRecovery() throws Exception {
         try (ElasticRun run = ElasticRun.train(signals, "-np 4 --min-np 1 --reset-limit 2")) {
             run.awaitStep(5, 4);
-            run.signal("KILL", 0, 3); // by one command, or it may be two losses and three resets
+            run.signal("KILL", 0, 3); // in one command: otherwise there may be two losses
             await().until(() -> run.launcher().stderr().contains("after the loss of"));
             run.signal("KILL", 1);
             run.awaitStep(6, 1);
@@ -80,9 +80,7 @@ class ElasticLauncherIT {
             run.awaitError("generation 2");
             run.finish(2);
         }
-        Load json =
-                new Load(
-                        LoadSettings.builder().build()); // which reads more than that, but not less
+        Load json = new Load(LoadSettings.builder().build()); // accepts all JSON
         for (String file :
                 List.of("trace.json", "trace.generation-1.json", "trace.generation-2.json")) {
             assertThat(json.loadFromString(Files.readString(folder.resolve(file))))
@@ -144,7 +142,7 @@ class ElasticLauncherIT {
 
     @Test
     void failingSlotIsBlacklistedForCooldown() throws Exception {
-        // All workers but the first one of each slot fail, until a file is there.
+        // All workers except the first of each slot fail, until a file exists.
         Path cured = folder.resolve("cured");
         String program =
                 "[ $HOROVOD_ELASTIC_WORKER -lt 2 ] || [ -e %s ] || exit 7; exec \"$@\""
@@ -165,7 +163,7 @@ class ElasticLauncherIT {
         }
     }
 
-    /// Puts a shell script between `sh -c` and the command that it starts.
+    /// Inserts a shell script before the command that `sh -c` starts.
     private static String[] withScript(String[] words, String script) {
         List<String> all = new ArrayList<>(List.of(words));
         all.addAll(all.indexOf("-c") + 1, List.of(script, "sh"));

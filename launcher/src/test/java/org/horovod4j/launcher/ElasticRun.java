@@ -20,14 +20,14 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// An elastic job of [ElasticTrainer]s that a test watches and disturbs.
+/// An elastic job of [ElasticTrainer]s, for tests that inject faults.
 final class ElasticRun implements AutoCloseable {
     static final Duration TIMEOUT = Duration.ofSeconds(90);
 
     /// A worker that has begun a generation.
     record GenerationStart(int worker, String host, int rank, int size, int step, long pid) {}
 
-    /// Far above what another order of the same additions does to a loss, far below what a step does.
+    /// Far above rounding differences of a loss, far below the effect of one step.
     private static final double TOLERANCE = 1e-7;
 
     private static final Pattern RESULT =
@@ -40,7 +40,7 @@ final class ElasticRun implements AutoCloseable {
     private final FileSignals signals;
     private final Supplier<? extends Set<?>> sharedFiles;
 
-    /// @param sharedFiles asked for names of shared files that the job has left behind, on any host
+    /// @param sharedFiles returns the shared memory files that the job left behind, on any host
     ElasticRun(
             LauncherProcess launcher,
             FileSignals fileSignals,
@@ -50,20 +50,20 @@ final class ElasticRun implements AutoCloseable {
         this.sharedFiles = sharedFiles;
     }
 
-    /// Starts such a job on this machine.
+    /// Starts a job on this machine.
     static ElasticRun start(Map<String, String> variables, FileSignals fileSignals, String... words)
             throws IOException {
         SharedMemoryFiles before = SharedMemoryFiles.snapshot();
         return new ElasticRun(LauncherProcess.start(variables, words), fileSignals, before::added);
     }
 
-    /// Starts one that trains until [#finish], in steps of 20 ms.
+    /// Starts a job that trains until [#finish], in steps of 20 ms.
     ///
     /// @param flags of horovodrun, as one line
-    /// @param misdeeds of the workers, see [ElasticTrainer]
-    static ElasticRun train(FileSignals fileSignals, String flags, String... misdeeds)
+    /// @param faults of the workers, see [ElasticTrainer]
+    static ElasticRun train(FileSignals fileSignals, String flags, String... faults)
             throws IOException {
-        String program = "%s 20 %s".formatted(fileSignals.end(), String.join(" ", misdeeds));
+        String program = "%s 20 %s".formatted(fileSignals.end(), String.join(" ", faults));
         return start(Map.of(), fileSignals, launcherArguments(flags, program));
     }
 
@@ -83,7 +83,7 @@ final class ElasticRun implements AutoCloseable {
         return launcher;
     }
 
-    /// Waits until any rank has completed this step in a world of that size.
+    /// Waits until a rank has completed this step in a job of that size.
     void awaitStep(int step, int size) {
         await().atMost(TIMEOUT)
                 .failFast(() -> assertThat(launcher.isAlive()).as(tail()).isTrue())
@@ -103,7 +103,7 @@ final class ElasticRun implements AutoCloseable {
                                         .isTrue());
     }
 
-    /// The generations that workers have begun, in the order in which they told.
+    /// The generations that workers have begun, in the order of their output.
     List<GenerationStart> generationStarts() {
         return results(
                         "begin worker=(\\d+) host=(\\S+) rank=(\\d+) size=(\\d+) step=(\\d+) pid=(\\d+)$")
@@ -119,7 +119,7 @@ final class ElasticRun implements AutoCloseable {
                 .toList();
     }
 
-    /// Waits until this worker is where it was told to hold.
+    /// Waits until this worker holds in this phase.
     void awaitHolding(String phase, int worker) {
         await().atMost(TIMEOUT)
                 .untilAsserted(
@@ -129,12 +129,12 @@ final class ElasticRun implements AutoCloseable {
                                         .isTrue());
     }
 
-    /// The processes of the workers that live, by number.
+    /// The processes of the live workers, by number.
     Map<Integer, Long> workers() {
         return Processes.workersOf(jobId());
     }
 
-    /// Signals these workers, wherever they are, as good as at once; those that live.
+    /// Signals those of these workers that live, nearly at the same time.
     void signal(String name, Integer... numbers) throws IOException, InterruptedException {
         Map<Integer, Long> workers = workers();
         List<Long> pids = Stream.of(numbers).map(workers::get).filter(Objects::nonNull).toList();
@@ -149,7 +149,7 @@ final class ElasticRun implements AutoCloseable {
         return launcher.awaitOutput("job=(\\S+)", 1).getFirst();
     }
 
-    /// Ends the training, which must have lost nothing and leave nothing, whatever has happened to it.
+    /// Ends the training, and asserts that it lost nothing and left nothing behind.
     ///
     /// @param size the number of workers in the end
     ElasticTrainer.Result finish(int size) throws InterruptedException {
@@ -160,9 +160,9 @@ final class ElasticRun implements AutoCloseable {
         return result;
     }
 
-    /// The workers of the last generation have all ended with the same parameters, after the steps that
-    /// their epochs have, to which every sample has contributed once in each epoch; and with the loss of a
-    /// training without a fault.
+    /// Asserts that all workers of the last generation have the same parameters, the number of
+    /// steps of their epochs, each sample once per epoch, and the loss of a training without
+    /// faults.
     private ElasticTrainer.Result assertSameResults(int size) {
         List<ElasticTrainer.Result> results = workerResults();
         assertThat(results).as(this::tail).hasSize(size);
@@ -194,7 +194,7 @@ final class ElasticRun implements AutoCloseable {
                 .toList();
     }
 
-    /// All processes that the workers ever were.
+    /// The processes of all workers so far.
     List<Long> pids() {
         return results("job=\\S+ pid=(\\d+)$").map(it -> Long.parseLong(it.group(1))).toList();
     }
@@ -203,7 +203,7 @@ final class ElasticRun implements AutoCloseable {
         return launcher.stderr().lines().filter(it -> it.matches(".* generation \\d+: .*")).count();
     }
 
-    /// No process of the job is left on any host, nor a shared file.
+    /// Asserts that no process and no shared memory file of the job is left on any host.
     void assertNothingLeft() {
         String job = jobId();
         await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
@@ -212,7 +212,7 @@ final class ElasticRun implements AutoCloseable {
                 .untilAsserted(() -> assertThat(sharedFiles.get()).as("shared files").isEmpty());
     }
 
-    /// What is worth reading of a long job.
+    /// The relevant output of a long job.
     String tail() {
         List<String> lines =
                 (launcher.stdout() + launcher.stderr())

@@ -15,8 +15,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/// Elastic jobs over three hosts, through real ssh: hosts come, go, are switched off and cut off. What
-/// happens to single workers there is in [ElasticFaultsSshIT].
+/// Elastic jobs over three hosts through real ssh: hosts come, go, lose power and lose their link.
+/// For faults of single workers see [ElasticFaultsSshIT].
 @Tag("slow")
 class ElasticSshIT {
     @RegisterExtension static final ElasticCluster cluster = new ElasticCluster();
@@ -68,12 +68,12 @@ class ElasticSshIT {
         }
     }
 
-    /// Hosts that are always the same, without a script.
+    /// Fixed hosts, without a script.
     private static ElasticRun startFixed() throws IOException {
         return cluster.startFixed("-np 3 --min-np 1 -H hvdssh1:2,hvdssh2:1", cluster.newSignals());
     }
 
-    /// Ranks go to hosts in the order in which they got ready, which may be either.
+    /// Ranks are assigned to hosts in the order in which they became ready.
     @Test
     void killedWorkerOnFixedHostsIsReplaced() throws Exception {
         try (ElasticRun run = startFixed()) {
@@ -101,7 +101,7 @@ class ElasticSshIT {
         }
     }
 
-    /// Two hosts of three, and rank 0 with them.
+    /// Two of three hosts, including the host of rank 0.
     @Test
     void recoversFromLossOfTwoHosts() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1", "hvdssh3:1")) {
@@ -119,7 +119,7 @@ class ElasticSshIT {
         }
     }
 
-    /// Where it was last, as a number.
+    /// The number of the host where rank 0 ran last.
     private static int hostOfRankZero(ElasticRun run) {
         return run.generationStarts().stream()
                 .filter(generationStart -> generationStart.rank() == 0)
@@ -140,7 +140,8 @@ class ElasticSshIT {
         }
     }
 
-    /// The script tells something else each second: all hosts, two, others, none, nonsense; and it fails.
+    /// The script prints something else each second: all hosts, two, others, none, garbage; and it
+    /// fails.
     @Test
     void flappingScriptOnlyAddsGenerations() throws Exception {
         try (ElasticRun run = start("hvdssh1:1", "hvdssh2:1", "hvdssh3:1")) {

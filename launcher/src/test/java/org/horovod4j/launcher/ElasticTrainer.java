@@ -20,16 +20,16 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
-/// An elastic worker, which trains a [SpiralNetwork]: the result is the same however many workers take
-/// part, and whichever of them are lost.
+/// An elastic worker that trains a [SpiralNetwork]. The result does not depend on the number of
+/// workers or on lost workers.
 ///
-/// The batch of a step is always the same samples, which the ranks share out. So an epoch has as many
-/// steps whatever happens, and the loss that a training without a fault has. How often each sample
-/// contributed is counted beside the parameters.
+/// The batch of a step always has the same samples, which the ranks divide among themselves. So the
+/// number of steps per epoch and the loss are those of a training without faults. A counter for
+/// each sample is reduced with the parameters.
 ///
-/// Arguments: a file whose appearance ends the training after an epoch; the milliseconds of each step;
-/// and what else to do. `throw:2:5`: worker 2 throws in step 5; `hold:2:commit:5`: worker 2 holds in that
-/// phase of step 5, see [FileSignals]. Phases are
+/// Arguments: a file that ends the training after an epoch when it exists; the milliseconds of each
+/// step; and faults. `throw:2:5`: worker 2 throws in step 5; `hold:2:commit:5`: worker 2 holds in
+/// that phase of step 5, see [FileSignals]. Phases are
 ///
 /// | phase       | where it holds                                                   | number     |
 /// |-------------|------------------------------------------------------------------|------------|
@@ -40,17 +40,17 @@ import java.util.function.IntPredicate;
 /// | `commit`    | in the middle of a commit                                        | step       |
 /// | `restore`   | after a loss, while the others ask for their next places already | generation |
 final class ElasticTrainer {
-    /// The samples that all ranks together take in a step: worlds of 1, 2, 3, 4 and 6 share them evenly.
+    /// The samples of a step: 1, 2, 3, 4 and 6 ranks divide them evenly.
     private static final int BATCH = 24;
 
     static final int STEPS_PER_EPOCH = SpiralNetwork.SAMPLES / BATCH;
 
     private static final double RATE = 0.1;
 
-    /// What a training has led to.
+    /// The result of a training.
     ///
     /// @param parameters their hash
-    /// @param fewest how often the sample was seen that was seen least
+    /// @param fewest how often the least used sample was used
     record Result(
             int step, int epochs, int size, double loss, int parameters, int fewest, int most) {}
 
@@ -74,7 +74,7 @@ final class ElasticTrainer {
                     .with("step", 0);
     private int inits;
 
-    /// @param isFinished told how many epochs are done
+    /// @param isFinished called with the number of completed epochs
     private ElasticTrainer(
             FileSignals fileSignals,
             IntPredicate isFinished,
@@ -106,7 +106,7 @@ final class ElasticTrainer {
         Hvd.shutdown();
     }
 
-    /// Trains for so many epochs in this process alone, without a fault.
+    /// Trains for this number of epochs in this process, without faults.
     static Result trainWithoutFaults(int epochs) {
         FileSignals none = new FileSignals(Path.of("none"));
         try {
@@ -155,7 +155,7 @@ final class ElasticTrainer {
         }
     }
 
-    /// A file is not seen by all ranks at once.
+    /// Ranks may see the file at different times, so they agree.
     private boolean isEnd() {
         float[] isEndForSome = {isFinished.test(sampler.epoch() + 1) ? 1 : 0};
         Hvd.allreduce("end", isEndForSome, ReduceOp.MAX);
@@ -193,7 +193,7 @@ final class ElasticTrainer {
         }
     }
 
-    /// Between its place and the meeting a worker calls nothing of its program but the log.
+    /// Between the assignment of its rank and the rendezvous a worker only calls the log.
     private PrintStream watchForRankAssignment(PrintStream log) {
         return new PrintStream(log, true) {
             @Override
@@ -206,7 +206,7 @@ final class ElasticTrainer {
         };
     }
 
-    /// A part of the state with nothing in it, which is there when others commit, go back and sync.
+    /// An empty part of the state that observes commit, restore and sync.
     private final class PhaseState extends State {
         private int generation;
 

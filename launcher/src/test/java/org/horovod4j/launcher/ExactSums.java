@@ -6,8 +6,8 @@ import org.horovod4j.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;
 
-/// A rank that sums up tensors of several sizes, and prints the sizes whose sums have no element that
-/// is off. The values are whole numbers, so that any order of adding gives the same.
+/// A rank that sums tensors of several sizes, and prints the sizes whose sums are exact. The values
+/// are whole numbers, so the order of additions does not matter.
 final class ExactSums {
     private static final List<Integer> LENGTHS = List.of(1, 2, 7, 1000, 65_536, 1_000_003);
 

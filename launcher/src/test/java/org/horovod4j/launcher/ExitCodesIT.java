@@ -14,7 +14,7 @@ import java.util.Map;
 
 class ExitCodesIT {
     @Test
-    void zeroWhenAllRanksEndWell() throws Exception {
+    void zeroWhenAllRanksSucceed() throws Exception {
         try (LauncherProcess launcher = LauncherProcess.start("-np", "3", "true")) {
             assertThat(launcher.exitCode()).isZero();
             assertThat(launcher.stderr()).isEmpty();
@@ -47,7 +47,7 @@ class ExitCodesIT {
         }
     }
 
-    /// Not by each rank, after all are started.
+    /// Found once before the start, not by each rank.
     @ParameterizedTest
     @ValueSource(strings = {"", "--min-np 1"})
     void twoWhenAVariableForTheProcessesIsWrong(String flags, @TempDir Path folder)

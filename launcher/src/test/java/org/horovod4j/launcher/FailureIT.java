@@ -81,7 +81,7 @@ class FailureIT {
 
     @Test
     void survivorsMayExitBeforeSigterm(@TempDir Path folder) throws Exception {
-        // Rank 1 notices the end of rank 0, and would print "asked" if a signal came before that.
+        // Rank 1 waits for the exit of rank 0. It would print "asked" if it got a signal before.
         String program =
                 """
                 if [ $HOROVOD_RANK = 0 ]; then echo $$ >"$0/new"; mv "$0/new" "$0/pid"; exit 1; fi

@@ -10,12 +10,12 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 
-/// A stand-in for ssh that runs its command on this machine, for jobs through agents. What only a real
-/// ssh and real hosts can show is in [SshHostsIT].
+/// A fake ssh that runs its command on this machine, for jobs through agents. For real ssh and
+/// hosts see [SshHostsIT].
 ///
-/// @param folder where it is, and comes first on the `PATH`
+/// @param folder where it is; first on the `PATH`
 record FakeSsh(Path folder) {
-    /// Complains as ssh does about two hosts, has trouble with four more, and logs in to the others.
+    /// Fails like ssh for some hosts, and logs in to the others.
     private static final String SCRIPT =
             """
             #!/bin/sh
@@ -58,7 +58,7 @@ record FakeSsh(Path folder) {
         return new FakeSsh(folder);
     }
 
-    /// Lets `busy.invalid` turn away that many.
+    /// Makes `busy.invalid` refuse this many logins.
     void busyFor(int times) throws IOException {
         Files.writeString(folder.resolve("ssh.busy"), times + "\n");
     }
@@ -78,7 +78,7 @@ record FakeSsh(Path folder) {
         return folder + ":" + System.getenv("PATH");
     }
 
-    /// The variable `DELAYED_LINE` of a launcher, for the hosts that are behind such a [DelayedPipe].
+    /// The value of `DELAYED_LINE` for hosts behind a [DelayedPipe].
     static String delayedPipe(int millis, int fromByte) {
         return String.join(
                 " ",

@@ -11,20 +11,21 @@ import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/// Whom a fault at random may hit so that the job can go on: it lives as long as one worker has the state
-/// and keeps its place. Two are spared, since one of them may be on its way out for another reason.
+/// Selects the workers that random faults may hit. The job survives as long as one worker has the
+/// state and keeps its place. Two workers are spared, since one of them may leave for another
+/// reason.
 ///
-/// One thread uses it.
+/// Not thread-safe.
 final class FaultTargets {
-    /// Within this time the launcher has heard of a list and acted on it.
+    /// How long the launcher takes at most to act on a list of hosts.
     private static final Duration LIST_DELAY = Duration.ofSeconds(10);
 
-    /// As many slots as a host ever has: who is on a host with all of them has a place.
+    /// The most slots of a host: each worker on a host with that many keeps its place.
     static final int ALL_SLOTS = 2;
 
     private static final int MIN_SURVIVORS = 2;
 
-    /// What the script has told, until it told something else.
+    /// A list of hosts that the script printed, until it printed another.
     private static final class HostListing {
         private final Map<String, Integer> slots;
         private long replacedNanos = Long.MAX_VALUE;
@@ -51,14 +52,13 @@ final class FaultTargets {
         listings.add(new HostListing(slots));
     }
 
-    /// A stopped worker is as good as lost.
+    /// A stopped worker counts as lost.
     void workerStopped(int worker) {
         stopped.add(worker);
     }
 
-    /// Workers that may be lost together, in any order. If too few would be left with the state, these
-    /// are new ones alone. If all that have it are on their way out, there are none: a new one may have
-    /// got it from them by the time that it is hit.
+    /// Workers that may be lost together, in any order. Only new ones if too few others would keep
+    /// the state. None if all that have the state are leaving: a new one may have got it meanwhile.
     List<Integer> victims(ElasticRun run) {
         Set<Integer> alive = run.workers().keySet();
         List<ElasticRun.GenerationStart> begun =

@@ -8,14 +8,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/// How a test and the workers of an [ElasticTrainer] job tell each other where they are: by files, which
-/// all hosts of a test see, and which stay when a process is killed.
+/// Signals between a test and the workers of an [ElasticTrainer] job. They are files, which all
+/// hosts of a test see and which outlive a killed process.
 ///
-/// @param end the file whose appearance ends the training; the others have its name and more
+/// @param end the file that ends the training; the names of the others begin with its name
 record FileSignals(Path end) {
     private static final Duration POLL_INTERVAL = Duration.ofMillis(10);
 
-    /// Ends the training, after the epoch that is under way.
+    /// Ends the training after the current epoch.
     void endTraining() {
         create(end);
     }
@@ -24,7 +24,7 @@ record FileSignals(Path end) {
         return Files.exists(end);
     }
 
-    /// Lets this worker's program throw in its next step.
+    /// Makes the program of this worker throw in its next step.
     void requestFailure(int worker) {
         create(file("fail", worker));
     }
@@ -33,12 +33,12 @@ record FileSignals(Path end) {
         return Files.exists(file("fail", worker));
     }
 
-    /// Lets this worker go on when it holds, or not hold at all but only tell of it.
+    /// Releases this worker from its hold, also in advance.
     void release(int worker) {
         create(file("go", worker));
     }
 
-    /// Tells that this worker has come to a place, and waits there. The test or the launcher ends that.
+    /// Reports that this worker has reached a place, and waits until it is released or killed.
     void hold(String place, String worker) {
         create(file("holding." + place, worker));
         while (!Files.exists(file("go", worker))) {
@@ -58,7 +58,7 @@ record FileSignals(Path end) {
         try {
             Files.createFile(file);
         } catch (FileAlreadyExistsException e) {
-            return; // it has been said
+            return; // the file exists
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

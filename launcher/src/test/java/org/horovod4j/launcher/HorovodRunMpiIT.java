@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/// The command `horovodrun --mpi`, with a real `mpirun`: Open MPI's and MPICH's.
+/// The command `horovodrun --mpi`, with the `mpirun` of Open MPI and of MPICH.
 @Tag("slow")
 class HorovodRunMpiIT {
     @TempDir Path folder;
@@ -33,7 +33,7 @@ class HorovodRunMpiIT {
         }
     }
 
-    /// As in a container: no resolver knows the name that the kernel has.
+    /// As in a container whose host name cannot be resolved.
     @ParameterizedTest
     @CsvSource({"mpirun.openmpi, openmpi-bin", "mpirun.mpich, mpich"})
     void ranksNeedNoResolvableHostName(String program, String debianPackage) throws Exception {
@@ -50,7 +50,7 @@ class HorovodRunMpiIT {
     private Map<String, String> withMpirun(String program, String debianPackage)
             throws IOException, InterruptedException {
         SystemPackages.require(List.of(program), List.of(debianPackage));
-        // On Debian each has a name of its own, and mpirun itself may be either.
+        // On Debian each has its own name, and mpirun may be either.
         Path mpirun = folder.resolve("mpirun");
         Files.writeString(mpirun, "#!/bin/sh\nexec " + program + " \"$@\"\n");
         assertThat(mpirun.toFile().setExecutable(true)).isTrue();

@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
-/// With real agents, which a program in place of ssh runs on this machine.
+/// With real agents, which a fake ssh starts on this machine.
 @Timeout(120)
 class HostsTest {
     private static final Host FAR = new Host("far.invalid", 1);
@@ -37,7 +37,7 @@ class HostsTest {
         assertThat(shell.toFile().setExecutable(true)).isTrue();
         RemoteHostSettings job =
                 new RemoteHostSettings(
-                        "HVD_ELASTIC_HOSTS_TEST=" + UUID.randomUUID(),
+                        "HVD_HOSTS_TEST=" + UUID.randomUUID(),
                         Duration.ofSeconds(60),
                         Duration.ofSeconds(60),
                         Path.of("").toAbsolutePath(),
@@ -57,9 +57,9 @@ class HostsTest {
         hosts.close();
     }
 
-    /// What it tells late must not count against the host, which is back.
+    /// Its late events must not affect the host, which is ready again.
     @Test
-    void theAgentThatAHostHadBeforeItWasLetGoIsNotItsAgentAnyMore() throws Exception {
+    void removedAgentIsNotAgentOfReaddedHost() throws Exception {
         HostAgent before = hosts.add(FAR);
         assertThat(hosts.isAgent(before, FAR.name())).isTrue();
         hosts.remove(FAR.name(), () -> {});
@@ -70,7 +70,7 @@ class HostsTest {
     }
 
     @Test
-    void theAgentOfAHostIsNotThatOfAnother() throws Exception {
+    void agentBelongsToOneHost() throws Exception {
         HostAgent far = hosts.add(FAR);
         HostAgent other = hosts.add(OTHER);
         assertThat(hosts.isAgent(far, OTHER.name())).isFalse();

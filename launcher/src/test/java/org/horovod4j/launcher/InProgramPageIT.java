@@ -19,7 +19,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// The snippets of `docs/in-program.md`, which run here.
+/// Runs the snippets of `docs/in-program.md`.
 class InProgramPageIT {
     private static final Pattern SNIPPET = Pattern.compile("(?s)```java\n(.*?)```");
 
@@ -103,12 +103,12 @@ class InProgramPageIT {
         assertThat(statements).hasSizeGreaterThan(5).allMatch(withoutWhitespace(source)::contains);
     }
 
-    /// Without blanks, which differ by how deep a snippet stands.
+    /// Without blanks: the indentation of snippets differs.
     private static String withoutWhitespace(String text) {
         return text.replaceAll("\\s", "");
     }
 
-    /// The folder of this module, found from where this very class lies: `target/test-classes`.
+    /// The folder of this module, found from `target/test-classes`, where this class is.
     private static Path module() throws Exception {
         return Path.of(
                         InProgramPageIT.class

@@ -18,7 +18,7 @@ import java.util.Map;
 class InheritedOptionsTest {
     private static final String INVALID_VALUE = "no such value";
 
-    /// Those whose processes would end at this value.
+    /// The options that make a process fail for this value.
     static List<Option<?>> strict() {
         return Options.all().stream()
                 .filter(option -> !option.flags().isEmpty() && isRefused(option))

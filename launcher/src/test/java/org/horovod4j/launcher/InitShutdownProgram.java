@@ -2,7 +2,7 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.Hvd;
 
-/// A rank that joins, meets the others and leaves, without a word.
+/// A rank that joins the others and leaves, and prints nothing.
 final class InitShutdownProgram {
     private InitShutdownProgram() {}
 

@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class InterruptIT {
-    /// Says that it is ready only once its traps are set.
+    /// Prints that it is ready after its traps are set.
     private static final String EXITS_ON_SIGNAL =
             """
             trap 'echo got INT; exit 0' INT
@@ -25,7 +25,7 @@ class InterruptIT {
 
     @ParameterizedTest
     @CsvSource({"INT, 130", "TERM, 143"})
-    void aSignalReachesEveryRank(String signal, int exitCode) throws Exception {
+    void signalReachesEveryRank(String signal, int exitCode) throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start("-np", "3", "sh", "-c", EXITS_ON_SIGNAL)) {
             launcher.awaitOutput("job=(\\S+)", 3);

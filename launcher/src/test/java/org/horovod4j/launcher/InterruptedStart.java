@@ -6,13 +6,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/// A program that launches a function on a host that never gets ready, and interrupts itself.
+/// A program that launches a function on a host that never becomes ready, and interrupts itself.
 final class InterruptedStart {
     private InterruptedStart() {}
 
-    /// Ends when the launch has.
-    ///
-    /// @param arguments the host, and the file that tells that the launcher waits for it
+    /// @param arguments the host, and the file that exists when the launcher waits for it
     public static void main(String[] arguments) throws InterruptedException {
         Thread launch =
                 Thread.ofPlatform()

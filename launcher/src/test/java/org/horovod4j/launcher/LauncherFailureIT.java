@@ -28,10 +28,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/// What a program hears when a function that it launched goes wrong, and what is left of the job:
-/// nothing.
+/// What a program gets when a function that it launched fails. No process of the job is left.
 class LauncherFailureIT {
-    /// Longer than the whole build may take: a rank that waits it out was not ended.
+    /// Longer than the whole build may take: a rank that waits so long was not ended.
     private static final Duration MAX_WAIT = Duration.ofMinutes(30);
 
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
@@ -212,7 +211,7 @@ class LauncherFailureIT {
                 () -> Launcher.processes(size).output(lines::add).execute(action));
     }
 
-    /// What follows `start` in the first line that begins with it.
+    /// The rest of the first line that begins with `start`.
     private String awaitLine(String start) {
         return await().atMost(TIMEOUT)
                 .until(() -> linesFrom(start).findFirst(), Optional::isPresent)

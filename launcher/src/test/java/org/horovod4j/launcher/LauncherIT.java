@@ -27,7 +27,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// Functions of this very class, run by processes of their own.
+/// Runs functions of this class in other processes.
 class LauncherIT {
     private static final String OWN_FILE = LauncherIT.class.getName().replace('.', '/') + ".class";
 

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/// Functions that the `mpirun` of this machine runs, of whichever MPI; what a machine without one skips.
+/// Runs functions by the `mpirun` of this machine, of any MPI. Skipped without one.
 class LauncherMpiIT {
     @BeforeAll
     static void findMpirun() {

@@ -19,12 +19,11 @@ import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
-/// The launcher as a process of its own, as a user has it, for tests of what only processes can
-/// show.
+/// The launcher in its own process, as users run it.
 final class LauncherProcess implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-    /// Takes from root what lets it read any file; others have not got it.
+    /// Removes the capability of root to read any file.
     static final List<String> WITHOUT_PRIVILEGES =
             List.of(
                     "sh",
@@ -53,7 +52,7 @@ final class LauncherProcess implements AutoCloseable {
         return start(HorovodRun.class, variables, arguments);
     }
 
-    /// @param around the words of a command that runs the one that follows them
+    /// @param around a command that runs the words after it as a command
     static LauncherProcess startWithin(
             List<String> around, Map<String, String> variables, String... arguments)
             throws IOException {
@@ -69,7 +68,7 @@ final class LauncherProcess implements AutoCloseable {
             List<String> around, Class<?> main, Map<String, String> variables, String... arguments)
             throws IOException {
         List<String> command = new ArrayList<>(around);
-        // A build that runs in the background has its SIGINT ignored, and children inherit that.
+        // A build in the background ignores SIGINT, and its children inherit that.
         command.addAll(List.of("env", "--default-signal=INT,TERM"));
         command.addAll(TestJvm.of(main, arguments).shortLived().words());
         ProcessBuilder builder = new ProcessBuilder(command);
@@ -85,7 +84,7 @@ final class LauncherProcess implements AutoCloseable {
         return process.isAlive();
     }
 
-    /// Its exit code, once it has ended.
+    /// Its exit code, when it has exited.
     OptionalInt ending() {
         return isAlive() ? OptionalInt.empty() : OptionalInt.of(process.exitValue());
     }
@@ -98,7 +97,7 @@ final class LauncherProcess implements AutoCloseable {
         return stderr.text();
     }
 
-    /// Waits until standard output matches, and gives the first group of each match.
+    /// Waits until standard output matches, and returns the first group of each match.
     List<String> awaitOutput(String regex, int times) {
         Pattern pattern = Pattern.compile(regex, Pattern.MULTILINE);
         return await().atMost(TIMEOUT)
@@ -107,7 +106,7 @@ final class LauncherProcess implements AutoCloseable {
                         groups -> groups.size() >= times);
     }
 
-    /// The job's own mark, which rank 0 must have printed as `job=…`.
+    /// The id of the job, which rank 0 must print as `job=…`.
     String awaitJobId() {
         return awaitOutput("^\\[0]<stdout>:job=(\\S+)$", 1).getFirst();
     }
@@ -116,7 +115,7 @@ final class LauncherProcess implements AutoCloseable {
         Processes.signal(name, pid());
     }
 
-    /// Waits for the end and gives the exit code.
+    /// Waits for the exit and returns the exit code.
     int exitCode() throws InterruptedException {
         return exitCode(TIMEOUT);
     }

@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/// The script that starts the launcher, with JDKs made of a version and a shell script each.
+/// The script that starts the launcher, with fake JDKs: a version file and a shell script each.
 class LauncherScriptIT {
     private static final Path SCRIPT = Path.of("src/main/scripts/horovodrun").toAbsolutePath();
 
@@ -113,7 +113,7 @@ class LauncherScriptIT {
 
     @Test
     void missingJavaIsReportedInOneSentence() throws Exception {
-        // A copy that looks in no common place, as this machine surely has a JDK in one.
+        // A copy that does not look in common places: this machine has a JDK in one.
         String text =
                 Files.readString(SCRIPT).replaceAll("for home in (?s:.*?); do", "for home in; do");
         Path script = Files.writeString(root.resolve("horovodrun"), text);

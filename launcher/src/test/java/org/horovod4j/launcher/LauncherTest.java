@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 
-/// What is wrong with a launch is told before anything is started.
+/// Mistakes in a launch are reported before anything is started.
 class LauncherTest {
     private static AbstractThrowableAssert<?, ?> refused(ThrowingCallable call) {
         return assertThatThrownBy(call).isInstanceOf(ConfigurationException.class);

@@ -7,7 +7,7 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 
-/// A rank that prints many lines, in pieces that are cut without regard for lines or characters.
+/// A rank that prints many lines, in chunks that end in the middle of lines and characters.
 final class ManyLinesProgram {
     private static final int CHUNK_SIZE = 37;
 

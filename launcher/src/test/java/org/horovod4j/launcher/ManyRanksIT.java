@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 
-/// Far more ranks than cores: every process is slow at first, and none may be given up for it.
+/// Far more ranks than cores: slow starts must not count as failures.
 @Tag("slow")
 class ManyRanksIT {
     @Test

@@ -25,12 +25,12 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/// `horovodrun --mpi` on hosts behind real ssh, by which a real `mpirun` starts its daemons there.
+/// `horovodrun --mpi` on hosts behind real ssh, with a real `mpirun`.
 @Tag("slow")
 class MpiSshIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-    /// Debian's, by program.
+    /// The Debian package of each program.
     private static final Map<String, String> PACKAGES =
             Map.of("mpirun.openmpi", "openmpi-bin", "mpirun.mpich", "mpich");
 
@@ -67,7 +67,7 @@ class MpiSshIT {
         }
     }
 
-    /// The last rank ends while the others wait for it.
+    /// The last rank exits while the others wait for it.
     static final class FailingRank {
         private FailingRank() {}
 
@@ -85,7 +85,7 @@ class MpiSshIT {
 
     @ParameterizedTest
     @CsvSource({
-        "mpirun.openmpi, exit code 3|its connection", // unless it sees the others end before
+        "mpirun.openmpi, exit code 3|its connection", // unless it sees the others exit before
         "mpirun.mpich, its connection"
     })
     void firstFailedRankIsNamedWithHost(String mpirun, String how) throws Exception {
@@ -107,7 +107,7 @@ class MpiSshIT {
         }
     }
 
-    /// As behind a firewall: what is sent to the second host is lost.
+    /// Like a firewall: packets to the second host are lost.
     @ParameterizedTest
     @ValueSource(strings = {"mpirun.openmpi", "mpirun.mpich"})
     void unresponsiveHostTimesOut(String mpirun) throws Exception {
@@ -164,8 +164,8 @@ class MpiSshIT {
         return hosts.start(with(mpirun), words.toArray(String[]::new));
     }
 
-    /// The path on which this is the one: on Debian each has a name of its own, and `mpirun` itself may
-    /// be either.
+    /// A path with this one as `mpirun`: on Debian each has its own name, and `mpirun` may be
+    /// either.
     private static Map<String, String> with(String mpirun)
             throws IOException, InterruptedException {
         SystemPackages.require(

@@ -11,8 +11,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/// How long `horovodrun --mpi` waits for the first rank. In place of `mpirun` is a script that calls
-/// itself Open MPI's, so this needs none.
+/// How long `horovodrun --mpi` waits for the first rank. A script in place of `mpirun` claims to be
+/// Open MPI, so no MPI is needed.
 class MpiStartIT {
     private static final String VERSION =
             """
@@ -32,7 +32,7 @@ class MpiStartIT {
         return LauncherProcess.start(Map.of("PATH", folder + ":" + System.getenv("PATH")), all);
     }
 
-    /// As when it asks for a password, or waits for a host.
+    /// Like an mpirun that asks for a password, or waits for a host.
     @Test
     void mpirunWithoutRanksIsEndedAfterStartTimeout() throws Exception {
         String script =
@@ -53,7 +53,7 @@ class MpiStartIT {
         }
     }
 
-    /// One that ignores the request to end.
+    /// An mpirun that ignores SIGTERM.
     @Test
     void mpirunIgnoringSigtermIsKilled() throws Exception {
         String script =
@@ -70,7 +70,7 @@ class MpiStartIT {
         }
     }
 
-    /// Its program never meets others, and need not print anything either.
+    /// Its program never joins the others and prints nothing.
     @Test
     void startedRankIsNotTimedOut() throws Exception {
         String script =

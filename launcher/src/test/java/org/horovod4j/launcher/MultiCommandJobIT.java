@@ -19,8 +19,8 @@ class MultiCommandJobIT {
                 "--job", Files.writeString(folder.resolve("job.yml"), job).toString());
     }
 
-    /// A job in which each rank leaves a file at the end of its first line, and counts all of them in its
-    /// second. Rank 0 ends its first line only after the others have.
+    /// Each rank creates a file at the end of its first command, and counts the files in its
+    /// second. Rank 0 ends its first command after the others.
     static String twoCommandsOnThreeWorkers(Path folder) {
         return """
         workers: 3

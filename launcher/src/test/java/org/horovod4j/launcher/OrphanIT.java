@@ -9,13 +9,13 @@ import org.junit.jupiter.api.Test;
 import java.time.Duration;
 import java.util.Map;
 
-/// Nothing of a job outlives it, not even when the launcher dies without a word.
+/// No process outlives its job, even if the launcher is killed.
 class OrphanIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     @Test
     void noProcessSurvivesKilledLauncher() throws Exception {
-        // Each rank leaves a child in its group and one in a session of its own.
+        // Each rank leaves a child in its group and one in another session.
         String program =
                 "sleep 1000 & setsid sleep 1001 & echo job=$HOROVOD_JOB_ID; exec sleep 1002";
         try (LauncherProcess launcher = LauncherProcess.start("-np", "3", "sh", "-c", program)) {

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/// The launcher on a terminal, which `script` of util-linux makes.
+/// The launcher on a terminal, which `script` of util-linux provides.
 class ProgressIT {
     @Test
     void joiningRanksAreCountedAndLineIsCleared() throws Exception {

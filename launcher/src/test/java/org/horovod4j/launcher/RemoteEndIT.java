@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /// How jobs on other hosts end, through agents and a [FakeSsh]: by a failure, a signal or a kill.
-/// Nothing is left of them there.
+/// No process is left there.
 class RemoteEndIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -45,7 +45,7 @@ class RemoteEndIT {
     }
 
     @Test
-    void aSignalReachesEveryRank() throws Exception {
+    void signalReachesEveryRank() throws Exception {
         String program =
                 """
                 trap 'echo got INT; exit 0' INT

@@ -18,8 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// What ranks on other hosts print arrives whole and in order, through agents and a [FakeSsh],
-/// however late it is read or sent.
+/// The output of ranks on other hosts arrives complete and in order, through agents and a
+/// [FakeSsh], however late it is read or sent.
 class RemoteOutputIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -60,8 +60,8 @@ class RemoteOutputIT {
 
     @Test
     void slowReaderDoesNotLoseHost() throws Exception {
-        // The reader of the launcher's output stops for four times the heartbeat timeout, with far
-        // more to come than all buffers hold.
+        // The reader of the launcher's output stops for four times the heartbeat timeout. The
+        // output is far larger than all buffers.
         Path out = ssh.folder().resolve("out");
         run(
                 shell(
@@ -81,9 +81,9 @@ class RemoteOutputIT {
                 .isEqualTo(Integer.toString(3_000_000 * "[0]<stdout>:\n".length()));
     }
 
-    /// More than may be under way at once: the rest sets out once the reader of the launcher's
-    /// output goes on, when all has ended long since, and takes longer than a pipe may be silent
-    /// and than an agent may take to end.
+    /// More output than may be in flight. The rest is sent when the reader of the launcher's output
+    /// continues, long after all processes have exited. It takes longer than the idle timeout of a
+    /// pipe and the exit timeout of an agent.
     @Tag("slow")
     @Test
     void lastOutputArrivesOverDelayedConnection() throws Exception {
@@ -109,7 +109,7 @@ class RemoteOutputIT {
 
     @Test
     void inheritedOpenStreamDoesNotDelayExit() throws Exception {
-        // Without the mark of the job, nothing of it can know this process.
+        // Without the variable of the job the watchdog cannot find this process.
         String program = "env -i setsid sleep 1005 & echo pid=$!; echo last words";
         try (LauncherProcess launcher =
                 ssh.start("-np", "1", "-H", "far.invalid:1", "sh", "-c", program)) {

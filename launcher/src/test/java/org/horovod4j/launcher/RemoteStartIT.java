@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/// How jobs start on other hosts, through agents and a [FakeSsh]: what ranks see there, and what
-/// is told when a host, a file or a rank is not ready.
+/// How jobs start on other hosts, through agents and a [FakeSsh]: the environment of ranks, and the
+/// errors when a host, a file or a rank is not ready.
 class RemoteStartIT {
     private FakeSsh ssh;
 
@@ -188,7 +188,7 @@ class RemoteStartIT {
         }
     }
 
-    /// The rank on this machine ignores SIGTERM, before it is known that the other was not started.
+    /// The rank on this machine ignores SIGTERM before the start of the other rank fails.
     @Test
     void failedStartEndsStartedRanks() throws Exception {
         String program = "trap '' TERM; echo started; sleep 1006; sleep 1006";

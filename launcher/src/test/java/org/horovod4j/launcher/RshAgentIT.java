@@ -15,16 +15,16 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 
-/// Jobs over hosts that are reached through a program of the user's own, which
-/// `OMPI_MCA_plm_rsh_agent` names, instead of ssh.
+/// Jobs over hosts that are reached through a user's program instead of ssh.
+/// `OMPI_MCA_plm_rsh_agent` names it.
 @Tag("slow")
 class RshAgentIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     @RegisterExtension static final SshCluster hosts = new SshCluster();
 
-    /// A script in place of ssh, as there are around `kubectl exec`: it takes a host and a command,
-    /// knows by itself how to get there, and says on standard error what it does.
+    /// A script in place of ssh, like those around `kubectl exec`: it takes a host and a command,
+    /// and prints on standard error what it does.
     private static Path agent(String name, String way) throws IOException {
         Path agent = hosts.folder().resolve(name);
         Files.writeString(
@@ -42,7 +42,7 @@ class RshAgentIT {
         return agent;
     }
 
-    /// The `ssh` on the `PATH` knows nothing of these hosts.
+    /// The `ssh` on the `PATH` does not know these hosts.
     private static LauncherProcess startThrough(Path agent, String... arguments)
             throws IOException {
         return hosts.start(
@@ -81,7 +81,7 @@ class RshAgentIT {
         }
     }
 
-    /// What the script has started holds the connection, and lives on when only the script is killed.
+    /// A child of the script holds the connection, and stays when only the script is killed.
     @Test
     void lostHostLeavesNoAgentProcess() throws Exception {
         Path agent = agent("cut-off.sh", ssh() + " \"$host\" \"$*\"");

@@ -4,7 +4,7 @@ import org.horovod4j.Hvd;
 
 import java.util.List;
 
-/// Rank 1 fails, and its process does not end before that of rank 0, which cannot go on without it.
+/// Rank 1 fails, and its process exits after that of rank 0, which fails because of it.
 final class SlowExitAfterFailure {
     private SlowExitAfterFailure() {}
 

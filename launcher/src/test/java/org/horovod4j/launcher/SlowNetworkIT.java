@@ -11,8 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/// Jobs over hosts behind real ssh whose links carry little or take long, which is no failure, unless
-/// a host cannot be reached in time at all.
+/// Jobs over hosts behind real ssh with slow links. That is no failure, unless a host cannot be
+/// reached in time.
 @Tag("slow")
 class SlowNetworkIT {
     @RegisterExtension static final SshCluster hosts = new SshCluster();
@@ -30,7 +30,7 @@ class SlowNetworkIT {
         }
     }
 
-    /// A short heartbeat timeout would show if delay were taken for silence.
+    /// The short heartbeat timeout would reveal a delay that counts as a lost connection.
     @Test
     void allreduceIsExactOverDelayedLinks() throws Exception {
         List<Integer> distant = new ArrayList<>();

@@ -2,11 +2,11 @@ package org.horovod4j.launcher;
 
 import java.util.Random;
 
-/// A network with one hidden layer that learns to tell two spirals apart: small enough for tests, and
-/// with a loss that shows whether a step was lost or done twice.
+/// A network with one hidden layer that learns to separate two spirals. It is small enough for
+/// tests, and its loss shows whether a step was lost or repeated.
 ///
-/// It computes in `double`, so that the order in which ranks add up their gradients is not seen in the
-/// first digits of the loss.
+/// It computes in `double`, so that the order of additions does not change the first digits of the
+/// loss.
 final class SpiralNetwork {
     static final int SAMPLES = 240;
 
@@ -24,7 +24,7 @@ final class SpiralNetwork {
         }
     }
 
-    /// The parameters themselves, no copy.
+    /// The parameters, not a copy.
     double[] parameters() {
         return parameters;
     }
@@ -53,7 +53,7 @@ final class SpiralNetwork {
         gradient[gradient.length - 1] += error;
     }
 
-    /// One step down.
+    /// One step of gradient descent.
     ///
     /// @param gradient the sum over `count` samples
     void step(double[] gradient, int count, double rate) {

@@ -20,8 +20,8 @@ import java.util.Objects;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 
-/// Jobs over three hosts with two ranks each, through real ssh: what goes well, what fails, and
-/// that nothing is left of either. Hosts that are slow or distant are in [SlowNetworkIT].
+/// Jobs over three hosts with two ranks each, through real ssh: successes, failures, and that
+/// neither leaves anything behind. For slow hosts see [SlowNetworkIT].
 @Tag("slow")
 class SshHostsIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
@@ -32,7 +32,7 @@ class SshHostsIT {
 
     @RegisterExtension static final SshCluster hosts = new SshCluster();
 
-    /// Six ranks that sum up without end.
+    /// Six ranks that compute sums forever.
     private static LauncherProcess startSums(Map<String, String> variables) throws IOException {
         return hosts.startOnAll(
                 variables,
@@ -76,7 +76,7 @@ class SshHostsIT {
     }
 
     @Test
-    void aFailingRankEndsTheOthersOnAllHosts() throws Exception {
+    void failingRankEndsOthersOnAllHosts() throws Exception {
         String program =
                 """
                 echo job=$HOROVOD_JOB_ID
@@ -92,7 +92,7 @@ class SshHostsIT {
     }
 
     @Test
-    void ctrlCEndsTheJobOnAllHosts() throws Exception {
+    void ctrlCEndsJobOnAllHosts() throws Exception {
         try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "sh", "-c", WAIT)) {
             launcher.awaitOutput("job=(\\S+)", 6);
             launcher.signal("INT");
@@ -147,7 +147,7 @@ class SshHostsIT {
     private static long agent() {
         return Processes.withCommandLine(hosts.temporary(2) + "/horovod4j.").stream()
                 .filter(Processes.withCommandLine("remote.Agent")::contains)
-                .max(Long::compare) // the shell around it is older
+                .max(Long::compare) // its shell is older
                 .orElseThrow();
     }
 
@@ -185,7 +185,7 @@ class SshHostsIT {
             assertLost(launcher, "no sign of life within the heartbeat timeout of 4 s");
             assertThat(launcher.stderr())
                     .contains("rank 2 on hvdssh2 is lost: contact with its host was lost");
-            assertNothingLeft(job); // on the far side of the cut link too
+            assertNothingLeft(job); // also beyond the cut link
         } finally {
             hosts.restoreLink(2);
         }
@@ -201,7 +201,7 @@ class SshHostsIT {
             await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
         } finally {
             hosts.powerOn(2);
-            hosts.clear(2); // what it had no time to remove
+            hosts.clear(2); // it had no time to remove this
         }
     }
 
@@ -251,7 +251,7 @@ class SshHostsIT {
     }
 
     @Test
-    void aHostMayBeAnIpv6Address() throws Exception {
+    void hostMayBeIpv6Address() throws Exception {
         try (LauncherProcess launcher =
                 hosts.start(
                         "-np",
@@ -290,7 +290,7 @@ class SshHostsIT {
 
     @Test
     void missingProgramFilesAreCopiedToHost() throws Exception {
-        // The third host sees neither: its mounts hide the folder.
+        // The third host has neither: its mounts hide the folder.
         Path program = hosts.folder().resolve("hidden/say.sh");
         Path lib = Files.createDirectories(hosts.folder().resolve("hidden/lib/deep"));
         Files.writeString(program, "#!/bin/sh\ncat \"$1\"/deep/word; wc -c <\"$1\"/large\n");
@@ -321,7 +321,7 @@ class SshHostsIT {
         assertNoFilesLeft();
     }
 
-    /// The third host sees none of these jars; ranks elsewhere use those that are there.
+    /// The third host has none of these jars; other ranks use the existing ones.
     @Test
     void missingApplicationJarRunsFromCopy() throws Exception {
         Path jar = Files.createDirectories(hosts.folder().resolve("hidden/app")).resolve("sum.jar");

@@ -13,13 +13,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/// Ways to describe a job over hosts behind real ssh: by a host file, by a job file, by a program
-/// that launches a function, and with encryption. What may happen to such a job is in [SshHostsIT].
+/// Jobs over hosts behind real ssh that are described by a host file, by a job file, or by a
+/// program that launches a function, and with encryption. For failures see [SshHostsIT].
 @Tag("slow")
 class SshJobsIT {
     @RegisterExtension static final SshCluster hosts = new SshCluster();
 
-    /// ssh's own configuration has the wrong port, user and key for the second host.
+    /// The configuration of ssh has a wrong port, user and key for the second host.
     @Test
     void hostFileSetsLoginPerHost() throws Exception {
         Path file =
@@ -85,14 +85,14 @@ class SshJobsIT {
         }
     }
 
-    /// A program that launches a function on two hosts, and prints what came back. It is a process of
-    /// its own, for only there `ssh` is the one that knows the hosts.
+    /// A program that launches a function on two hosts, and prints the results. It is a separate
+    /// process, since only its `ssh` knows the hosts.
     static final class Program {
         private static final int NOBODY = -1;
 
         private Program() {}
 
-        /// Its argument is the rank that fails.
+        /// @param arguments the rank that fails
         public static void main(String[] arguments) {
             int failing = Integer.parseInt(arguments[0]);
             IO.println(

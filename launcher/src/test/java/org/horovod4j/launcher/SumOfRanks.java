@@ -3,7 +3,7 @@ package org.horovod4j.launcher;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 
-/// A rank that sums up all ranks, once, or again and again until it is ended.
+/// A rank that sums all ranks, once or until it is ended.
 final class SumOfRanks {
     private SumOfRanks() {}
 

@@ -2,7 +2,7 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.Hvd;
 
-/// Rank 1 throws from deep within, while the other waits for it.
+/// Rank 1 throws from a deep stack, while the other rank waits for it.
 final class ThrowingRank {
     private ThrowingRank() {}
 

@@ -13,7 +13,7 @@ import java.util.Map;
 
 /// Jobs whose connections the flag `--tls` encrypts.
 class TlsIT {
-    /// A rank that sums up all ranks, and tells what it knows of encryption.
+    /// A rank that sums all ranks, and prints whether it uses encryption.
     static final class Sum {
         private Sum() {}
 

@@ -26,7 +26,7 @@ class WorkerProcessesTest {
     private static final Worker ON_A = new Worker(0, "a", 0);
     private static final Worker ON_B = new Worker(1, "b", 0);
 
-    private final String mark = "HVD_CREW_TEST=" + UUID.randomUUID();
+    private final String jobVariable = "HVD_PROCESSES_TEST=" + UUID.randomUUID();
     private final ByteArrayOutputStream screen = new ByteArrayOutputStream();
     private final OutputTargets outputTargets =
             OutputTargets.ofWorkers(new LauncherConsole(screen, screen), null, false);
@@ -35,7 +35,7 @@ class WorkerProcessesTest {
 
     @BeforeEach
     void open() throws IOException {
-        host = LocalHost.open(mark);
+        host = LocalHost.open(jobVariable);
     }
 
     @AfterEach
@@ -66,7 +66,7 @@ class WorkerProcessesTest {
         WorkerProcess process = process(ON_A, "exec sleep 1000");
         processes.started(process);
         assertThat(process.process().waitFor()).isEqualTo(137);
-        assertThat(processes.isEmpty()).as("its end is still to be told").isFalse();
+        assertThat(processes.isEmpty()).as("it has not exited yet").isFalse();
         assertThat(processes.ended(process)).isTrue();
         assertThat(processes.isEmpty()).isTrue();
     }
@@ -91,7 +91,7 @@ class WorkerProcessesTest {
         assertThat(processes.running()).extracting(WorkerProcess::worker).containsExactly(ON_A);
     }
 
-    /// The thread that has started it may be slower than the one that notices the loss.
+    /// The loss of the host may be detected before the start is reported.
     @Test
     void processReportedAfterHostLossIsStillTracked() throws Exception {
         processes.starting(ON_B);
@@ -121,7 +121,7 @@ class WorkerProcessesTest {
     }
 
     private WorkerProcess process(Worker worker, String script) throws IOException {
-        String[] variable = mark.split("=", 2);
+        String[] variable = jobVariable.split("=", 2);
         Process process = host.start(List.of("sh", "-c", script), Map.of(variable[0], variable[1]));
         return new WorkerProcess(worker, host, process, outputTargets, "no such line");
     }

@@ -4,8 +4,8 @@ import org.horovod4j.ConfigurationException;
 
 import java.time.Duration;
 
-/// How long a failed host is not used: `shortest` the first time, twice as long each further time, at
-/// most `longest`.
+/// How long a failed host is not used: `shortest` the first time, twice as long each further time,
+/// at most `longest`.
 public record Cooldown(Duration shortest, Duration longest) {
     private static final Duration LIMIT = Duration.ofHours(1);
 

@@ -9,8 +9,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// What a discovery script prints: one host per line, as `host[:slots]`. Empty lines and text after a
-/// `#` are skipped.
+/// What a discovery script prints: one host per line, as `host[:slots]`. Empty lines and text after
+/// a `#` are skipped.
 final class DiscoveryOutput {
     private static final int MAX_QUOTED_LENGTH = 60;
 

@@ -19,8 +19,9 @@ import java.util.concurrent.TimeUnit;
 /// A user's program that prints the hosts that exist.
 ///
 /// Its output is read from pipes, and only bytes that are available: a background child may hold a
-/// pipe open forever. (Files have no such problem, but are left behind when the launcher is killed.)
-/// Such a child should print nothing: when the script exits, the JDK reads its pipes to the end.
+/// pipe open forever. (Files have no such problem, but are left behind when the launcher is
+/// killed.) Such a child should print nothing: when the script exits, the JDK reads its pipes to
+/// the end.
 public final class DiscoveryScript implements Discovery {
     /// How long a run may take.
     public static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -116,8 +117,8 @@ public final class DiscoveryScript implements Discovery {
         }
     }
 
-    /// Reads the available bytes once: a loop would never end if the program prints faster than this
-    /// reads. When the script has exited, all that it wrote is available.
+    /// Reads the available bytes once: a loop would never end if the program prints faster than
+    /// this reads. When the script has exited, all that it wrote is available.
     private static void readAvailable(InputStream pipe, ByteArrayOutputStream target)
             throws IOException {
         byte[] bytes = pipe.readNBytes(Math.min(pipe.available(), MAX_BYTES + 1));

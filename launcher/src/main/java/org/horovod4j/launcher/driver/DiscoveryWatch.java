@@ -14,8 +14,8 @@ import java.util.function.Consumer;
 
 /// The thread that looks for hosts while a job runs.
 ///
-/// After an error the last known hosts stay. Errors are reported at most once a minute, so that they
-/// do not hide the output of the ranks.
+/// After an error the last known hosts stay. Errors are reported at most once a minute, so that
+/// they do not hide the output of the ranks.
 public final class DiscoveryWatch implements AutoCloseable {
     private static final Duration REPORT_INTERVAL = Duration.ofMinutes(1);
 

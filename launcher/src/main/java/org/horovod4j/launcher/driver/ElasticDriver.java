@@ -176,9 +176,9 @@ public final class ElasticDriver implements Driver {
         }
     }
 
-    /// Whether an exit of this worker with code 0 means that the training is complete. A worker that
-    /// joined late and was in no generation cannot know that. Before the first generation it can:
-    /// the program may be one that never asks for a place.
+    /// Whether an exit of this worker with code 0 means that the training is complete. A worker
+    /// that joined late and was in no generation cannot know that. Before the first generation it
+    /// can: the program may be one that never asks for a place.
     private boolean isEndOfTraining(WorkerState workerState) {
         return workerState.hasParticipated() || !jobState.hasStarted();
     }

@@ -9,8 +9,8 @@ import java.util.Optional;
 
 /// Finds unresponsive workers that must be killed.
 ///
-/// When a connection closes, its process mostly exits a moment later, and its exit status says more.
-/// So a worker is killed only after a grace period.
+/// When a connection closes, its process mostly exits a moment later, and its exit status says
+/// more. So a worker is killed only after a grace period.
 final class LivenessMonitor {
     /// How long an unresponsive worker may live.
     static final Duration GRACE_PERIOD = Duration.ofSeconds(2);

@@ -70,8 +70,8 @@ public final class LauncherConsole {
         return isTerminal;
     }
 
-    /// Shows a status line, which the next one replaces. Only on a terminal, and only until a rank has
-    /// printed something: the rank may show a progress bar on this line.
+    /// Shows a status line, which the next one replaces. Only on a terminal, and only until a rank
+    /// has printed something: the rank may show a progress bar on this line.
     public void status(String line) {
         synchronized (lock) {
             if (isTerminal && !hasOutput) {

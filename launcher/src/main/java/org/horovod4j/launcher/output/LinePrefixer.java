@@ -12,13 +12,13 @@ import java.util.function.Supplier;
 /// Splits one stream of a process into lines and puts `[rank]<stream>:` before each, with the rank
 /// that the process has at that moment. The file of the stream gets the same lines without prefix.
 ///
-/// A line ends with a line feed or, for progress bars, a carriage return. It is forwarded as soon as
-/// it has ended, so that lines of different ranks do not mix. In UTF-8 these two bytes never occur
-/// inside a longer character, so a character that is split over two reads stays intact.
+/// A line ends with a line feed or, for progress bars, a carriage return. It is forwarded as soon
+/// as it has ended, so that lines of different ranks do not mix. In UTF-8 these two bytes never
+/// occur inside a longer character, so a character that is split over two reads stays intact.
 ///
-/// Bytes are forwarded unchanged with two exceptions. A last line without an end gets a line feed, so
-/// that the next prefix starts a line. A line of more than [#MAX_LINE_BYTES] bytes is broken, so that
-/// a program which never ends its line does not fill the memory of the launcher.
+/// Bytes are forwarded unchanged with two exceptions. A last line without an end gets a line feed,
+/// so that the next prefix starts a line. A line of more than [#MAX_LINE_BYTES] bytes is broken, so
+/// that a program which never ends its line does not fill the memory of the launcher.
 final class LinePrefixer implements OutputReader.Receiver {
     static final int MAX_LINE_BYTES = 1 << 20;
 

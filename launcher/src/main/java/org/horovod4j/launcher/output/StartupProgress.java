@@ -7,8 +7,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Shows on a terminal, while a job starts, how many hosts are ready, then how many ranks have joined,
-/// and the slowest host.
+/// Shows on a terminal, while a job starts, how many hosts are ready, then how many ranks have
+/// joined, and the slowest host.
 ///
 /// A separate thread draws the latest state: callers hold locks that the job needs, and a user can
 /// stop a terminal. The thread ends when all are ready, or with [#close].

@@ -9,7 +9,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/// A host as the user named it, its number of slots, and how to log in. The name is not resolved here.
+/// A host as the user named it, its number of slots, and how to log in. The name is not resolved
+/// here.
 public record Host(String name, int slots, Login login) {
     public Host {
         if (slots < 1) {

@@ -8,8 +8,8 @@ import java.util.List;
 /// The slots of a job, by rank. Hosts are filled in the given order, so the ranks of a host are
 /// consecutive and a ring over all ranks leaves each host once.
 ///
-/// A cross group has the ranks of equal local rank, one per host. For `a:1,b:2` the two processes of
-/// local rank 0 form one cross group, and the second process of `b` is alone in another.
+/// A cross group has the ranks of equal local rank, one per host. For `a:1,b:2` the two processes
+/// of local rank 0 form one cross group, and the second process of `b` is alone in another.
 public record HostPlan(List<Slot> slots) {
     public HostPlan {
         slots = List.copyOf(slots);

@@ -1,7 +1,7 @@
 /// Which rank runs where.
 ///
-/// Start with [HostPlan], which assigns ranks to the slots of each [Host] in order. [HostFile] reads
-/// hosts from a file.
+/// Start with [HostPlan], which assigns ranks to the slots of each [Host] in order. [HostFile]
+/// reads hosts from a file.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.file`.
 /// - Invariant: a plan depends only on the hosts and the number of processes.

@@ -20,13 +20,14 @@ import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 
-/// An archive of the classes of a Java program, in the form that the JVM uses in memory. It halves the
-/// processor time that each rank of the next job takes to start.
+/// An archive of the classes of a Java program, in the form that the JVM uses in memory. It halves
+/// the processor time that each rank of the next job takes to start.
 ///
-/// This is class data sharing (CDS) of the JDK, which itself checks that an archive fits. In the first
-/// job rank 0 lists the classes that it loads. When the job has succeeded, the launcher runs a JVM that
-/// writes the archive under a temporary name, and renames it when it is complete: ranks never see
-/// half an archive. The name depends on the program and the JDK; the oldest archives are removed.
+/// This is class data sharing (CDS) of the JDK, which itself checks that an archive fits. In the
+/// first job rank 0 lists the classes that it loads. When the job has succeeded, the launcher runs
+/// a JVM that writes the archive under a temporary name, and renames it when it is complete: ranks
+/// never see half an archive. The name depends on the program and the JDK; the oldest archives are
+/// removed.
 ///
 /// If very many ranks start in the first job, a training run before it loads the classes of their
 /// start, and the job uses an archive of those.
@@ -159,8 +160,8 @@ public final class ClassArchive {
                 .append('\n');
     }
 
-    /// To be called before the job: makes an archive for this job only, if there is none and the job
-    /// has enough ranks.
+    /// To be called before the job: makes an archive for this job only, if there is none and the
+    /// job has enough ranks.
     ///
     /// @param ranks how many start on this machine
     /// @param cancellation when complete, this ends early
@@ -181,7 +182,8 @@ public final class ClassArchive {
         }
     }
 
-    /// The command of a rank. It uses the archive if there is one; otherwise rank 0 lists its classes.
+    /// The command of a rank. It uses the archive if there is one; otherwise rank 0 lists its
+    /// classes.
     List<String> applyTo(List<String> command, int rank) {
         List<String> words = new ArrayList<>(command);
         if (!exists && rank == 0) {

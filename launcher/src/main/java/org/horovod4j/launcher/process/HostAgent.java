@@ -37,8 +37,8 @@ public interface HostAgent extends AutoCloseable {
     /// Sends a signal to the process groups of all processes that [#start] returned.
     void signal(Signal signal);
 
-    /// Ends the descendants that the processes left behind, in any session. To be called once, after
-    /// all of the processes have exited.
+    /// Ends the descendants that the processes left behind, in any session. To be called once,
+    /// after all of the processes have exited.
     ///
     /// @return for each descendant its process number and command line
     List<String> sweep() throws InterruptedException;

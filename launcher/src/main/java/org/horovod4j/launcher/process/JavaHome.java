@@ -25,8 +25,8 @@ public record JavaHome(Path folder) {
         return folder.resolve("bin", "java");
     }
 
-    /// What the bare word `java` means: the one on the path if it is new enough, else the one of this
-    /// installation. So a machine whose default is older needs no setting.
+    /// What the bare word `java` means: the one on the path if it is new enough, else the one of
+    /// this installation. So a machine whose default is older needs no setting.
     String selectJava(Optional<Path> onPath) {
         return onPath.filter(java -> of(java).isNewEnough())
                 .map(_ -> "java")
@@ -41,7 +41,8 @@ public record JavaHome(Path folder) {
         }
     }
 
-    /// Reads the file `release`, since running `java -version` takes longer than everything else here.
+    /// Reads the file `release`, since running `java -version` takes longer than everything else
+    /// here.
     private boolean isNewEnough() {
         Path release = folder.resolve("release");
         if (!Files.isReadable(release)) {

@@ -15,8 +15,8 @@ import java.util.function.Consumer;
 /// This machine.
 ///
 /// Each process leads its own session (by `setsid`). So its process number is that of its process
-/// group, the terminal sends Ctrl-C only to the launcher, and one signal reaches everything that the
-/// process started.
+/// group, the terminal sends Ctrl-C only to the launcher, and one signal reaches everything that
+/// the process started.
 public final class LocalHost implements HostAgent {
     private static final File DEV_NULL = new File("/dev/null");
 
@@ -26,8 +26,8 @@ public final class LocalHost implements HostAgent {
         this.watchdog = watchdog;
     }
 
-    /// @param jobVariable the variable, in the form `NAME=value`, that every process of the job and no
-    ///     other process has in its environment
+    /// @param jobVariable the variable, in the form `NAME=value`, that every process of the job and
+    ///     no other process has in its environment
     public static LocalHost open(String jobVariable) throws IOException {
         return new LocalHost(Watchdog.start(jobVariable));
     }

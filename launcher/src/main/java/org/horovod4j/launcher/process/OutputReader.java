@@ -7,12 +7,12 @@ import java.time.Duration;
 
 /// The thread that reads one stream of one process to its end.
 ///
-/// It is a platform thread, since a read of a pipe blocks the carrier of a virtual thread. A job has
-/// two of them for each process.
+/// It is a platform thread, since a read of a pipe blocks the carrier of a virtual thread. A job
+/// has two of them for each process.
 public final class OutputReader {
     /// How long to wait for bytes from a pipe after the processes of the job have exited: a process
-    /// that escaped the job may hold it open forever. All that the others wrote is in the pipe by then
-    /// and can be read without waiting.
+    /// that escaped the job may hold it open forever. All that the others wrote is in the pipe by
+    /// then and can be read without waiting.
     public static final Duration IDLE_TIMEOUT = Duration.ofSeconds(1);
 
     private static final Duration POLL_INTERVAL = Duration.ofMillis(20);

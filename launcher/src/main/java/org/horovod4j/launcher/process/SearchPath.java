@@ -10,8 +10,8 @@ import java.util.stream.Stream;
 
 /// The folders of `PATH`.
 ///
-/// The launcher looks for commands before it starts anything. So a misspelt command gives one message
-/// and not one for each rank.
+/// The launcher looks for commands before it starts anything. So a misspelt command gives one
+/// message and not one for each rank.
 public record SearchPath(List<Path> folders) {
     public SearchPath {
         folders = List.copyOf(folders);

@@ -67,8 +67,9 @@ final class Watchdog implements AutoCloseable {
         send("forget " + process.pid());
     }
 
-    /// Kills a process and then its group. The process comes first: one that was just started leads no
-    /// group until `setsid` has run. Its streams stay open, since its output is still to be read.
+    /// Kills a process and then its group. The process comes first: one that was just started leads
+    /// no group until `setsid` has run. Its streams stay open, since its output is still to be
+    /// read.
     void kill(Process process) {
         boolean _ = process.toHandle().destroyForcibly();
         boolean _ = send("kill " + process.pid());

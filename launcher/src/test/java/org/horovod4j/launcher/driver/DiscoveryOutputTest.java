@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class DiscoveryOutputTest {
     @ParameterizedTest
-    @ValueSource(strings = {"", "\n", "\n \n", "# nobody\n"})
+    @ValueSource(strings = {"", "\n", "\n \n", "# none\n"})
     void emptyOutputHasNoHosts(String text) throws Exception {
         assertThat(DiscoveryOutput.parse(text, null)).isEmpty();
     }
@@ -44,10 +44,10 @@ class DiscoveryOutputTest {
                 "'a:0' | line 1: host 'a' has no slots",
                 "'a:1234567' | is not a host"
             })
-    void invalidLineRejectsWholeOutput(String text, String complaint) {
+    void invalidLineRejectsWholeOutput(String text, String message) {
         assertThatThrownBy(() -> DiscoveryOutput.parse(text, null))
                 .isInstanceOf(DiscoveryException.class)
-                .hasMessageContaining(complaint);
+                .hasMessageContaining(message);
     }
 
     @Test

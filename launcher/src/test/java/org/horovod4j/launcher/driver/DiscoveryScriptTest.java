@@ -95,7 +95,7 @@ class DiscoveryScriptTest {
                 .hasMessage("it did not end within 1 s and was killed");
     }
 
-    /// However the launcher ends: what is nowhere cannot be left behind.
+    /// So nothing is left behind, however the launcher ends.
     @Test
     void scriptRunCreatesNoFiles() throws Exception {
         Path seen = folder.resolve("seen");

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import java.time.Duration;
 import java.util.stream.IntStream;
 
-/// How jobs end: well, or because they cannot go on.
+/// How elastic jobs end: with success, or because they cannot continue.
 class DriverEndTest extends DriverScenario {
     @Test
     void tooFewSlotsAbortJobAfterTimeout() {

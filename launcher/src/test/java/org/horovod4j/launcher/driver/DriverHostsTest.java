@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import java.time.Duration;
 import java.util.List;
 
-/// What the driver does when hosts come, go, fail and are lost.
+/// What the elastic driver does when hosts come, go, fail and are lost.
 class DriverHostsTest extends DriverScenario {
     @Test
     void newHostIsFilledAndCausesOneReset() {
@@ -105,7 +105,7 @@ class DriverHostsTest extends DriverScenario {
         advanceTime(Duration.ofSeconds(1));
         assertThat(resetRequests()).isZero();
         handle(new DriverEvent.HostsDiscovered(List.of()));
-        assertThat(resetRequests()).as("nobody listed is no order to end").isZero();
+        assertThat(resetRequests()).as("an empty list ends nothing").isZero();
     }
 
     @Test
@@ -187,7 +187,7 @@ class DriverHostsTest extends DriverScenario {
     }
 
     @Test
-    void lossOfRemovedHostIsNoFailure() {
+    void lossOfRemovedHostIsIgnored() {
         elasticDriver = driver(4, 2, 4, ElasticLimits.UNLIMITED);
         discoverHosts(new Host("a", 2), new Host("b", 2));
         workerReady(0, -1, 1, 2, 3);

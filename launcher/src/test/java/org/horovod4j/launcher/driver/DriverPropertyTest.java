@@ -19,9 +19,9 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/// Jobs in a world that is played: hosts come and go, workers start, die and fall silent at random,
-/// and news of it are late. Whatever happens, decisions fit together; and once the world is calm,
-/// all slots are in use.
+/// Simulated elastic jobs: hosts come and go, workers start, die and stop answering at random, and
+/// events arrive late. The decisions must stay consistent. When the faults end, all slots must be
+/// used.
 class DriverPropertyTest {
     private static final int MIN_WORKERS = 2;
     private static final int MAX_WORKERS = 6;
@@ -60,7 +60,7 @@ class DriverPropertyTest {
         for (int round = 0; round < 400 && !isAborted; round++) {
             step();
         }
-        if (isAborted) { // as news are late, it may have kept workers that were dead already
+        if (isAborted) { // events are late, so it may have kept dead workers
             assertThat(members).as(this::history).noneMatch(alive::containsKey);
             return;
         }
@@ -77,7 +77,7 @@ class DriverPropertyTest {
         }
     }
 
-    /// Unless that would leave nobody with the state.
+    /// Unless no worker with the state would be left.
     private void loseHost(String host) {
         Set<Integer> gone =
                 alive.values().stream()
@@ -115,7 +115,7 @@ class DriverPropertyTest {
         }
     }
 
-    /// Any one, unless nobody else would be left that has the state.
+    /// Any worker, unless no other with the state would be left.
     private List<Integer> randomVictim() {
         List<Integer> all = new ArrayList<>(alive.keySet());
         Collections.shuffle(all, random);
@@ -136,8 +136,8 @@ class DriverPropertyTest {
         readyWorkers.remove(worker);
     }
 
-    /// A moment passes: late news arrive, workers that start ask for a place, and those whose
-    /// generation is over come back, some now and some later.
+    /// Time passes: late events arrive, starting workers ask for a place, and workers whose
+    /// generation is over return, some now and some later.
     private void step() {
         now = now.plusMillis(100 + random.nextInt(900));
         for (DriverEvent driverEvent : List.copyOf(delayedEvents)) {
@@ -204,7 +204,7 @@ class DriverPropertyTest {
                     checkGeneration(number, places, sync);
             case DriverAction.RequestReset() -> isResetRequested = true;
             case DriverAction.DismissWorker(Worker worker, String _) -> {
-                if (alive.containsKey(worker.number())) { // else news of its end are under way
+                if (alive.containsKey(worker.number())) { // else its exit event is pending
                     assertThat(readyWorkers).as(this::history).contains(worker.number());
                     removeWorker(worker.number());
                     delayedEvents.add(
@@ -231,7 +231,7 @@ class DriverPropertyTest {
         assertThat(places.size()).as(this::history).isBetween(MIN_WORKERS, MAX_WORKERS);
         List<Integer> numbers = places.keySet().stream().map(Worker::number).toList();
         assertThat(members)
-                .as("nobody still works in the last generation\n" + history())
+                .as("no worker is still in the last generation\n" + history())
                 .filteredOn(alive::containsKey)
                 .allMatch(readyWorkers::contains);
         int oldest =

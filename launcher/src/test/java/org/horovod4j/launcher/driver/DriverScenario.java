@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// The course of a job, told to a driver event by event.
+/// Base class for tests that send events to an elastic driver.
 abstract class DriverScenario {
     static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -54,7 +54,7 @@ abstract class DriverScenario {
         handle(new DriverEvent.TimePassed());
     }
 
-    /// Hosts open as soon as they are asked to.
+    /// Handles an event. Hosts open at once.
     void handle(DriverEvent driverEvent) {
         List<DriverAction> decided = elasticDriver.handle(driverEvent, now);
         actions.addAll(decided);

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 
-/// How generations follow each other as workers fail, fall silent and begin.
+/// How generations change when workers fail, stop answering and start.
 class DriverWorkersTest extends DriverScenario {
     @Test
     void firstGenerationWaitsForAllWorkersAndSyncsFromOldest() {

@@ -61,22 +61,22 @@ class RankingTest {
         for (int round = 0; round < 500; round++) {
             List<Worker> workers = workers(random);
             var places = Ranking.of(workers);
-            String story = "seed %d, %s".formatted(seed, places);
+            String description = "seed %d, %s".formatted(seed, places);
             Collection<Slot> slots = places.values();
             assertThat(slots.stream().map(Slot::rank))
-                    .as(story)
+                    .as(description)
                     .containsExactlyElementsOf(IntStream.range(0, workers.size()).boxed().toList());
-            assertThat(places.firstEntry().getKey()).as(story).isEqualTo(workers.getFirst());
+            assertThat(places.firstEntry().getKey()).as(description).isEqualTo(workers.getFirst());
             Map<String, List<Slot>> byHost =
                     slots.stream().collect(Collectors.groupingBy(Slot::host));
-            byHost.values().forEach(host -> assertHost(host, story));
+            byHost.values().forEach(host -> assertHost(host, description));
             slots.stream()
                     .collect(Collectors.groupingBy(Slot::localRank))
                     .values()
                     .forEach(
                             cross ->
                                     assertThat(cross.stream().map(Slot::crossRank))
-                                            .as(story)
+                                            .as(description)
                                             .containsExactlyElementsOf(
                                                     IntStream.range(0, cross.getFirst().crossSize())
                                                             .boxed()
@@ -84,14 +84,14 @@ class RankingTest {
         }
     }
 
-    private static void assertHost(List<Slot> host, String story) {
+    private static void assertHost(List<Slot> host, String description) {
         int first = host.getFirst().rank();
         for (int at = 0; at < host.size(); at++) {
-            assertThat(host.get(at).rank()).as(story).isEqualTo(first + at);
-            assertThat(host.get(at).localSize()).as(story).isEqualTo(host.size());
+            assertThat(host.get(at).rank()).as(description).isEqualTo(first + at);
+            assertThat(host.get(at).localSize()).as(description).isEqualTo(host.size());
         }
         assertThat(host.stream().map(Slot::localRank))
-                .as(story)
+                .as(description)
                 .containsExactlyInAnyOrderElementsOf(
                         IntStream.range(0, host.size()).boxed().toList());
     }

@@ -57,7 +57,7 @@ class LinePrefixerTest {
     }
 
     @Test
-    void aProgressBarShowsEachState() {
+    void progressBarShowsEachState() {
         LinePrefixer prefixer = prefixer(StandardStream.STDERR, "");
         feed(prefixer, "10 %\r");
         assertThat(shown()).isEqualTo("[3]<stderr>:10 %\r");
@@ -69,7 +69,7 @@ class LinePrefixerTest {
     }
 
     @Test
-    void aWindowsLineEndIsOneLineEnd() {
+    void windowsLineEndIsOneLineEnd() {
         LinePrefixer prefixer = prefixer(StandardStream.STDOUT, "");
         feed(prefixer, "a\r\nb\r");
         feed(prefixer, "\nc\n");

@@ -59,7 +59,7 @@ class OutputFilesTest {
     }
 
     @Test
-    void aFileOfAnEarlierJobIsReplaced() throws Exception {
+    void fileOfEarlierJobIsReplaced() throws Exception {
         Path old = Files.createDirectories(folder.resolve("rank.0")).resolve("stdout");
         Files.writeString(old, "the output of yesterday\n");
         print(
@@ -97,7 +97,7 @@ class OutputFilesTest {
                 .withMessageEndingWith("Name a folder that can be made.");
     }
 
-    /// Writing to this device fails as it does on a full disk.
+    /// Writes to this device fail like on a full disk.
     @Test
     @EnabledIf("hasFullDevice")
     void fullDiskIsReportedOnce() throws Exception {

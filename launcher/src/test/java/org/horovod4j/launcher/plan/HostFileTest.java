@@ -88,6 +88,6 @@ class HostFileTest {
 
     @Test
     void fileWithoutHostsIsRejected() {
-        assertThatThrownBy(() -> read("# nobody\n")).hasMessageContaining("names no host");
+        assertThatThrownBy(() -> read("# none\n")).hasMessageContaining("names no host");
     }
 }

@@ -56,12 +56,12 @@ class HostTest {
     }
 
     @Test
-    void aHostWithoutSlotsIsRefused() {
+    void hostWithoutSlotsIsRefused() {
         assertThatThrownBy(() -> Host.list("a:0")).hasMessageContaining("'a' has no slots");
     }
 
     @Test
-    void aHostNamedTwiceIsRefused() {
+    void hostNamedTwiceIsRefused() {
         assertThatThrownBy(() -> Host.list("a:1,b:1,a:1"))
                 .hasMessageContaining("'a' appears twice");
     }

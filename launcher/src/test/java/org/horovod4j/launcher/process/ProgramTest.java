@@ -85,7 +85,7 @@ class ProgramTest {
     }
 
     @Test
-    void aNewerJavaOnThePathIsUsed() throws IOException {
+    void newerJavaOnPathIsUsed() throws IOException {
         JavaHome newer = javaHome("newer", "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"26\"\n");
         assertThat(program(newer, "java", "Train").command()).startsWith("java");
     }

@@ -34,21 +34,21 @@ class SearchPathTest {
     }
 
     @Test
-    void theFirstExecutableFileWins() throws IOException {
+    void firstExecutableFileIsFound() throws IOException {
         program(first.resolve("train"), false);
         Path expected = program(second.resolve("train"), true);
         assertThat(path().find("train")).isEqualTo(expected);
     }
 
     @Test
-    void aMissingCommandIsNamedWithEachFolderTried() {
+    void missingCommandIsNamedWithAllFolders() {
         assertThatThrownBy(() -> path().find("trian"))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContainingAll("'trian'", first.toString(), second.toString());
     }
 
     @Test
-    void aCommandWithASlashIsNotSearchedFor() throws IOException {
+    void commandWithSlashIsNotSearchedFor() throws IOException {
         program(first.resolve("train"), true);
         assertThatThrownBy(() -> path().find("./train"))
                 .hasMessageContaining("not found, seen from");
@@ -66,7 +66,7 @@ class SearchPathTest {
     }
 
     @Test
-    void anEmptyPartOfThePathIsTheCurrentFolder() {
+    void emptyPartOfPathIsCurrentFolder() {
         assertThat(SearchPath.of("/bin::").folders())
                 .containsExactly(Path.of("/bin"), Path.of("."), Path.of("."));
     }
