@@ -60,7 +60,7 @@ class ConfigurationFilesIT {
             assertThat(launcher.exitCode()).isEqualTo(HorovodRun.USAGE);
             assertThat(launcher.stderr())
                     .isEqualTo(
-                            "horovodrun: '%s' cannot be read: you may not. Check its mode.\n"
+                            "horovodrun: '%s' cannot be read: permission denied. Check its mode.\n"
                                     .formatted(config));
         }
     }

@@ -96,7 +96,7 @@ class MpiStartIT {
                             """
                             no such host
                             horovodrun: the job failed: mpirun ended before any rank had started (exit code 213). \
-                            Its own lines are above.
+                            Its messages are above.
                             """);
         }
     }

@@ -14,16 +14,16 @@ import java.util.jar.Manifest;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// A library that a jar holds.
+/// A library in a jar.
 ///
-/// @param id Maven's `group:artifact`, else the name of its module, else what the file is called
+/// @param id Maven's `group:artifact`, or the module name, or the file name
 record Artifact(String id, String version) {
     private static final Pattern COORDINATES =
             Pattern.compile("META-INF/maven/[^/]+/[^/]+/pom\\.properties");
     private static final Pattern FILE_NAME = Pattern.compile("(.+?)-(\\d[\\w.+-]*)\\.jar");
     private static final Attributes.Name MODULE = new Attributes.Name("Automatic-Module-Name");
 
-    /// All that a jar says it holds, which is several where jars were merged.
+    /// The libraries in a jar. A merged jar has several.
     static List<Artifact> in(Path jar) throws IOException {
         try (JarFile file = new JarFile(jar.toFile())) {
             List<Artifact> inside =

@@ -24,10 +24,10 @@ public final class BuildReport {
         this.searchPath = SearchPath.of(environment.getOrDefault("PATH", ""));
     }
 
-    /// The whole table, as it is printed.
+    /// The complete table.
     ///
-    /// @param version of Horovod4J
-    /// @param command a program whose class path is looked at; may be empty
+    /// @param version the version of Horovod4J
+    /// @param command a program whose class path is examined; may be empty
     public String text(String version, List<String> command) throws InterruptedException {
         ClassPath classPath = ClassPath.of(command, environment.getOrDefault("CLASSPATH", ""));
         StringBuilder text = new StringBuilder();
@@ -68,25 +68,22 @@ public final class BuildReport {
 
     private List<Finding> controllers() throws InterruptedException {
         return List.of(
-                Finding.found("horovodrun", "this machine, and others by ssh"),
+                Finding.found("horovodrun", "this machine, and others through ssh"),
                 tool("MPI", "mpirun", "--version"),
                 tool("Slurm", "srun", "--version"));
     }
 
-    private Finding tool(String what, String name, String question) throws InterruptedException {
-        ExternalTool externalTool = ExternalTool.find(name, searchPath).orElse(null);
-        if (externalTool == null) {
+    private Finding tool(String what, String name, String argument) throws InterruptedException {
+        ExternalTool tool = ExternalTool.find(name, searchPath).orElse(null);
+        if (tool == null) {
             return Finding.missing(what, "no %s on the PATH".formatted(name));
         }
         try {
-            List<String> answer = externalTool.run(question);
+            List<String> answer = tool.run(argument);
             return Finding.found(
-                    what,
-                    "%s, %s"
-                            .formatted(
-                                    externalTool.path(), answer.stream().findFirst().orElse("")));
+                    what, "%s, %s".formatted(tool.path(), answer.stream().findFirst().orElse("")));
         } catch (IOException e) {
-            return Finding.missing(what, "%s %s".formatted(externalTool.path(), e.getMessage()));
+            return Finding.missing(what, "%s %s".formatted(tool.path(), e.getMessage()));
         }
     }
 
@@ -97,7 +94,7 @@ public final class BuildReport {
                         ? Finding.found("shared memory", folder.toString())
                         : Finding.missing(
                                 "shared memory",
-                                "%s cannot be written to, files in %s take its place"
+                                "%s is not writable, files in %s are used instead"
                                         .formatted(folder, System.getProperty("java.io.tmpdir"))),
                 Finding.found("TCP", ""));
     }
@@ -106,7 +103,7 @@ public final class BuildReport {
         return List.of(
                 ModuleFinder.ofSystem().find(VECTOR_MODULE).isPresent()
                         ? Finding.found("vector", VECTOR_MODULE)
-                        : Finding.missing("vector", "this Java lacks " + VECTOR_MODULE),
+                        : Finding.missing("vector", "this Java does not have " + VECTOR_MODULE),
                 Finding.found("scalar", ""));
     }
 
@@ -117,18 +114,36 @@ public final class BuildReport {
 
     private Finding gpus() throws InterruptedException {
         String what = "NVIDIA GPUs";
-        ExternalTool externalTool = ExternalTool.find("nvidia-smi", searchPath).orElse(null);
-        if (externalTool == null) {
+        ExternalTool tool = ExternalTool.find("nvidia-smi", searchPath).orElse(null);
+        if (tool == null) {
             return Finding.missing(what, "no nvidia-smi on the PATH");
         }
         try {
-            long count =
-                    externalTool.run("-L").stream().filter(line -> line.startsWith("GPU ")).count();
+            long count = tool.run("-L").stream().filter(line -> line.startsWith("GPU ")).count();
             return count > 0
                     ? Finding.found(what, String.valueOf(count))
-                    : Finding.missing(what, "%s lists none".formatted(externalTool.path()));
+                    : Finding.missing(what, "%s lists none".formatted(tool.path()));
         } catch (IOException e) {
-            return Finding.missing(what, "%s %s".formatted(externalTool.path(), e.getMessage()));
+            return Finding.missing(what, "%s %s".formatted(tool.path(), e.getMessage()));
+        }
+    }
+
+    /// A line of the report.
+    ///
+    /// @param detail what was found, or why it is missing; may be empty
+    record Finding(boolean isPresent, String what, String detail) {
+        static Finding found(String what, String detail) {
+            return new Finding(true, what, detail);
+        }
+
+        static Finding missing(String what, String reason) {
+            return new Finding(false, what, reason);
+        }
+
+        @Override
+        public String toString() {
+            return "    [%s] %s%s"
+                    .formatted(isPresent ? "X" : " ", what, detail.isEmpty() ? "" : ": " + detail);
         }
     }
 }

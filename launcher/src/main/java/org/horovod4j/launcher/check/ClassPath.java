@@ -12,9 +12,9 @@ import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 import java.util.stream.Stream;
 
-/// The jars that a program would run with.
+/// The jars on the class path of a program.
 ///
-/// @param origin who named them
+/// @param origin where the class path was given
 record ClassPath(String origin, List<Path> jars) {
     private static final List<String> FLAGS = List.of("-cp", "-classpath", "--class-path");
     private static final String JOINED_FLAG = "--class-path=";
@@ -43,7 +43,7 @@ record ClassPath(String origin, List<Path> jars) {
         return new ClassPath("CLASSPATH", expand(environment));
     }
 
-    /// Every jar that a class path means; `folder/*` stands for all of a folder.
+    /// The jars of a class path; `folder/*` means all jars in a folder.
     private static List<Path> expand(String classPath) {
         return Stream.of(classPath.split(File.pathSeparator, -1))
                 .flatMap(
@@ -66,7 +66,7 @@ record ClassPath(String origin, List<Path> jars) {
         }
     }
 
-    /// A jar and those that its manifest names, relative to its own folder.
+    /// A jar and the jars that its manifest names, relative to its folder.
     private static List<Path> withManifest(Path jar) {
         List<Path> jars = new ArrayList<>();
         if (isJar(jar)) {

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/// A command of others that tells about itself.
+/// A command of another product, run to get information about it.
 final class ExternalTool {
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
@@ -31,9 +31,9 @@ final class ExternalTool {
         return path;
     }
 
-    /// The lines it prints when run with these arguments.
+    /// The lines it prints with these arguments.
     ///
-    /// @throws IOException when it does not end, or not well
+    /// @throws IOException if it times out or fails
     List<String> run(String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(path.toString()));
         command.addAll(List.of(arguments));
@@ -43,7 +43,8 @@ final class ExternalTool {
                         .redirectInput(new File("/dev/null"))
                         .start();
         try {
-            // A version is far shorter than a pipe is deep, so nobody needs to read meanwhile.
+            // The output is far smaller than a pipe buffer, so it need not be read while the
+            // process runs.
             if (!process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
                 throw new IOException("does not answer");
             }

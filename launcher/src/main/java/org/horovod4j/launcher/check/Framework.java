@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/// A framework for deep learning on the JVM, and the libraries by which it is known.
+/// A deep learning framework for the JVM, and the libraries that identify it.
 record Framework(String name, List<Library> libraries) {
     static final List<Framework> ALL =
             List.of(
@@ -38,7 +38,7 @@ record Framework(String name, List<Library> libraries) {
                                     "org.apache.mxnet:mxnet-full_*",
                                     "mxnet-full_*")));
 
-    /// @param ids of the artifacts that hold it; a trailing `*` stands for any end
+    /// @param ids the ids of the artifacts; a trailing `*` matches any suffix
     record Library(String name, List<String> ids) {
         Library {
             ids = List.copyOf(ids);
@@ -79,11 +79,13 @@ record Framework(String name, List<Library> libraries) {
     }
 
     /// One line of the report.
-    Finding find(Collection<Artifact> artifacts) {
+    BuildReport.Finding find(Collection<Artifact> artifacts) {
         String found =
                 libraries.stream()
                         .flatMap(library -> library.find(artifacts).stream())
                         .collect(Collectors.joining(", "));
-        return found.isEmpty() ? Finding.missing(name, "") : Finding.found(name, found);
+        return found.isEmpty()
+                ? BuildReport.Finding.missing(name, "")
+                : BuildReport.Finding.found(name, found);
     }
 }

@@ -1,6 +1,6 @@
-/// What this installation can do, for `horovodrun --check-build`.
+/// What this installation supports, for `horovodrun --check-build`.
 ///
-/// Start with [BuildReport], then [Framework] (what is looked for on a class path).
+/// Start with [BuildReport], then [Framework] (what is searched for on a class path).
 ///
 /// - May depend on: `org.horovod4j.option`, `org.horovod4j.launcher.process`.
 /// - Invariant: looks and asks, but changes nothing; a tool that does not answer is reported as

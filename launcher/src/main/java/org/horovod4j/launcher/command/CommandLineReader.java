@@ -8,71 +8,71 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/// Reads the command line of `horovodrun`, and the files that it names.
+/// Reads the command line of `horovodrun` and the files that it names.
 public final class CommandLineReader {
     private static final String LSF_JOB = "LSB_JOBID";
 
     private final Map<String, String> environment;
     private final Consumer<String> notices;
 
-    /// A reader of one command line.
+    /// Creates a reader of one command line.
     ///
-    /// @param environment of the launcher
-    /// @param notices hears what the user should know of flags that are accepted without effect
+    /// @param environment the environment of the launcher
+    /// @param notices receives messages about flags that have no effect
     public CommandLineReader(Map<String, String> environment, Consumer<String> notices) {
         this.environment = environment;
         this.notices = notices;
     }
 
-    /// What these words ask for.
+    /// Parses the arguments.
     ///
-    /// @throws ConfigurationException when the arguments make no sense
+    /// @throws ConfigurationException if the arguments are invalid
     public Invocation read(String... arguments) {
-        ParsedArguments given = ParsedArguments.parse(CommandLineSpec.forParsing(), arguments);
-        if (given.has(LauncherFlag.HELP)) {
+        ParsedArguments parsed = ParsedArguments.parse(CommandLineSpec.forParsing(), arguments);
+        if (parsed.has(LauncherFlag.HELP)) {
             return new Invocation.Print(CommandLineSpec.forHelp().getUsageMessage());
         }
-        if (given.has(LauncherFlag.VERSION)) {
+        if (parsed.has(LauncherFlag.VERSION)) {
             return new Invocation.Print(version());
         }
-        Optional<String> shell = given.value(LauncherFlag.COMPLETION);
+        Optional<String> shell = parsed.value(LauncherFlag.COMPLETION);
         if (shell.isPresent()) {
             return new Invocation.Print(
                     ShellCompletion.script(CommandLineSpec.forHelp(), shell.get()));
         }
-        if (given.has(LauncherFlag.CHECK_BUILD)) {
-            return new Invocation.CheckBuild(given.command());
+        if (parsed.has(LauncherFlag.CHECK_BUILD)) {
+            return new Invocation.CheckBuild(parsed.command());
         }
-        return launch(given);
+        return launch(parsed);
     }
 
-    private Invocation.Launch launch(ParsedArguments given) {
+    private Invocation.Launch launch(ParsedArguments parsed) {
         LaunchRequest request =
                 new LaunchRequest(
-                        given,
-                        given.value(LauncherFlag.CONFIG_FILE)
+                        parsed,
+                        parsed.value(LauncherFlag.CONFIG_FILE)
                                 .map(file -> ConfigFile.read(Path.of(file)))
                                 .orElse(ConfigFile.EMPTY),
-                        given.value(LauncherFlag.JOB).map(file -> JobFile.read(Path.of(file))));
+                        parsed.value(LauncherFlag.JOB).map(file -> JobFile.read(Path.of(file))));
         Invocation.Launch launch = request.launch();
         reportIgnored(request, launch);
         return FlagPrerequisite.withoutIneffective(
                 launch, new Environment(launch.mergedWith(environment)));
     }
 
-    /// Says what has no effect, once all the rest is known to be right.
+    /// Reports flags without effect, after all other checks have passed.
     private void reportIgnored(LaunchRequest request, Invocation.Launch launch) {
-        ParsedArguments given = request.arguments();
+        ParsedArguments parsed = request.arguments();
         for (IgnoredFlag flag : IgnoredFlag.all()) {
-            if (given.hasFlag(flag.longName())) {
+            if (parsed.hasFlag(flag.longName())) {
                 notices.accept(flag.notice(flag.longName()));
             }
         }
-        if (given.has(LauncherFlag.DISABLE_CACHE)) {
+        if (parsed.has(LauncherFlag.DISABLE_CACHE)) {
             notices.accept("--disable-cache has no effect: nothing is cached.");
         }
         FlagPrerequisite.reportIneffective(
-                given, launch, new Environment(launch.mergedWith(environment)), notices);
+                parsed, launch, new Environment(launch.mergedWith(environment)), notices);
         request.config().notices().forEach(notices);
         request.job()
                 .ifPresent(

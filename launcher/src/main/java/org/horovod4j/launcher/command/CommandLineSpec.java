@@ -17,22 +17,22 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// All flags there are, in the forms that picocli reads a command line by, and prints and completes.
+/// All flags, in the form in which picocli parses, prints and completes them.
 ///
-/// Built by calls rather than annotations, which picocli would have to look up at every start.
-/// Options end at the first word that is none: all from there on belongs to the program.
+/// Built by calls instead of annotations, which picocli would read by reflection at every start.
+/// Options end at the first argument that is not an option: the rest belongs to the program.
 final class CommandLineSpec {
     private CommandLineSpec() {}
 
-    /// To read command lines by, as every start does. It lacks the chapters of the help: picocli
-    /// writes a synopsis of each when it is made, which takes longer than all the flags do.
+    /// The specification for parsing, used at every start. It has no help sections: picocli renders
+    /// the synopsis of each when it is created, which takes longer than all flags together.
     static CommandLine forParsing() {
         CommandSpec command = command();
         sections(false).flatMap(chapter -> chapter.flags().stream()).forEach(command::addOption);
         return commandLine(command);
     }
 
-    /// To print the help and to complete by.
+    /// The specification for help and completion.
     static CommandLine forHelp() {
         CommandSpec command = command();
         sections(true).map(CommandLineSpec::group).forEach(command::addArgGroup);
@@ -40,7 +40,7 @@ final class CommandLineSpec {
         return commandLine(command);
     }
 
-    /// A part of the help.
+    /// A section of the help.
     private record HelpSection(String title, List<OptionSpec> flags) {}
 
     private static CommandSpec command() {
@@ -59,15 +59,14 @@ final class CommandLineSpec {
                         .build());
         return new CommandLine(command)
                 .setStopAtPositional(true)
-                // Words such as @file are for the program to read.
+                // Arguments such as @file belong to the program.
                 .setExpandAtFiles(false)
-                // Otherwise -hostfle would be read as -h and the like, and not as a slip of
-                // -hostfile.
+                // Otherwise -hostfle would be read as -h with a value, not as a misspelt -hostfile.
                 .setPosixClusteredShortOptionsAllowed(false)
                 .setUsageHelpAutoWidth(true);
     }
 
-    /// @param isShown whether anybody reads what is said of the flags
+    /// @param isShown whether descriptions are needed
     private static Stream<HelpSection> sections(boolean isShown) {
         return Stream.of(
                         launcherSections(
@@ -125,7 +124,7 @@ final class CommandLineSpec {
                 .build();
     }
 
-    /// The flags for an option of the processes; the help is that of the variable, said once.
+    /// The flags of an option. The help text of the option is given once, at the first flag.
     private static List<OptionSpec> flags(Option<?> option, boolean isShown) {
         List<OptionSpec> specs = new ArrayList<>();
         for (OptionFlag flag : OptionFlag.of(option)) {
@@ -155,7 +154,7 @@ final class CommandLineSpec {
         };
     }
 
-    /// What is read, but not worth a line of the help.
+    /// Flags that are accepted but not listed in the help.
     private static void addHidden(CommandSpec command) {
         for (LauncherFlag flag : LauncherFlag.values()) {
             if (flag.section() == Section.HIDDEN) {

@@ -9,16 +9,18 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.function.Consumer;
 
-/// The file of `--config-file`, with Horovod's keys: each stands for a flag, and is read as that.
+/// The file of `--config-file`, with Horovod's keys. Each key corresponds to a flag and has the
+/// same effect.
 ///
-/// @param controller who starts the processes, if it says so
-/// @param variables what it sets, for the job and its processes
-/// @param notices what the user should hear of settings without effect
+/// @param controller the controller, if the file names one
+/// @param variables the environment variables it sets
+/// @param notices messages about settings without effect
 record ConfigFile(
         Optional<ControllerName> controller, Map<String, String> variables, List<String> notices) {
     static final ConfigFile EMPTY = new ConfigFile(Optional.empty(), Map.of(), List.of());
@@ -30,7 +32,7 @@ record ConfigFile(
         notices = List.copyOf(notices);
     }
 
-    /// @throws ConfigurationException when the file cannot be read or says what makes no sense
+    /// @throws ConfigurationException if the file cannot be read or is invalid
     static ConfigFile read(Path file) {
         YamlNode.Mapping root = YamlFile.read(file);
         List<String> known = new ArrayList<>(List.of(CONTROLLER));
@@ -84,16 +86,34 @@ record ConfigFile(
         }
     }
 
-    /// Whoever asks for nothing gets what was asked for.
+    /// The value `false` needs no message: the feature is off anyway.
     private static void ignore(IgnoredFlag flag, YamlNode node, Consumer<String> notices) {
         if (!node.asText().equals("false")) {
             notices.accept(flag.notice(node.location().toString()));
         }
     }
 
-    private static String located(YamlLocation yamlLocation, String message) {
-        return message.startsWith(yamlLocation.file() + ":")
-                ? message
-                : yamlLocation + ": " + message;
+    private static String located(YamlLocation location, String message) {
+        return message.startsWith(location.file() + ":") ? message : location + ": " + message;
+    }
+
+    /// Horovod's names of the two controllers.
+    enum ControllerName {
+        /// In Horovod, Gloo; here, horovodrun itself.
+        GLOO,
+        MPI;
+
+        /// @throws ConfigurationException if it is neither
+        static ControllerName of(YamlNode node) {
+            return switch (node.asText().strip().toLowerCase(Locale.ROOT)) {
+                case "gloo" -> GLOO;
+                case "mpi" -> MPI;
+                default ->
+                        throw node.location()
+                                .error(
+                                        "there is no controller '%s'. Use gloo, for horovodrun itself, or mpi."
+                                                .formatted(node.asText()));
+            };
+        }
     }
 }

@@ -4,9 +4,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SequencedMap;
 
-/// The keys of [ConfigFile], in a class of their own since most jobs have no such file.
+/// The keys of [ConfigFile]. A separate class, which is loaded only if there is such a file.
 final class ConfigKeys {
-    /// The keys of each section, with the flags they stand for.
+    /// The keys of each section, with their flags.
     static final Map<String, SequencedMap<String, Key>> SECTIONS =
             sections(
                     section("params")
@@ -59,7 +59,7 @@ final class ConfigKeys {
         return new SectionKeys(name);
     }
 
-    /// What a key stands for.
+    /// The effect of a key.
     sealed interface Key {
         record Value(OptionFlag flag) implements Key {}
 
@@ -68,7 +68,7 @@ final class ConfigKeys {
         record Ignored(IgnoredFlag flag) implements Key {}
     }
 
-    /// A section that is being declared.
+    /// Builds the keys of a section.
     private static final class SectionKeys {
         private final String name;
         private final SequencedMap<String, Key> keys = new LinkedHashMap<>();

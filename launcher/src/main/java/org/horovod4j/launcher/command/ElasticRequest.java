@@ -19,24 +19,24 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// The part of a launch that says how its processes may come and go.
+/// The elastic part of a launch request.
 ///
-/// @param fileFlags what a job file says in place of flags
+/// @param fileFlags the flags from the job file
 record ElasticRequest(ParsedArguments arguments, Map<LauncherFlag, List<String>> fileFlags) {
-    /// Whether hosts are found while the job runs.
+    /// Whether a script discovers hosts while the job runs.
     boolean hasDiscovery() {
         return has(DISCOVERY_SCRIPT);
     }
 
-    /// With how many processes the job goes on, if it says so.
+    /// The smallest number of processes with which the job continues, if given.
     Optional<Integer> minProcesses() {
         return count(MIN_PROCESSES, 1);
     }
 
-    /// Empty for a job that keeps its processes.
+    /// The elasticity of the job; empty if it is not elastic.
     ///
-    /// @param processes how many it starts with
-    /// @param hosts where, unless a script finds them
+    /// @param processes the number of processes at the start
+    /// @param hosts the hosts, if no script discovers them
     Optional<Elasticity> elasticity(
             int processes, List<Host> hosts, Controller controller, Login login) {
         if (!has(MIN_PROCESSES) && !hasDiscovery() && fileFlags.isEmpty()) {
@@ -44,22 +44,22 @@ record ElasticRequest(ParsedArguments arguments, Map<LauncherFlag, List<String>>
         }
         if (controller instanceof Controller.Mpi) {
             throw new ConfigurationException(
-                    "--mpi cannot run an elastic job, since mpirun ends all processes when one fails."
-                            + " Leave it out, or the flags of elastic jobs.");
+                    "--mpi cannot run an elastic job, because mpirun ends all processes when one fails."
+                            + " Leave out --mpi, or the flags of elastic jobs.");
         }
         if (!hasDiscovery()) {
-            var _ = HostPlan.of(hosts, processes); // says so if they do not fit
+            var _ = HostPlan.of(hosts, processes); // throws if they do not fit
         }
-        int least = minProcesses().orElse(processes);
+        int minProcesses = minProcesses().orElse(processes);
         ElasticLimits elasticLimits =
                 new ElasticLimits(
                         processes,
-                        least,
+                        minProcesses,
                         count(MAX_PROCESSES, 1)
                                 .orElse(
                                         hasDiscovery()
                                                 ? ElasticLimits.UNLIMITED
-                                                : Math.max(least, processes)),
+                                                : Math.max(minProcesses, processes)),
                         count(RESET_LIMIT, 0).orElse(ElasticLimits.UNLIMITED));
         return Optional.of(
                 new Elasticity(
@@ -83,8 +83,8 @@ record ElasticRequest(ParsedArguments arguments, Map<LauncherFlag, List<String>>
                 Duration.ofSeconds(seconds.getFirst()), Duration.ofSeconds(seconds.getLast()));
     }
 
-    private Optional<Integer> count(LauncherFlag flag, int least) {
-        return value(flag).map(text -> LaunchRequest.parseCount(flag, text, least));
+    private Optional<Integer> count(LauncherFlag flag, int min) {
+        return value(flag).map(text -> LaunchRequest.parseCount(flag, text, min));
     }
 
     private boolean has(LauncherFlag flag) {

@@ -5,11 +5,12 @@ import org.horovod4j.launcher.driver.ElasticLimits;
 import org.horovod4j.launcher.plan.Login;
 import org.jspecify.annotations.Nullable;
 
-/// How the workers of a job may come and go.
+/// The elastic settings of a job.
 ///
-/// @param script prints the hosts there are; null when they are always those of the launch
-/// @param slotsPerHost of hosts that it prints without; null if it may not
-/// @param login how to log in to the hosts that it prints
+/// @param script a command that prints the available hosts; null if the hosts are fixed
+/// @param slotsPerHost the slots of a host that the script prints without slots; null if it must
+///     print them
+/// @param login how to log in to the discovered hosts
 public record Elasticity(
         ElasticLimits elasticLimits,
         Cooldown cooldown,

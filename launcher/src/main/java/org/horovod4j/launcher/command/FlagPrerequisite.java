@@ -6,10 +6,10 @@ import org.horovod4j.option.RuntimeOptions;
 import java.util.List;
 import java.util.function.Consumer;
 
-/// What a job must have before some flags mean anything, and those flags. Whoever gives one of them
-/// alone hears that it does nothing, rather than wonder later.
+/// A feature, and the flags that have an effect only with it. A flag without its feature is
+/// reported, so that the user does not wait for an effect.
 ///
-/// Flags that say no are left out: whoever asks for nothing gets it.
+/// Flags that turn something off are not listed: without the feature it is off anyway.
 enum FlagPrerequisite {
     MPI("--mpi", "--mpi-args", "--binding-args", "--tcp"),
     ELASTIC(
@@ -39,7 +39,7 @@ enum FlagPrerequisite {
 
     private final String name;
 
-    // Made by List.of, which the checker cannot know.
+    // Immutable: created by List.of.
     @SuppressWarnings("ImmutableEnumChecker")
     private final List<String> flags;
 
@@ -52,16 +52,16 @@ enum FlagPrerequisite {
         return flags;
     }
 
-    /// Tells of each flag that was given in vain.
+    /// Reports each flag that has no effect.
     ///
-    /// @param options what the processes will find in their environment, whoever has set it
+    /// @param options the environment of the processes
     static void reportIneffective(
-            ParsedArguments given,
+            ParsedArguments parsed,
             Invocation.Launch launch,
             Environment options,
             Consumer<String> notices) {
         for (FlagPrerequisite each : values()) {
-            List<String> found = each.flags.stream().filter(given::hasFlag).toList();
+            List<String> found = each.flags.stream().filter(parsed::hasFlag).toList();
             if (!found.isEmpty() && !each.isOn(launch, options)) {
                 found.forEach(
                         flag ->
@@ -71,8 +71,8 @@ enum FlagPrerequisite {
         }
     }
 
-    /// The launch without the variables of a search for the best settings that does not take place:
-    /// as in Horovod, nobody inherits them.
+    /// The launch without autotune's variables if autotune is off: as in Horovod, the processes do
+    /// not inherit them.
     static Invocation.Launch withoutIneffective(Invocation.Launch launch, Environment options) {
         if (AUTOTUNE.isOn(launch, options)) {
             return launch;

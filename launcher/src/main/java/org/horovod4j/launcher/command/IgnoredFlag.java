@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// A flag of Horovod that has no meaning here. Job scripts bring it along, so it is accepted, and
-/// the user is told why it does nothing: in the words for the variable that Horovod would set.
+/// A flag of Horovod that has no effect here. It is accepted, because existing job scripts use it,
+/// and the user is told why it has no effect, with the message of the corresponding variable.
 ///
-/// @param name without dashes in front
+/// @param name the name without leading dashes
 /// @param hasValue whether a value follows
 record IgnoredFlag(String name, boolean hasValue, String variable) {
     private static final List<IgnoredFlag> ALL =
@@ -46,9 +46,9 @@ record IgnoredFlag(String name, boolean hasValue, String variable) {
         return "--" + name;
     }
 
-    /// The sentence for whoever gives it.
+    /// The message to the user.
     ///
-    /// @param origin where it was given
+    /// @param origin where the flag was given
     String notice(String origin) {
         List<String> warnings = new Environment(Map.of(variable, "1")).warnings();
         return origin + ": " + String.join(" ", warnings);

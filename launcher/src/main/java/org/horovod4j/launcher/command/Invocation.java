@@ -8,28 +8,28 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// What the user asked for.
+/// What the user wants `horovodrun` to do.
 public sealed interface Invocation {
     /// Prints a text: help, the version or a script.
     record Print(String text) implements Invocation {}
 
-    /// Tells what this installation can do.
+    /// Reports what this installation supports.
     ///
-    /// @param command a program whose class path is looked at; may be empty
+    /// @param command a program whose class path is examined; may be empty
     record CheckBuild(List<String> command) implements Invocation {
         public CheckBuild {
             command = List.copyOf(command);
         }
     }
 
-    /// Runs a program, or several one after the other.
+    /// Runs one or more programs in sequence.
     ///
-    /// @param processes how many ranks
-    /// @param hosts where they may run
-    /// @param options the variables that flags and files set, for the job and its processes
-    /// @param commands the words of each program, at least one of each; all ranks end one before
-    ///     any starts the next
-    /// @param elasticity how its processes may come and go, if they may
+    /// @param processes the number of ranks
+    /// @param hosts the hosts on which they may run
+    /// @param options the environment variables from flags and files
+    /// @param commands the command line of each program, none of them empty; all ranks finish one
+    ///     program before any starts the next
+    /// @param elasticity the elastic settings; empty if the job is not elastic
     record Launch(
             int processes,
             List<Host> hosts,
@@ -40,7 +40,7 @@ public sealed interface Invocation {
             List<List<String>> commands,
             Optional<Elasticity> elasticity)
             implements Invocation {
-        /// A job that keeps its processes.
+        /// A launch that is not elastic.
         public Launch(
                 int processes,
                 List<Host> hosts,
@@ -66,7 +66,7 @@ public sealed interface Invocation {
             commands = commands.stream().map(List::copyOf).toList();
         }
 
-        /// The same with none of these variables set.
+        /// A copy without these variables.
         Launch without(Collection<String> variables) {
             Map<String, String> kept = new HashMap<>(options);
             kept.keySet().removeAll(variables);
@@ -81,7 +81,7 @@ public sealed interface Invocation {
                     elasticity);
         }
 
-        /// What its processes find in their environment when this is the launcher's.
+        /// The environment of the processes, given that of the launcher.
         public Map<String, String> mergedWith(Map<String, String> environment) {
             Map<String, String> variables = new HashMap<>(environment);
             variables.putAll(options);

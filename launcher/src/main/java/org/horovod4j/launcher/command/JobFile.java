@@ -10,14 +10,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// The file of `--job`: one training, described once. `docs/job-file.md` has the schema.
+/// The file of `--job`, which describes one training. `docs/job-file.md` has the schema.
 ///
-/// @param name for messages: project and framework
-/// @param hosts where its processes may run; empty for this machine
-/// @param environment variables for the job and its processes
-/// @param commands what each process runs, one after the other
-/// @param elastic what it says in place of flags about processes that come and go
-/// @param notices what the user should hear of keys without effect
+/// @param name project and framework, for messages
+/// @param hosts the hosts of its processes; empty for this machine
+/// @param environment environment variables of the processes
+/// @param commands the command lines that each process runs in sequence
+/// @param elastic the flags that correspond to its elastic settings
+/// @param notices messages about keys without effect
 record JobFile(
         String name,
         JobFileWorkers jobFileWorkers,
@@ -46,9 +46,9 @@ record JobFile(
         notices = List.copyOf(notices);
     }
 
-    /// Reads a file of our own form, or a `riseml.yml`, which has everything below `train`.
+    /// Reads a file of our format, or a `riseml.yml`, which has everything under `train`.
     ///
-    /// @throws ConfigurationException when the file cannot be read or says what makes no sense
+    /// @throws ConfigurationException if the file cannot be read or is invalid
     static JobFile read(Path file) {
         YamlNode.Mapping root = YamlFile.read(file);
         return root.entries().containsKey(RiseMlFile.TRAIN)
@@ -75,10 +75,10 @@ record JobFile(
                 List.of());
     }
 
-    /// How messages call the job.
+    /// The name of the job in messages.
     ///
-    /// @param outer has the project
-    /// @param inner has the framework
+    /// @param outer the section with the project
+    /// @param inner the section with the framework
     static String name(YamlNode.Mapping outer, YamlNode.Mapping inner) {
         String project = outer.find("project").map(YamlNode::asText).orElse("without a name");
         return "project %s%s"
@@ -89,7 +89,7 @@ record JobFile(
                                 .orElse(""));
     }
 
-    /// One line for `--verbose`.
+    /// The message for `--verbose`.
     String description() {
         return "%s: %s. CPUs and memory are not reserved.".formatted(name, jobFileWorkers);
     }

@@ -5,17 +5,17 @@ import org.horovod4j.launcher.yaml.YamlNode;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/// The key `run` of a job file: what each process runs, line by line.
+/// The key `run` of a job file: the commands that each process runs, line by line.
 ///
-/// A line goes to `sh -c`, and so may use variables, pipes and `&&`. But a plain `java …` is run as
-/// it would be from the command line, where it gets the right Java and the options it needs.
+/// A line is passed to `sh -c`, so variables, pipes and `&&` work. But a plain `java …` line is run
+/// directly, as from the command line, with the right Java and the options it needs.
 final class JobFileCommands {
-    /// Nothing in it means anything to a shell but the space between words.
+    /// A line without special characters of the shell except spaces.
     private static final Pattern PLAIN_JAVA = Pattern.compile("(\\S*/)?java [\\w@%+=:,./ -]+");
 
     private JobFileCommands() {}
 
-    /// @param mapping that has the key
+    /// @param mapping the section with the key
     static List<List<String>> of(YamlNode.Mapping mapping) {
         YamlNode run =
                 mapping.find("run")
@@ -23,8 +23,8 @@ final class JobFileCommands {
                                 () ->
                                         mapping.location()
                                                 .error(
-                                                        "the key run is missing. Say what each process"
-                                                                + " runs, as in run: java -jar train.jar"));
+                                                        "the key run is missing. Add the command of each process,"
+                                                                + " as in run: java -jar train.jar"));
         List<String> lines =
                 switch (run) {
                     case YamlNode.Scalar scalar -> lines(scalar.text());
@@ -52,7 +52,7 @@ final class JobFileCommands {
         return item.asText();
     }
 
-    /// The lines of one text; a backslash at the end of a line joins it with the next.
+    /// The lines of a text. A backslash at the end of a line joins it with the next.
     private static List<String> lines(String text) {
         return text.replaceAll("\\\\\\R", " ")
                 .lines()

@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// The key `elastic` of a job file: each key below it stands for a flag.
+/// The key `elastic` of a job file. Each key under it corresponds to a flag.
 ///
-/// @param flags what it says in place of the launcher's own
-/// @param variables what it sets
+/// @param flags the corresponding flags with their values
+/// @param variables the environment variables it sets
 record JobFileElastic(Map<LauncherFlag, List<String>> flags, Map<String, String> variables) {
     private static final String TIMEOUT = "timeout";
     private static final String DISCOVERY = "discovery";

@@ -25,7 +25,8 @@ final class JobFileEnvironment {
         return variables;
     }
 
-    /// A variable of ours that the processes would refuse is refused here, with its line.
+    /// Checks a variable. An invalid `HOROVOD_*` value is rejected here, with its line, instead of
+    /// in the processes.
     private static void check(String name, String text, YamlNode value) {
         if (!name.matches("[A-Za-z_]\\w*")) {
             throw value.location().error("'%s' is not the name of a variable.".formatted(name));

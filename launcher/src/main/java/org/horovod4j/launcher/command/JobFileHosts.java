@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/// Where a job file lets its processes run: its keys `hosts` and `engine`.
+/// The keys `hosts` and `engine` of a job file.
 final class JobFileHosts {
     private static final List<String> PLANNED_ENGINES =
             List.of("slurm", "kubernetes", "yarn", "spark", "docker", "mpi", "lsf", "ray");
 
     private JobFileHosts() {}
 
-    /// The hosts; none for this machine.
+    /// The hosts; empty for this machine.
     static List<Host> of(YamlNode.Mapping root, JobFileWorkers jobFileWorkers) {
         Optional<YamlNode> hosts = root.find("hosts");
         root.find("engine").ifPresent(engine -> check(engine, hosts));
@@ -55,7 +55,7 @@ final class JobFileHosts {
                                         .orElse(""));
     }
 
-    /// A host that gives no slots takes one worker.
+    /// A host without slots gets one worker.
     private static List<Host> hosts(YamlNode node, JobFileWorkers jobFileWorkers) {
         String text =
                 switch (node) {

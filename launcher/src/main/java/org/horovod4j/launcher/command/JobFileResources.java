@@ -5,8 +5,8 @@ import org.horovod4j.launcher.yaml.YamlNode;
 import java.util.List;
 import java.util.Optional;
 
-/// What each worker needs. CPUs and memory are checked to be amounts, and no more: nothing is
-/// reserved on hosts that have no scheduler.
+/// The resources of each worker. The values of CPUs and memory are checked but not used: without a
+/// scheduler nothing can be reserved.
 record JobFileResources(int gpus) {
     static JobFileResources of(Optional<YamlNode> node) {
         if (node.isEmpty()) {
@@ -28,8 +28,7 @@ record JobFileResources(int gpus) {
         }
     }
 
-    /// How many processes a worker runs if nothing else is said: one for each GPU, and at least
-    /// one.
+    /// The default number of processes per worker: one per GPU, and at least one.
     int processes() {
         return Math.max(1, gpus);
     }

@@ -5,9 +5,9 @@ import org.horovod4j.launcher.yaml.YamlNode;
 import java.util.List;
 import java.util.Optional;
 
-/// How many workers a job has, and how many processes each of them runs.
+/// The number of workers, and the number of processes of each.
 record JobFileWorkers(int count, int processesPerWorker) {
-    /// @param node a number, or `count` and `processes`; a job without has one worker
+    /// @param node a number, or `count` and `processes`; without it there is one worker
     static JobFileWorkers of(Optional<YamlNode> node, JobFileResources jobFileResources) {
         if (node.isEmpty()) {
             return new JobFileWorkers(1, jobFileResources.processes());

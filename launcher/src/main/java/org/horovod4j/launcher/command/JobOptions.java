@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// The variables that flags and files set. One that nobody sets stays out, so that what the
-/// environment says of it, and autotune, keep their say.
+/// The environment variables that flags and files set. Options that are not given are not set, so
+/// that the environment of the launcher and autotune still apply.
 final class JobOptions {
     private JobOptions() {}
 
@@ -26,7 +26,7 @@ final class JobOptions {
         return variables;
     }
 
-    /// Sets the variable as its flag says; a value that the processes would refuse is refused here.
+    /// Sets the variable of a flag. A value that the processes would reject is rejected here.
     private static void put(
             Option<?> option, ParsedArguments given, Map<String, String> variables) {
         List<OptionFlag> found =
@@ -35,7 +35,7 @@ final class JobOptions {
                         .toList();
         if (found.size() > 1) {
             throw new ConfigurationException(
-                    "%s and %s are about the same: give one of them."
+                    "%s and %s set the same option: give only one of them."
                             .formatted(found.get(0).longName(), found.get(1).longName()));
         }
         found.forEach(flag -> variables.put(option.variable(), flag.value(given.value(flag))));

@@ -25,15 +25,15 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// A launch as flags, configuration file and job file ask for it together. A flag counts most, the
-/// job file least.
+/// A launch request, combined from flags, configuration file and job file. Flags have the highest
+/// priority, the job file the lowest.
 ///
-/// @param job empty without `--job`
+/// @param job the job file; empty without `--job`
 record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobFile> job) {
-    /// More than any machine takes, and few enough to keep sums of ranks inside an `int`.
+    /// More than any machine supports, and small enough that sums of ranks fit into an `int`.
     static final int MAX_PROCESSES = 100_000;
 
-    /// @throws ConfigurationException when something is missing or makes no sense
+    /// @throws ConfigurationException if something is missing or invalid
     Invocation.Launch launch() {
         int processes = processes();
         List<Host> hosts = hosts(processes);
@@ -53,7 +53,7 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobF
         return new ElasticRequest(arguments, job.map(JobFile::elastic).orElse(Map.of()));
     }
 
-    /// Whether the user has said where the processes run.
+    /// Whether the user has given hosts.
     boolean hasHosts() {
         return arguments.has(HOSTS)
                 || arguments.has(HOST_FILE)
@@ -66,24 +66,24 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobF
         if (text.isPresent()) {
             return parseCount(PROCESSES, text.get(), 1);
         }
-        // A job file that says nothing of workers has one.
-        int least = elastic().minProcesses().orElse(0);
-        int written = job.map(file -> (int) file.jobFileWorkers().processes()).orElse(0);
-        if (least == 0 && written == 0) {
+        // A job file without workers has one.
+        int min = elastic().minProcesses().orElse(0);
+        int fromFile = job.map(file -> (int) file.jobFileWorkers().processes()).orElse(0);
+        if (min == 0 && fromFile == 0) {
             throw new ConfigurationException(
-                    "-np is missing. Say how many processes to start, as in -np 4.");
+                    "-np is missing. Give the number of processes to start, as in -np 4.");
         }
-        return Math.max(least, written);
+        return Math.max(min, fromFile);
     }
 
-    /// A count, such as that of processes.
-    static int parseCount(LauncherFlag flag, String text, int least) {
+    /// Parses a count, such as the number of processes.
+    static int parseCount(LauncherFlag flag, String text, int min) {
         if (!text.matches("\\d{1,6}")
-                || Integer.parseInt(text) < least
+                || Integer.parseInt(text) < min
                 || Integer.parseInt(text) > MAX_PROCESSES) {
             throw new ConfigurationException(
                     "%s: '%s' is not a number from %d to %d. Give one, as in %1$s 4."
-                            .formatted(flag, text, least, MAX_PROCESSES));
+                            .formatted(flag, text, min, MAX_PROCESSES));
         }
         return Integer.parseInt(text);
     }
@@ -142,7 +142,7 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobF
                 arguments.has(MPI)
                         || (!arguments.has(GLOO)
                                 && config.controller()
-                                        .filter(name -> name == ControllerName.MPI)
+                                        .filter(name -> name == ConfigFile.ControllerName.MPI)
                                         .isPresent());
         return isMpi
                 ? new Controller.Mpi(words(MPI_ARGS), words(BINDING_ARGS), arguments.has(TCP))
@@ -160,7 +160,7 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobF
         List<LauncherFlag> found = Stream.of(flags).filter(arguments::has).toList();
         if (found.size() > 1) {
             throw new ConfigurationException(
-                    "%s and %s are about the same: give one of them."
+                    "%s and %s set the same option: give only one of them."
                             .formatted(found.get(0), found.get(1)));
         }
     }

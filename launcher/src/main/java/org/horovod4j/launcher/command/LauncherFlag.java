@@ -4,26 +4,26 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.List;
 
-/// The flags of the launcher itself, each with its help; those of the processes come from
+/// The flags of the launcher itself, with their help. The flags of the processes come from
 /// [org.horovod4j.option.Options].
 enum LauncherFlag {
     PROCESSES(
             Section.PROCESSES,
             "N",
-            "How many processes to start: the size of the world.",
+            "The number of processes to start: the size of the world.",
             "-np",
             "--num-proc"),
     HOSTS(
             Section.PROCESSES,
             "HOST:SLOTS,…",
-            "Where they run, and how many each takes, as in gpu1:4,me@gpu2:4 or [fd00::7]:4."
-                    + " Default: localhost, with as many as -np.",
+            "The hosts and the slots of each, as in gpu1:4,me@gpu2:4 or [fd00::7]:4."
+                    + " Default: localhost, with -np slots.",
             "-H",
             "--hosts"),
     HOST_FILE(
             Section.PROCESSES,
             "FILE",
-            "The same from a file, with lines such as: gpu1 slots=4",
+            "A file of hosts, with lines such as: gpu1 slots=4",
             "--hostfile",
             "-hostfile"),
     NETWORK_INTERFACES(
@@ -38,59 +38,59 @@ enum LauncherFlag {
             Section.FILES,
             "FILE",
             "A YAML file that describes the whole training: workers, resources, hosts and what to"
-                    + " run. Flags count more than what it says.",
+                    + " run. Flags override it.",
             "--job"),
     CONFIG_FILE(
             Section.FILES,
             "FILE",
-            "A YAML file of settings, as for Horovod. Flags count more, variables less.",
+            "A YAML file of settings, as for Horovod. Flags override it; it overrides environment variables.",
             "--config-file"),
 
     MIN_PROCESSES(
             Section.ELASTIC,
             "N",
-            "Lets the job go on with as few as N processes when others fail. Default: as many as -np.",
+            "The job continues with at least N processes when others fail. Default: -np.",
             "--min-np",
             "--min-num-proc"),
     MAX_PROCESSES(
             Section.ELASTIC,
             "N",
-            "Lets it grow to N processes. Default: as many as -np, or without bound where a script"
+            "The job grows to at most N processes. Default: -np, or no limit if a script"
                     + " finds the hosts.",
             "--max-np",
             "--max-num-proc"),
     DISCOVERY_SCRIPT(
             Section.ELASTIC,
             "COMMAND",
-            "Run every second; prints the hosts there are, in lines such as gpu1:4.",
+            "A command that prints the available hosts, in lines such as gpu1:4. Run every second.",
             "--host-discovery-script"),
     SLOTS_PER_HOST(
             Section.ELASTIC,
             "N",
-            "Slots of a host that the script prints without.",
+            "The slots of a host that the script prints without slots.",
             "--slots-per-host"),
     RESET_LIMIT(
             Section.ELASTIC,
             "N",
-            "How often its processes may change. Default: without bound.",
+            "How often the set of processes may change. Default: no limit.",
             "--reset-limit"),
     COOLDOWN_RANGE(
             Section.ELASTIC,
             "SECONDS",
-            "How long a host is left alone after a process has failed there twice: at first, and at"
+            "How long a host is not used after two processes failed there: the first time, and at"
                     + " most. Default: 10 300.",
             "--blacklist-cooldown-range"),
 
     SSH_PORT(
             Section.REMOTE,
             "PORT",
-            "The port of ssh, for hosts that give none.",
+            "The ssh port of hosts that are given without one.",
             "-p",
             "--ssh-port"),
     SSH_IDENTITY(
             Section.REMOTE,
             "FILE",
-            "The private key for ssh, for hosts that give none.",
+            "The private key for ssh, for hosts that are given without one.",
             "-i",
             "--ssh-identity-file"),
     JAVA(
@@ -101,12 +101,16 @@ enum LauncherFlag {
     COPY(
             Section.REMOTE,
             "PATH",
-            "A file or folder, such as the jar of the program, that other hosts get a copy of; may"
+            "A file or folder to copy to other hosts, such as the jar of the program; may"
                     + " be given several times.",
             "--copy"),
 
-    GLOO(Section.CONTROLLER, null, "horovodrun itself, here and by ssh: the default.", "--gloo"),
-    MPI(Section.CONTROLLER, null, "The mpirun on the PATH.", "--mpi"),
+    GLOO(
+            Section.CONTROLLER,
+            null,
+            "horovodrun starts the processes, locally and through ssh. This is the default.",
+            "--gloo"),
+    MPI(Section.CONTROLLER, null, "The mpirun on the PATH starts the processes.", "--mpi"),
     MPI_ARGS(
             Section.CONTROLLER,
             "\"WORDS\"",
@@ -117,44 +121,41 @@ enum LauncherFlag {
             "\"WORDS\"",
             "How mpirun binds processes to cores, as in --binding-args=\"--bind-to socket\".",
             "--binding-args"),
-    TCP(Section.CONTROLLER, null, "Let MPI use TCP alone.", "--tcp"),
+    TCP(Section.CONTROLLER, null, "MPI uses only TCP.", "--tcp"),
     JSRUN(Section.HIDDEN, null, "", "--jsrun"),
 
     OUTPUT_FOLDER(
             Section.OUTPUT,
             "DIR",
-            "Write the output of each rank to DIR/rank.<n>/stdout and stderr too.",
+            "Also write the output of each rank to DIR/rank.<n>/stdout and stderr.",
             "--output-filename"),
     TIMESTAMPS(
             Section.OUTPUT,
             null,
-            "Put the time before each line of output.",
+            "Print the time before each line of output.",
             "-prefix-timestamp",
             "--prefix-output-with-timestamp"),
-    VERBOSE(Section.OUTPUT, null, "Print each step and the command as it is run.", "--verbose"),
+    VERBOSE(Section.OUTPUT, null, "Print each step and the command that is run.", "--verbose"),
     CHECK_BUILD(
             Section.OUTPUT,
             null,
-            "Tell what this installation can do, and which frameworks the class path of a command"
-                    + " that follows has.",
+            "Print what this installation supports, and the frameworks on the class path of the"
+                    + " command that follows.",
             "-cb",
             "--check-build"),
     COMPLETION(
-            Section.OUTPUT,
-            "SHELL",
-            "Print the script that completes these flags in bash or zsh.",
-            "--completion"),
+            Section.OUTPUT, "SHELL", "Print a completion script for bash or zsh.", "--completion"),
     DISABLE_CACHE(Section.HIDDEN, null, "", "--disable-cache"),
     HELP(Section.OUTPUT, null, "Print this text.", "-h", "--help"),
     VERSION(Section.OUTPUT, null, "Print the version.", "-v", "--version");
 
-    /// The parts of the help, in its order.
+    /// The sections of the help, in order.
     enum Section {
         PROCESSES("Processes and hosts"),
         FILES("Files instead of flags"),
-        ELASTIC("Elastic jobs, whose processes come and go"),
+        ELASTIC("Elastic jobs"),
         REMOTE("Other hosts"),
-        CONTROLLER("Who starts the processes"),
+        CONTROLLER("What starts the processes"),
         OUTPUT("Output and help"),
         HIDDEN("");
 
@@ -173,7 +174,7 @@ enum LauncherFlag {
     private final @Nullable String label;
     private final String help;
 
-    // Made by List.of, which the checker cannot know.
+    // Immutable: created by List.of.
     @SuppressWarnings("ImmutableEnumChecker")
     private final List<String> names;
 
@@ -188,7 +189,7 @@ enum LauncherFlag {
         return section;
     }
 
-    /// What stands for its value in the help; null for a flag that stands alone.
+    /// The placeholder of its value in the help; null for a flag without a value.
     @Nullable String label() {
         return label;
     }
@@ -197,12 +198,12 @@ enum LauncherFlag {
         return help;
     }
 
-    /// Its spellings, the one that messages use first.
+    /// Its names; messages use the first.
     List<String> names() {
         return names;
     }
 
-    /// How many values follow it; none follow a flag that stands alone.
+    /// The number of values that follow it; 0 for a flag without a value.
     int arity() {
         return this == COOLDOWN_RANGE ? 2 : label == null ? 0 : 1;
     }
@@ -212,7 +213,7 @@ enum LauncherFlag {
         return this == NETWORK_INTERFACES || this == COPY;
     }
 
-    /// As messages name it.
+    /// Its name in messages.
     @Override
     public String toString() {
         return names.getFirst();

@@ -9,12 +9,12 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/// A flag that sets the variable of an option of the processes.
+/// A flag that sets the environment variable of an option.
 record OptionFlag(Option<?> option, Flag flag) {
-    /// These the launcher reads itself, because they may be given several times.
+    /// The launcher handles these itself, because they may be given several times.
     private static final List<String> REPEATABLE = List.of("network-interfaces");
 
-    /// The flags for an option; those that mean different values of it included.
+    /// The flags of an option, including those that set a fixed value.
     static List<OptionFlag> of(Option<?> option) {
         return option.flags().stream()
                 .filter(flag -> !REPEATABLE.contains(flag.name()))
@@ -26,20 +26,20 @@ record OptionFlag(Option<?> option, Flag flag) {
         return Options.all().stream().flatMap(option -> of(option).stream());
     }
 
-    /// @param name without dashes in front
+    /// @param name the name without leading dashes
     static Optional<OptionFlag> named(String name) {
         return all().filter(each -> each.flag.name().equals(name)).findFirst();
     }
 
-    /// As it is typed.
+    /// The name with leading dashes.
     String longName() {
         return "--" + flag.name();
     }
 
-    /// What the variable is set to.
+    /// The value of the variable.
     ///
-    /// @param text the value given; without meaning for a flag that stands alone
-    /// @throws org.horovod4j.ConfigurationException when it is not allowed
+    /// @param text the value of the flag; ignored for a flag without a value
+    /// @throws org.horovod4j.ConfigurationException if it is invalid
     String value(String text) {
         return switch (flag) {
             case Flag.Switch(String _, String value) -> value;

@@ -4,9 +4,9 @@ import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
 
-/// What is told about a job, and where.
+/// The output of a job.
 ///
-/// @param verbose whether the launcher tells each of its steps
-/// @param folder where the output of each rank goes too; null for nowhere
-/// @param timestamps whether each line of output carries the time
+/// @param verbose whether the launcher prints each of its steps
+/// @param folder where the output of each rank is also written; null for nowhere
+/// @param timestamps whether each line of output has a timestamp
 public record OutputSettings(boolean verbose, @Nullable Path folder, boolean timestamps) {}

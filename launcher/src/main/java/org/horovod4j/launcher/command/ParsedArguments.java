@@ -16,10 +16,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// The words of a command line, sorted into flags and the command; what their values mean is not
-/// known here.
+/// The arguments of a command line, separated into flags and the command. Values are not
+/// interpreted here.
 final class ParsedArguments {
-    /// Letters that all flags share, and that so tell nothing of a misspelt one.
+    /// The prefix of all flags. It says nothing about a misspelt one.
     private static final int DASHES = 2;
 
     private final ParseResult parsed;
@@ -28,7 +28,7 @@ final class ParsedArguments {
         this.parsed = parsed;
     }
 
-    /// @throws ConfigurationException for words that are no flags, or flags without their values
+    /// @throws ConfigurationException for unknown flags, or flags without their values
     static ParsedArguments parse(CommandLine commandLine, String... words) {
         try {
             return new ParsedArguments(commandLine.parseArgs(words));
@@ -66,7 +66,7 @@ final class ParsedArguments {
         return hasFlag(flag.names().getFirst());
     }
 
-    /// Whether a flag was given, under this spelling or another.
+    /// Whether a flag was given, with any of its names.
     boolean hasFlag(String word) {
         return parsed.hasMatchedOption(word);
     }
@@ -81,7 +81,7 @@ final class ParsedArguments {
         return parsed.matchedOptionValue(flag.names().getFirst(), List.of());
     }
 
-    /// The value of a flag; empty for one that stands alone.
+    /// The value of a flag; empty for a flag without a value.
     String value(OptionFlag flag) {
         return switch (flag.flag()) {
             case Flag.Switch _ -> "";
@@ -89,7 +89,7 @@ final class ParsedArguments {
         };
     }
 
-    /// The program and its arguments; empty when there is none.
+    /// The program and its arguments; empty if there is none.
     List<String> command() {
         return parsed.matchedPositionalValue(0, List.of());
     }

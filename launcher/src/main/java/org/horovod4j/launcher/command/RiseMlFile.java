@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// A `riseml.yml`, as it was written for RiseML: the same training runs without its cluster.
+/// A `riseml.yml` written for RiseML. The training runs without a RiseML cluster.
 ///
-/// What RiseML built before a run (image and installation) is the user's to provide; a notice says
-/// so.
+/// RiseML built an image and installed packages before a run. Here the user provides them; a
+/// message says so.
 final class RiseMlFile {
     static final String TRAIN = "train";
 
@@ -31,7 +31,7 @@ final class RiseMlFile {
         root.requireKnownKeys(List.of("project", "description", TRAIN));
         YamlNode.Mapping train =
                 root.find(TRAIN)
-                        .orElseThrow(() -> root.location().error("there is nothing below train."))
+                        .orElseThrow(() -> root.location().error("there is nothing under train."))
                         .asMapping();
         train.requireKnownKeys(TRAIN_KEYS);
         train.find("parameters").ifPresent(RiseMlFile::refuseSearch);

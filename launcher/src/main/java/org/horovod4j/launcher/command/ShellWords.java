@@ -5,7 +5,7 @@ import org.horovod4j.ConfigurationException;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Splits a text into words as a shell does: at white space, but not inside quotes or after a
+/// Splits a text into words like a shell: at white space, but not within quotes or after a
 /// backslash. Nothing is expanded.
 final class ShellWords {
     private static final char NONE = 0;
@@ -17,8 +17,8 @@ final class ShellWords {
 
     private ShellWords() {}
 
-    /// @param origin whose text it is, for errors
-    /// @throws ConfigurationException when a quote is left open
+    /// @param origin where the text comes from, for errors
+    /// @throws ConfigurationException if a quote is not closed
     static List<String> split(String origin, String text) {
         ShellWords shellWords = new ShellWords();
         for (int at = 0; at < text.length(); at++) {
@@ -32,7 +32,7 @@ final class ShellWords {
         }
         if (shellWords.quote != NONE) {
             throw new ConfigurationException(
-                    "%s: the quote %s is never closed in: %s"
+                    "%s: the quote %s is not closed in: %s"
                             .formatted(origin, shellWords.quote, text));
         }
         shellWords.end();
@@ -46,7 +46,7 @@ final class ShellWords {
             add(next);
         } else if (next == '\'' || next == '"') {
             quote = next;
-            isInWord = true; // even if nothing is between the quotes
+            isInWord = true; // also for empty quotes
         } else if (Character.isWhitespace(next)) {
             end();
         } else {

@@ -2,14 +2,14 @@ package org.horovod4j.launcher.command;
 
 import picocli.CommandLine.Model.UsageMessageSpec;
 
-/// What the help says around the list of flags.
+/// The text of the help around the list of flags.
 final class Usage {
-    // Lines of at most 78 characters: picocli breaks the others where it likes.
+    // Lines have at most 78 characters: picocli would break longer ones.
     private static final String FOOTER =
             """
 
             The program
-              The word java means the java on the PATH if that is Java 25 or newer, else
+              java means the java on the PATH if that is Java 25 or newer, else
               the one that runs horovodrun. A java program gets the options
                 --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED
               unless it names that module itself. Its standard input is empty.
@@ -46,7 +46,7 @@ final class Usage {
                 "Starts a program N times, as the ranks 0 to N-1 of one job. Each line of output is"
                         + " marked with its rank. When one process fails, the others are ended, and"
                         + " the first failure is reported. With --min-np or --host-discovery-script the job"
-                        + " is elastic: it goes on without processes that fail, and with new ones.");
+                        + " is elastic: it continues when processes fail, and with new ones.");
         usage.footer(FOOTER.split("\n"));
     }
 }

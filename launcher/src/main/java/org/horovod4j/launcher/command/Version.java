@@ -4,7 +4,7 @@ package org.horovod4j.launcher.command;
 public final class Version {
     private Version() {}
 
-    /// As the jar's manifest has it; without a jar there is none.
+    /// The version from the jar's manifest.
     public static String current() {
         String version = Version.class.getPackage().getImplementationVersion();
         return version == null ? "built from source" : version;

@@ -1,12 +1,12 @@
-/// The command line of `horovodrun`, and the files it names: what the user asks for, as records.
+/// The command line of `horovodrun` and the files it names, as records.
 ///
-/// Start with [CommandLineReader] (from words to an [Invocation]), then [CommandLineSpec] (which
-/// flags there are), [ConfigFile] and [JobFile] (what a file may say instead of flags).
+/// Start with [CommandLineReader] (from arguments to an [Invocation]), then [CommandLineSpec] (all
+/// flags), [ConfigFile] and [JobFile] (files that replace flags).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.launcher.driver`,
 ///   `org.horovod4j.launcher.plan`,
 ///   `org.horovod4j.launcher.yaml`, `picocli`.
-/// - Invariant: nothing is started here; all that can be wrong with flags and files is found here.
+/// - Invariant: this package starts nothing. It finds all errors in flags and files.
 @NullMarked
 package org.horovod4j.launcher.command;
 

@@ -9,17 +9,17 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
-/// Reads files of settings whole.
+/// Reads text files, such as settings.
 public final class TextFile {
-    /// Which some editors put in front, and nobody sees.
+    /// Some editors write it, invisibly, at the start of a file.
     private static final String BYTE_ORDER_MARK = "\ufeff";
 
     private TextFile() {}
 
-    /// What is in a file.
+    /// The content of a file.
     ///
-    /// @param kind how messages call it before its name: "host file ", or nothing
-    /// @throws ConfigurationException when it cannot be read
+    /// @param kind the prefix of its name in messages: "host file ", or empty
+    /// @throws ConfigurationException if it cannot be read
     public static String read(String kind, Path file) {
         try {
             String text = Files.readString(file);
@@ -33,10 +33,10 @@ public final class TextFile {
     private static String reason(Path file, IOException e) {
         return switch (e) {
             case NoSuchFileException _ ->
-                    "there is no such file, seen from %s. Check its path."
+                    "there is no such file (current folder %s). Check its path."
                             .formatted(Path.of("").toAbsolutePath());
-            case AccessDeniedException _ -> "you may not. Check its mode.";
-            case CharacterCodingException _ -> "it is not in UTF-8. Save it as that.";
+            case AccessDeniedException _ -> "permission denied. Check its mode.";
+            case CharacterCodingException _ -> "it is not in UTF-8. Save it in UTF-8.";
             case IOException _ when Files.isDirectory(file) -> "it is a folder. Name a file.";
             default -> e.getMessage() + ". Check its path and mode.";
         };

@@ -3,7 +3,8 @@
 /// Start with [TextFile].
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Invariant: whoever cannot have a file learns why, and from where it was looked for.
+/// - Invariant: an error about a file says why it cannot be read, and relative to which folder its
+///   path is.
 @NullMarked
 package org.horovod4j.launcher.file;
 

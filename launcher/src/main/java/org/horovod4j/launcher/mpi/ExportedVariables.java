@@ -9,10 +9,10 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
-/// Which variables of the launcher the ranks get: all, but for those that would mislead them.
+/// Which variables of the launcher the ranks get: all except those with a wrong meaning there.
 final class ExportedVariables {
-    /// What this process's own place would be, if it is a rank of something itself: `mpirun` says
-    /// where its ranks stand.
+    /// Variables that describe this process if it is a rank itself. `mpirun` sets its own for its
+    /// ranks.
     static final List<Option<?>> RANK_VARIABLES =
             List.of(
                     Options.RANK,
@@ -23,10 +23,10 @@ final class ExportedVariables {
                     Options.CROSS_SIZE,
                     Options.HOSTNAME);
 
-    /// Others are bash functions, which `mpirun` takes for something else.
+    /// Other names belong to bash functions, which `mpirun` misinterprets.
     private static final Pattern NAME = Pattern.compile("[A-Za-z_]\\w*");
 
-    /// Of the shell, of this host, or set by `mpirun` for each rank.
+    /// Variables of the shell, of this host, or set by `mpirun` for each rank.
     private static final Pattern EXCLUDED =
             Pattern.compile(
                     "_|OLDPWD|PWD|SHLVL|HOSTNAME|.*CUDA_VISIBLE_DEVICES|BASH_FUNC_.*"
@@ -35,9 +35,9 @@ final class ExportedVariables {
 
     private ExportedVariables() {}
 
-    /// Their names, in order.
+    /// The names of the exported variables, sorted.
     ///
-    /// @param job what the job adds to the environment
+    /// @param job the variables that the job adds to the environment
     static Set<String> names(Map<String, String> environment, Map<String, String> job) {
         Set<String> names = new TreeSet<>(environment.keySet());
         names.removeIf(name -> !NAME.matcher(name).matches() || EXCLUDED.matcher(name).matches());

@@ -7,10 +7,10 @@ import java.util.OptionalInt;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// What `mpirun` itself says of the process for which it ended the job, gathered line by line.
+/// Parses the messages of `mpirun` about the process whose failure ended the job, line by line.
 ///
-/// Open MPI names a rank, and its exit code or signal. Hydra says nothing of a rank that ended by an
-/// exit code; after a signal it names a process, but that may be one which it killed itself.
+/// Open MPI names a rank and its exit code or signal. Hydra does not name a rank that exited with a
+/// code. After a signal it names a process, but it may have killed that process itself.
 final class MpiAbortParser {
     private static final Pattern ABORT_HEADER =
             Pattern.compile("Primary job +terminated normally, but .*|=? +BAD TERMINATION OF .*");
@@ -24,9 +24,9 @@ final class MpiAbortParser {
     private OptionalInt rank = OptionalInt.empty();
     private @Nullable ExitStatus exitStatus;
 
-    /// Takes the next line without a mark.
+    /// Reads the next untagged line.
     ///
-    /// @return whether `mpirun` tells by it that a process has failed
+    /// @return whether the line says that a process has failed
     boolean read(String line) {
         Matcher matcher = RANK.matcher(line);
         if (matcher.matches()) {
@@ -40,12 +40,12 @@ final class MpiAbortParser {
         return ABORT_HEADER.matcher(line).matches();
     }
 
-    /// The rank that it names.
+    /// The rank that failed, if named.
     OptionalInt rank() {
         return rank;
     }
 
-    /// How that one ended; null when it does not say.
+    /// How that rank ended; null if unknown.
     @Nullable ExitStatus ending() {
         return exitStatus;
     }

@@ -13,15 +13,15 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/// The command line of `mpirun` for a job, and the variables that it reads itself.
+/// The command line of `mpirun` for a job, and the variables that `mpirun` itself reads.
 ///
-/// All that differs between the kinds of MPI is here.
+/// All differences between the kinds of MPI are here.
 ///
-/// @param commandLine up to the program
-/// @param variables for `mpirun`, beside those of the job
+/// @param commandLine the command line before the program
+/// @param variables variables for `mpirun`, in addition to those of the job
 record MpiCommand(List<String> commandLine, Map<String, String> variables) {
-    /// From here on, Open MPI's daemons would start each other in a tree, in which one host that
-    /// refuses takes a whole branch with it.
+    /// From this number of hosts on, Open MPI's daemons would start each other in a tree, in which
+    /// one failing host takes a whole branch with it.
     private static final int MANY_HOSTS = 64;
 
     private static final String FOR_TCP_ONLY = "NCCL_IB_DISABLE";
@@ -34,7 +34,7 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
     }
 
     /// @param exported the names of the variables that every rank gets
-    /// @throws ConfigurationException when this MPI cannot do what the job asks for
+    /// @throws ConfigurationException if this MPI does not support what the job needs
     static MpiCommand of(MpiKind kind, MpiJob job, Collection<String> exported) {
         Login login = commonLogin(job.hosts());
         return switch (kind) {
@@ -45,7 +45,7 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
 
     private static MpiCommand openMpi(MpiJob job, Collection<String> exported, Login login) {
         List<String> words = new ArrayList<>(List.of(MpiInstallation.COMMAND));
-        // Containers run as root, and whoever may start a job as root knows.
+        // Containers run as root.
         words.add("--allow-run-as-root");
         words.addAll(List.of("-np", Integer.toString(job.processes())));
         words.addAll(
@@ -92,7 +92,7 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
             MpiKind kind, MpiJob job, Collection<String> exported, Login login) {
         if (job.timestamps() || job.folder() != null) {
             throw new ConfigurationException(
-                    "--mpi: the mpirun of %s writes neither timestamps nor a file for each rank."
+                    "--mpi: the mpirun of %s supports neither timestamps nor an output file per rank."
                                     .formatted(kind)
                             + " Leave out --prefix-output-with-timestamp and --output-filename.");
         }
@@ -108,7 +108,7 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
                         : job.bindingArguments());
         if (job.interfaces().size() > 1) {
             throw new ConfigurationException(
-                    "--network-interfaces: the mpirun of %s takes one interface, not %s. Name one."
+                    "--network-interfaces: the mpirun of %s supports one interface, got %s. Name one."
                             .formatted(kind, commaSeparated(job.interfaces())));
         }
         job.interfaces().forEach(name -> words.addAll(List.of("-iface", name)));
@@ -124,7 +124,7 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
                     String.join(" ", sshArguments(login)));
         }
         List<String> names = new ArrayList<>(exported);
-        if (job.tcpOnly()) { // of libfabric, by which both of them move bytes
+        if (job.tcpOnly()) { // for libfabric, which both use
             variables.put("FI_PROVIDER", "tcp");
             variables.put(FOR_TCP_ONLY, "1");
             names.addAll(List.of("FI_PROVIDER", FOR_TCP_ONLY));
@@ -134,8 +134,8 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
         return new MpiCommand(words, variables);
     }
 
-    /// Whether Hydra would let other hosts look for this machine under a name that means themselves:
-    /// it takes the one that stands in the list.
+    /// Whether the list has both loopback and remote hosts. Hydra would then give the loopback name
+    /// to the remote hosts as the address of this machine.
     private static boolean mixesLoopbackAndRemote(List<Host> hosts) {
         Map<Boolean, Long> loopback =
                 hosts.stream()
@@ -146,15 +146,16 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
         return !loopback.containsValue(0L);
     }
 
-    /// Hydra fills every host with as many, in order, so the last alone may get fewer.
+    /// Hydra starts the same number of processes on every host, in order; only the last may get
+    /// fewer.
     private static int slotsPerHost(MpiKind kind, List<Host> hosts) {
         int slots = hosts.getFirst().slots();
         boolean equal =
                 hosts.stream().limit(hosts.size() - 1L).allMatch(host -> host.slots() == slots);
         if (!equal || hosts.getLast().slots() > slots) {
             throw new ConfigurationException(
-                    ("--mpi: the mpirun of %s puts equally many processes on every host, which %s"
-                                    + " would not be. Give all hosts the same number of slots.")
+                    ("--mpi: the mpirun of %s starts the same number of processes on every host, but %s"
+                                    + " have different numbers. Give all hosts the same number of slots.")
                             .formatted(
                                     kind,
                                     commaSeparated(hosts.stream().map(Host::toString).toList())));
@@ -162,13 +163,13 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
         return slots;
     }
 
-    /// `mpirun` logs in to all hosts in one way.
+    /// The login of all hosts: `mpirun` supports only one.
     private static Login commonLogin(List<Host> hosts) {
         List<Login> logins = hosts.stream().map(Host::login).distinct().toList();
         if (logins.size() > 1) {
             throw new ConfigurationException(
-                    "--mpi: mpirun logs in to all hosts alike, but users, ports or identity files"
-                            + " differ between hosts here. Write them into ssh's configuration.");
+                    "--mpi: mpirun logs in to all hosts in the same way, but users, ports or identity files"
+                            + " differ between the hosts. Set them in the configuration of ssh.");
         }
         return logins.getFirst();
     }

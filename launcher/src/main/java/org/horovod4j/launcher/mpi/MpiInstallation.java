@@ -12,19 +12,19 @@ import java.util.concurrent.TimeUnit;
 
 /// The `mpirun` of this machine.
 ///
-/// @param path where it is
-/// @param kind whose it is
+/// @param path its path
+/// @param kind the kind of MPI it belongs to
 record MpiInstallation(Path path, MpiKind kind) {
-    /// What it is called by, with no folder in front: Open MPI would put that folder first on the
-    /// ranks' path, and theirs might begin with an old `java`.
+    /// The command, without a folder: Open MPI would put the folder first on the ranks' PATH, where
+    /// an old `java` may be found.
     static final String COMMAND = "mpirun";
 
-    /// Far longer than it takes to print a line, and soon enough to tell that it hangs.
+    /// Far longer than it takes to print a line.
     private static final Duration VERSION_TIMEOUT = Duration.ofSeconds(20);
 
-    /// Finds the one on the path, and asks it who it is.
+    /// Finds `mpirun` on the PATH and determines its kind.
     ///
-    /// @throws ConfigurationException when there is none, or none that we know
+    /// @throws ConfigurationException if there is none, or its kind is not supported
     static MpiInstallation find(SearchPath searchPath) throws IOException, InterruptedException {
         Path path =
                 searchPath
@@ -42,7 +42,7 @@ record MpiInstallation(Path path, MpiKind kind) {
                         () ->
                                 new ConfigurationException(
                                         """
-                                        --mpi: %s is of an MPI that horovodrun does not know. Asked for its version, it says:
+                                        --mpi: horovodrun does not support the MPI of %s. Its version is:
                                           %s
                                         Put Open MPI, IBM Spectrum MPI, MPICH or Intel MPI first on the PATH, start the program \
                                         with this mpirun yourself (docs/mpirun.md), or leave --mpi out."""
@@ -53,17 +53,17 @@ record MpiInstallation(Path path, MpiKind kind) {
                                                                 .orElse("(nothing)"))));
     }
 
-    /// Its words are few, so they fit into the pipe and it can end before they are read.
+    /// The output fits into a pipe buffer, so the process can exit before it is read.
     private static String version(Path path) throws IOException, InterruptedException {
-        Process asked =
+        Process process =
                 new ProcessBuilder(path.toString(), "--version").redirectErrorStream(true).start();
-        asked.getOutputStream().close();
-        if (!asked.waitFor(VERSION_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)) {
-            asked.destroyForcibly();
+        process.getOutputStream().close();
+        if (!process.waitFor(VERSION_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)) {
+            process.destroyForcibly();
             throw new ConfigurationException(
-                    "--mpi: %s --version does not answer within %d s. Check the installation."
+                    "--mpi: %s --version did not finish within %d s. Check the installation."
                             .formatted(path, VERSION_TIMEOUT.toSeconds()));
         }
-        return new String(asked.getInputStream().readAllBytes(), UTF_8);
+        return new String(process.getInputStream().readAllBytes(), UTF_8);
     }
 }

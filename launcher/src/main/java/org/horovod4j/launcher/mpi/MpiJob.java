@@ -7,18 +7,18 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/// What the user wants `mpirun` to start.
+/// A job for `mpirun`.
 ///
-/// @param processes how many ranks
-/// @param hosts those that get any, with as many slots as they get ranks
-/// @param programs the words of each program, as they are run; all ranks end one before any starts
+/// @param processes the number of ranks
+/// @param hosts the hosts with ranks; the slots of each are its number of ranks
+/// @param programs the command line of each program; all ranks finish one program before any starts
 ///     the next
-/// @param arguments for `mpirun`, as the user gave them
-/// @param bindingArguments how it binds processes to cores; empty for not at all
-/// @param tcpOnly whether MPI, where the program itself uses it, is told to use TCP alone
+/// @param arguments the user's arguments for `mpirun`
+/// @param bindingArguments how it binds processes to cores; empty for no binding
+/// @param tcpOnly whether MPI, if the program itself uses it, uses only TCP
 /// @param interfaces the network interfaces to use; empty for all
-/// @param folder where the output of each rank goes too; null for nowhere
-/// @param timestamps whether each line of output carries the time
+/// @param folder where the output of each rank is also written; null for nowhere
+/// @param timestamps whether each line of output has a timestamp
 public record MpiJob(
         int processes,
         List<Host> hosts,
@@ -39,12 +39,12 @@ public record MpiJob(
 
     private static List<Host> usedHosts(List<Host> hosts, int processes) {
         List<Host> used = new ArrayList<>();
-        int left = processes;
+        int remaining = processes;
         for (Host host : hosts) {
-            if (left > 0) {
-                int taken = Math.min(host.slots(), left);
+            if (remaining > 0) {
+                int taken = Math.min(host.slots(), remaining);
                 used.add(new Host(host.name(), taken, host.login()));
-                left -= taken;
+                remaining -= taken;
             }
         }
         return List.copyOf(used);

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/// The MPIs whose `mpirun` we know, told apart by what it says of its version.
+/// The supported kinds of MPI, recognized by the version of their `mpirun`.
 enum MpiKind {
     OPEN_MPI("Open MPI", "Open MPI|OpenRTE"),
     SPECTRUM_MPI("IBM Spectrum MPI", "IBM Spectrum MPI"),
@@ -19,7 +19,7 @@ enum MpiKind {
         this.versionPattern = Pattern.compile(versionPattern);
     }
 
-    /// The kind that answers `mpirun --version` with this text.
+    /// The kind whose `mpirun --version` prints this text.
     static Optional<MpiKind> of(String version) {
         return Arrays.stream(values())
                 .filter(kind -> kind.versionPattern.matcher(version).find())

@@ -17,10 +17,10 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 
-/// What is known of the ranks that `mpirun` has started: what their heralds and their lines say,
-/// what they told the rendezvous, and what `mpirun` says of them.
+/// What is known about the ranks that `mpirun` has started: from their start lines and output, from
+/// the rendezvous server, and from the messages of `mpirun`.
 ///
-/// Safe for use by several threads: each stream has one, and so has each rank at the rendezvous.
+/// Thread-safe: each output stream and each rank's rendezvous connection has its own thread.
 final class MpiRanks implements MembershipListener {
     private record ReportedFailure(int rank, String reason) {}
 
@@ -30,7 +30,7 @@ final class MpiRanks implements MembershipListener {
     private final Set<Integer> started = new HashSet<>();
     private final MpiAbortParser abortParser = new MpiAbortParser();
 
-    /// Of which no mark says who they are.
+    /// Started ranks whose start line has no tag.
     private int startedUntagged;
 
     private @Nullable ReportedFailure reportedFailure;
@@ -45,9 +45,9 @@ final class MpiRanks implements MembershipListener {
         return size;
     }
 
-    /// Takes a line of `mpirun`'s output.
+    /// Processes a line of `mpirun`'s output.
     ///
-    /// @return whether it is for the user too
+    /// @return whether to print it
     synchronized boolean onLine(StandardStream standardStream, byte[] bytes) {
         String line = new String(bytes, UTF_8).stripTrailing();
         TaggedLine taggedLine = TaggedLine.parse(line).orElse(null);
@@ -97,30 +97,30 @@ final class MpiRanks implements MembershipListener {
         }
     }
 
-    /// How many ranks have shown no sign of life.
+    /// The number of ranks that have not started.
     synchronized int missing() {
         return Math.max(0, size - Math.max(started.size(), startedUntagged));
     }
 
-    /// The time since a rank has failed; null when nobody has seen it.
+    /// The time since a rank has failed; null if no failure is known.
     synchronized @Nullable Duration sinceFailure() {
         return failed ? Duration.ofNanos(System.nanoTime() - failedNanos) : null;
     }
 
-    /// What there is to say of a job that failed. To be called when all output has come.
+    /// The report about a failed job. Call it after all output was read.
     ///
-    /// @param code with which `mpirun` ended
-    /// @param others how long it took to end the other ranks; null when nobody knows
+    /// @param code the exit code of `mpirun`
+    /// @param others how long it took to end the other ranks; null if unknown
     synchronized String report(int code, @Nullable Duration others) {
         if (missing() == size) {
-            return "the job failed: mpirun ended before any rank had started (%s). Its own lines are above."
+            return "the job failed: mpirun ended before any rank had started (%s). Its messages are above."
                     .formatted(new ExitStatus(code));
         }
         OptionalInt first = firstFailedRank();
         if (first.isEmpty()) {
             return """
                    the job failed, and mpirun ended (%s).
-                     It does not say which rank was the first to fail; the ranks' own lines are above."""
+                     It does not say which rank was the first to fail; the output of the ranks is above."""
                     .formatted(new ExitStatus(code));
         }
         int rank = first.getAsInt();
@@ -135,8 +135,8 @@ final class MpiRanks implements MembershipListener {
                 .toString();
     }
 
-    /// The one that the ranks know of, or else that `mpirun` does: it may have seen one end first
-    /// that could not go on without the other.
+    /// The rank that the rendezvous server reported first; otherwise the one that `mpirun` names.
+    /// `mpirun` may name a rank that failed only because another one had failed.
     private OptionalInt firstFailedRank() {
         if (reportedFailure != null) {
             return OptionalInt.of(reportedFailure.rank);

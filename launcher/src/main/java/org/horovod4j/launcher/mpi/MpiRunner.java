@@ -30,14 +30,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/// A job that `mpirun` starts: it places and starts the processes, marks their lines of output and
-/// ends them all when one fails. The launcher serves their rendezvous, and ends `mpirun` and what
-/// it has left on this machine, also when the launcher itself is killed.
+/// Runs a job with `mpirun`, which places and starts the processes, tags their output and ends them
+/// all when one fails. The launcher runs the rendezvous server. It ends `mpirun` and any processes
+/// left on this machine, even if the launcher itself is killed.
 ///
-/// The ranks take their numbers from the variables that `mpirun` sets. What they send each other
-/// goes over Horovod4J's own transports.
+/// The ranks get their numbers from variables that `mpirun` sets. They exchange data over
+/// Horovod4J's own transports, not over MPI.
 public final class MpiRunner {
-    /// How long `mpirun` gets to end its processes before it is killed.
+    /// How long `mpirun` may take to end its processes before it is killed.
     private static final Duration GRACE_PERIOD = Duration.ofSeconds(5);
 
     private static final int FAILURE = 1;
@@ -52,9 +52,9 @@ public final class MpiRunner {
     private volatile @Nullable Signal interruption;
     private volatile @Nullable HostAgent host;
 
-    /// @param verbose whether to tell the command line
-    /// @param environment the launcher's variables, with those that its flags set
-    /// @param jobId marks the processes of this job and all they start
+    /// @param verbose whether to print the command line
+    /// @param environment the environment of the launcher, with the variables from flags
+    /// @param jobId identifies the processes of this job and their descendants
     public MpiRunner(
             LauncherConsole launcherConsole,
             boolean verbose,
@@ -72,13 +72,13 @@ public final class MpiRunner {
         this.startTimeout = startTimeout;
     }
 
-    /// Runs the programs of the job, until one fails.
+    /// Runs the programs of the job until one fails.
     ///
-    /// When a rank has not started within the start timeout, `mpirun` is ended. One that has may take
-    /// its time before it meets the others, or have nothing to do with them.
+    /// If a rank has not started within the start timeout, `mpirun` is ended. A rank that has
+    /// started may join the others at any later time, or never.
     ///
-    /// @return the exit code of `mpirun`, or of the signal that ended it; 1 after such a timeout
-    /// @throws ConfigurationException when there is no `mpirun` that can do what the job asks for
+    /// @return the exit code of `mpirun`, or of the signal that ended it; 1 after a start timeout
+    /// @throws ConfigurationException if there is no `mpirun` that supports what the job needs
     public int run(MpiJob job) throws IOException, InterruptedException {
         MpiInstallation mpiInstallation =
                 MpiInstallation.find(SearchPath.of(environment.getOrDefault("PATH", "")));
@@ -89,12 +89,12 @@ public final class MpiRunner {
                 code = run(mpiInstallation, job, program, addresses);
             }
         }
-        Signal came = interruption;
-        return came == null ? code : 128 + came.number();
+        Signal signal = interruption;
+        return signal == null ? code : 128 + signal.number();
     }
 
-    /// Passes a signal of the launcher's own on to `mpirun`, which is killed when it does not end
-    /// within the grace, or at once when the signal comes again. May be called from any thread.
+    /// Forwards a signal of the launcher to `mpirun`, which is killed if it does not end within the
+    /// grace period, or at once at a second signal. May be called from any thread.
     public void interrupt(Signal signal) {
         boolean again = interruption != null;
         interruption = signal;
@@ -152,7 +152,7 @@ public final class MpiRunner {
             Map<String, String> all = new LinkedHashMap<>(environment);
             all.putAll(variables);
             all.putAll(command.variables());
-            // An agent adds variables and takes none away; blank ones count as not set.
+            // An agent can add variables but not remove any; empty ones count as not set.
             ExportedVariables.RANK_VARIABLES.forEach(option -> all.put(option.variable(), ""));
             return await(agent, agent.start(words, all), ranks);
         }
@@ -162,7 +162,7 @@ public final class MpiRunner {
             throws InterruptedException {
         host = agent;
         Signal early = interruption;
-        if (early != null) { // it came while mpirun was being started
+        if (early != null) { // received while mpirun was being started
             agent.signal(early);
         }
         OutputReader output =
@@ -192,7 +192,7 @@ public final class MpiRunner {
         for (String left : agent.sweep()) {
             if (verbose
                     || (interruption == null
-                            && !late)) { // after a signal, ranks may just be a moment slower
+                            && !late)) { // after a signal, ranks may end a moment later
                 launcherConsole.printMessage(
                         "ended a process that the job had left behind: " + left);
             }
@@ -218,7 +218,7 @@ public final class MpiRunner {
         return code;
     }
 
-    /// Where the ranks find the launcher.
+    /// The addresses at which the ranks reach the launcher.
     private static List<InetAddress> addresses(MpiJob job) {
         return job.hosts().stream().map(Host::name).allMatch(LocalHost::isNamed)
                 ? List.of(InetAddress.getLoopbackAddress())

@@ -6,13 +6,13 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// What each rank says before its program begins: that it is there, where, and as which process.
+/// The line that each rank prints before its program starts: its process and host.
 ///
-/// `mpirun` tells nothing of that, and a program may run for long before it meets the others, or
-/// never do so. A shell says it on standard error and then becomes the program.
+/// `mpirun` does not report these, and a program may run for long before it joins the others, or
+/// never join. A shell prints the line to standard error and then executes the program.
 ///
-/// @param pid the number of its process
-/// @param host as the host calls itself
+/// @param pid its process id
+/// @param host the host name, from `uname -n`
 record RankStartLine(long pid, String host) {
     private static final String SCRIPT =
             "echo \"horovodrun: started as process $$ on $(uname -n)\" >&2; exec \"$@\"";
@@ -20,18 +20,18 @@ record RankStartLine(long pid, String host) {
     private static final Pattern LINE =
             Pattern.compile(".*horovodrun: started as process (\\d+) on (\\S+)");
 
-    /// The words of a program with those of its herald before them.
+    /// The command line of a program, wrapped in the shell that prints the line.
     static List<String> wrap(List<String> program) {
         List<String> words = new ArrayList<>(List.of("sh", "-c", SCRIPT, "sh"));
         words.addAll(program);
         return words;
     }
 
-    /// What a line says, if it is a herald's; a mark that we do not know may stand before it.
+    /// Parses a line, if it is a start line. An unknown tag may precede it.
     static Optional<RankStartLine> parse(String line) {
-        Matcher said = LINE.matcher(line);
-        return said.matches()
-                ? Optional.of(new RankStartLine(Long.parseLong(said.group(1)), said.group(2)))
+        Matcher matcher = LINE.matcher(line);
+        return matcher.matches()
+                ? Optional.of(new RankStartLine(Long.parseLong(matcher.group(1)), matcher.group(2)))
                 : Optional.empty();
     }
 }

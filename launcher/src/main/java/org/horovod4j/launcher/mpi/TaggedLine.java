@@ -4,12 +4,12 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// A line of output that `mpirun` has marked with the rank that wrote it.
+/// A line of output that `mpirun` has tagged with its rank.
 ///
-/// @param rank who wrote it
-/// @param text what stands behind the mark
+/// @param rank the rank that wrote it
+/// @param text the text after the tag
 record TaggedLine(int rank, String text) {
-    /// Open MPI's `[1,0]<stderr>:`, perhaps after the time, and Hydra's `[0] `.
+    /// Open MPI's `[1,0]<stderr>:`, possibly after a timestamp, and Hydra's `[0] `.
     private static final Pattern TAGGED =
             Pattern.compile(
                     "(?:(?:\\w{3} \\w{3} [ \\d]\\d [\\d:]{8} \\d{4})?"
@@ -17,16 +17,16 @@ record TaggedLine(int rank, String text) {
                             + "(?<text>.*)",
                     Pattern.DOTALL);
 
-    /// Reads a line; what `mpirun` says itself has no mark.
+    /// Parses a line. The messages of `mpirun` itself have no tag.
     static Optional<TaggedLine> parse(String line) {
-        Matcher marked = TAGGED.matcher(line);
-        if (!marked.matches()) {
+        Matcher matcher = TAGGED.matcher(line);
+        if (!matcher.matches()) {
             return Optional.empty();
         }
-        String open = marked.group("open");
+        String open = matcher.group("open");
         return Optional.of(
                 new TaggedLine(
-                        Integer.parseInt(open == null ? marked.group("hydra") : open),
-                        marked.group("text")));
+                        Integer.parseInt(open == null ? matcher.group("hydra") : open),
+                        matcher.group("text")));
     }
 }

@@ -1,13 +1,14 @@
-/// Jobs whose processes are started by `mpirun`.
+/// Jobs that `mpirun` starts.
 ///
-/// Start with [MpiRunner], the life of such a job, then [MpiInstallation], the installation it finds,
-/// [MpiCommand], the command line for each kind of MPI, and [MpiRanks], what becomes known of the
-/// ranks: by what they say first ([RankStartLine]), by their lines ([TaggedLine]) and by `mpirun` ([MpiAbortParser]).
+/// Start with [MpiRunner] (runs such a job), then [MpiInstallation] (finds `mpirun`), [MpiCommand]
+/// (the command line for each kind of MPI) and [MpiRanks] (what is known about the ranks, from
+/// their first line ([RankStartLine]), their output ([TaggedLine]) and the messages of `mpirun`
+/// ([MpiAbortParser])).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.network`, `org.horovod4j.option`,
 ///   `org.horovod4j.rendezvous`, `org.horovod4j.security`, `org.horovod4j.launcher.output`,
 ///   `org.horovod4j.launcher.plan`, `org.horovod4j.launcher.process`.
-/// - Invariant: variables travel by name; no value of one, the job's secret least of all, is on a
+/// - Invariant: variables are passed by name. No value, and above all not the job's secret, is on a
 ///   command line.
 @NullMarked
 package org.horovod4j.launcher.mpi;

@@ -22,13 +22,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SequencedMap;
 
-/// Reads a file whose outermost level is keys with values.
+/// Reads a YAML file whose top level is a mapping.
 ///
-/// Only the library's first step is used, which makes a tree with line numbers and builds no
-/// objects.
+/// Uses only the composer of the library, which builds a tree with line numbers and no objects.
 public final class YamlFile {
-    /// More than any file of settings has. An alias stands for a copy here, so that a few lines of
-    /// aliases of aliases could mean billions.
+    /// More nodes than any settings file has. An alias is expanded to a copy, so a few lines with
+    /// aliases of aliases could expand to billions of nodes.
     private static final int MAX_NODES = 10_000;
 
     private final Path file;
@@ -38,9 +37,9 @@ public final class YamlFile {
         this.file = file;
     }
 
-    /// The outermost level of a file.
+    /// The top level of a file.
     ///
-    /// @throws ConfigurationException when it cannot be read, or is no YAML of this form
+    /// @throws ConfigurationException if it cannot be read, or is not YAML of this form
     public static YamlNode.Mapping read(Path file) {
         return new YamlFile(file).parse(TextFile.read("", file));
     }
@@ -66,42 +65,44 @@ public final class YamlFile {
         }
     }
 
-    private YamlNode convert(Node node, YamlLocation yamlLocation) {
+    private YamlNode convert(Node node, YamlLocation location) {
         nodes++;
         if (nodes > MAX_NODES || node.isRecursive()) {
-            throw yamlLocation.error("aliases make it too large. Write the values out.");
+            throw location.error("aliases make it too large. Write the values out.");
         }
         return switch (node) {
             case ScalarNode scalar when scalar.getTag().equals(Tag.NULL) ->
-                    new YamlNode.Empty(yamlLocation);
-            case ScalarNode scalar -> new YamlNode.Scalar(yamlLocation, scalar.getValue());
+                    new YamlNode.Empty(location);
+            case ScalarNode scalar -> new YamlNode.Scalar(location, scalar.getValue());
             case SequenceNode sequence ->
-                    new YamlNode.Sequence(yamlLocation, items(sequence, yamlLocation));
-            case MappingNode mapping -> mapping(mapping, yamlLocation);
-            default -> throw yamlLocation.error("this kind of YAML is not understood.");
+                    new YamlNode.Sequence(location, items(sequence, location));
+            case MappingNode mapping -> mapping(mapping, location);
+            default -> throw location.error("this kind of YAML is not supported.");
         };
     }
 
-    private List<YamlNode> items(SequenceNode sequence, YamlLocation yamlLocation) {
+    private List<YamlNode> items(SequenceNode sequence, YamlLocation location) {
         return sequence.getValue().stream()
-                .map(item -> convert(item, yamlLocation.atLine(line(item))))
+                .map(item -> convert(item, location.atLine(line(item))))
                 .toList();
     }
 
-    private YamlNode.Mapping mapping(MappingNode mapping, YamlLocation yamlLocation) {
+    private YamlNode.Mapping mapping(MappingNode mapping, YamlLocation location) {
         SequencedMap<String, YamlNode> entries = new LinkedHashMap<>();
         for (NodeTuple tuple : mapping.getValue()) {
             int line = line(tuple.getKeyNode());
             if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
-                throw yamlLocation.atLine(line).error("a key must be one word.");
+                throw location.atLine(line).error("a key must be one word.");
             }
-            YamlLocation place = yamlLocation.child(key.getValue(), line);
-            YamlNode before = entries.put(key.getValue(), convert(tuple.getValueNode(), place));
+            YamlLocation keyLocation = location.child(key.getValue(), line);
+            YamlNode before =
+                    entries.put(key.getValue(), convert(tuple.getValueNode(), keyLocation));
             if (before != null) {
-                throw place.error("is in line %d already.".formatted(before.location().line()));
+                throw keyLocation.error(
+                        "is already in line %d.".formatted(before.location().line()));
             }
         }
-        return new YamlNode.Mapping(yamlLocation, entries);
+        return new YamlNode.Mapping(location, entries);
     }
 
     private static int line(Node node) {

@@ -4,12 +4,12 @@ import org.horovod4j.ConfigurationException;
 
 import java.nio.file.Path;
 
-/// A place in a file.
+/// A location in a file.
 ///
-/// @param line counted from 1
-/// @param key the keys that lead there, joined by dots; empty for the file itself
+/// @param line the line number, from 1
+/// @param key the path of keys, joined by dots; empty for the file itself
 public record YamlLocation(Path file, int line, String key) {
-    /// The place of a key of this section.
+    /// The location of a key under this one.
     YamlLocation child(String name, int keyLine) {
         return new YamlLocation(file, keyLine, key.isEmpty() ? name : key + "." + name);
     }
@@ -18,7 +18,7 @@ public record YamlLocation(Path file, int line, String key) {
         return new YamlLocation(file, other, key);
     }
 
-    /// An error about this place, to be thrown.
+    /// An error at this location, for the caller to throw.
     public ConfigurationException error(String message) {
         return new ConfigurationException(this + ": " + message);
     }

@@ -9,15 +9,15 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SequencedMap;
 
-/// A part of a YAML file. What a text means, a number or a truth, is up to whoever reads it: quotes
-/// around a value change nothing.
+/// A node of a YAML file. The caller decides whether a text is a number or a boolean; quotes make
+/// no difference.
 public sealed interface YamlNode {
     YamlLocation location();
 
     /// A key without a value.
     record Empty(YamlLocation location) implements YamlNode {}
 
-    /// One value, which may have several lines.
+    /// A single value, possibly of several lines.
     record Scalar(YamlLocation location, String text) implements YamlNode {}
 
     record Sequence(YamlLocation location, List<YamlNode> items) implements YamlNode {
@@ -33,12 +33,12 @@ public sealed interface YamlNode {
             entries = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(entries));
         }
 
-        /// The value of a key; empty when it has none.
+        /// The value of a key; empty if it has none.
         public Optional<YamlNode> find(String key) {
             return Optional.ofNullable(entries.get(key)).filter(it -> !(it instanceof Empty));
         }
 
-        /// Refuses all other keys: a misspelt one would otherwise do nothing, unseen.
+        /// Rejects all other keys, because a misspelt key would have no effect.
         public void requireKnownKeys(Collection<String> known) {
             entries.forEach(
                     (key, value) -> {
@@ -62,7 +62,7 @@ public sealed interface YamlNode {
         }
     }
 
-    /// This node, which must be a section.
+    /// This node as a mapping.
     default Mapping asMapping() {
         return switch (this) {
             case Mapping mapping -> mapping;
@@ -71,7 +71,7 @@ public sealed interface YamlNode {
         };
     }
 
-    /// The value, which must be one and no list.
+    /// The value, which must not be a list or mapping.
     default String asText() {
         return switch (this) {
             case Scalar scalar -> scalar.text();
@@ -79,12 +79,12 @@ public sealed interface YamlNode {
         };
     }
 
-    /// The value, which must be a whole number from `least` on.
-    default int asCount(int least) {
+    /// The value, which must be a whole number of at min `min`.
+    default int asCount(int min) {
         String text = asText().strip();
-        if (!text.matches("\\d{1,6}") || Integer.parseInt(text) < least) {
+        if (!text.matches("\\d{1,6}") || Integer.parseInt(text) < min) {
             throw location()
-                    .error("'%s' is not a whole number from %d to 999999.".formatted(text, least));
+                    .error("'%s' is not a whole number from %d to 999999.".formatted(text, min));
         }
         return Integer.parseInt(text);
     }

@@ -1,4 +1,4 @@
-/// YAML files as trees in which every part knows its line, so that errors can name it.
+/// YAML files as trees in which every node has its line number, for error messages.
 ///
 /// Start with [YamlFile], then [YamlNode].
 ///
@@ -6,7 +6,8 @@
 ///   `org.snakeyaml.engine.v2.api`, `org.snakeyaml.engine.v2.composer`,
 ///   `org.snakeyaml.engine.v2.exceptions`, `org.snakeyaml.engine.v2.nodes`,
 ///   `org.snakeyaml.engine.v2.parser`, `org.snakeyaml.engine.v2.scanner`.
-/// - Invariant: a file becomes texts, lists and keys, and never an object of a class that it names.
+/// - Invariant: a file becomes texts, lists and mappings, and never an object of a class that it
+///   names.
 @NullMarked
 package org.horovod4j.launcher.yaml;
 

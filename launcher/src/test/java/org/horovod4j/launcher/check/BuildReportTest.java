@@ -30,7 +30,7 @@ class BuildReportTest {
         return file;
     }
 
-    /// As the real ones describe themselves: by coordinates, by manifest, or by their name alone.
+    /// Jars like the real ones, identified by coordinates, by manifest, or only by file name.
     private void frameworks() throws IOException {
         jar(
                 "tf.jar",
@@ -42,7 +42,7 @@ class BuildReportTest {
                 "Manifest-Version: 1.0\nAutomatic-Module-Name: ai.djl.api\nSpecification-Version: 0.33.0\n\n");
         jar("pytorch-engine-0.33.0.jar", "x", "");
         jar("deeplearning4j-nn-1.0.0-M2.1.jar", "x", "");
-        jar("api-9.jar", "x", ""); // somebody else's
+        jar("api-9.jar", "x", ""); // of another project
     }
 
     private String report(Map<String, String> environment, String... command)
@@ -120,7 +120,7 @@ class BuildReportTest {
                         "    [ ] MPI: no mpirun on the PATH\n",
                         "    [ ] Slurm: no srun on the PATH\n",
                         "    [ ] NVIDIA GPUs: no nvidia-smi on the PATH\n",
-                        "    [ ] shared memory: /none cannot be written to",
+                        "    [ ] shared memory: /none is not writable",
                         "    [X] TCP\n",
                         "    [X] vector: jdk.incubator.vector\n",
                         "    [X] scalar\n");

@@ -149,14 +149,14 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void contradictoryFlagsAreRefused() {
+    void contradictoryFlagsAreRejected() {
         assertThatThrownBy(() -> read("-np 1 --no-stall-check --stall-check train"))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining("--no-stall-check and --stall-check are about the same");
+                .hasMessageContaining("--no-stall-check and --stall-check set the same option");
     }
 
     @Test
-    void invalidOptionValueIsRefused() {
+    void invalidOptionValueIsRejected() {
         assertThatThrownBy(() -> read("-np 2 --transport pigeon train"))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContainingAll("--transport", "pigeon", "auto", "tcp");
@@ -193,17 +193,17 @@ class CommandLineReaderTest {
                 "-np 2 --zebra x    | unknown option '--zebra'",
                 "-np 2 -hostfle f x | Did you mean -hostfile?",
                 "-np 2 -H a:0 train | host 'a' has no slots",
-                "-np 2 -H a:1 --hostfile f x | -H and --hostfile are about the same",
-                "-np 2 --hostfile none.txt x | host file 'none.txt' cannot be read: there is no such file, seen from",
+                "-np 2 -H a:1 --hostfile f x | -H and --hostfile set the same option",
+                "-np 2 --hostfile none.txt x | host file 'none.txt' cannot be read: there is no such file (current folder",
                 "-np 2 -p 0 x       | -p: '0' is not a port",
                 "-np 2 -p 70000 x   | -p: '70000' is not a port",
                 "-np 2 -i none x    | -i: there is no readable file 'none'",
                 "-np 2 --copy none.jar x | --copy: there is no readable file or folder 'none.jar'",
                 "-np 2 --output-filename pom.xml x | --output-filename: 'pom.xml' is a file",
                 "-np 2 --network-interfaces eth0, x | a name is empty",
-                "-np 2 --mpi --gloo x | --gloo and --mpi are about the same",
+                "-np 2 --mpi --gloo x | --gloo and --mpi set the same option",
                 "-np 2 --jsrun x    | LSF and its jsrun are not supported",
-                "-np 2 --mpi --mpi-args=\"a x | the quote \" is never closed",
+                "-np 2 --mpi --mpi-args=\"a x | the quote \" is not closed",
                 "-np 2 --min-np 0 x | --min-np: '0' is not a number from 1",
                 "-np 2 --min-np 3 x | -np is 2, but --min-np and --max-np allow 3 to 3",
                 "-np 2 --min-np 1 --max-np 1 x | -np is 2, but --min-np and --max-np allow 1 to 1",
@@ -211,10 +211,10 @@ class CommandLineReaderTest {
                 "-np 3 --min-np 1 -H localhost:2 x | 3 processes do not fit",
                 "-np 2 --min-np 1 --reset-limit -1 x | --reset-limit: '-1' is not a number from 0",
                 "-np 2 --min-np 1 --blacklist-cooldown-range 1 x y | --blacklist-cooldown-range: 'x'",
-                "-np 2 --min-np 1 --blacklist-cooldown-range 20 10 x | is no range of cooldowns",
+                "-np 2 --min-np 1 --blacklist-cooldown-range 20 10 x | from 20 to 10 seconds is not a valid range",
                 "-np 2 --min-np 3 --host-discovery-script s x | allow 3 or more",
                 "-np 2 --host-discovery-script s --slots-per-host 0 x | --slots-per-host: '0'",
-                "-np 2 --host-discovery-script s -H a:2 x | -H and --host-discovery-script are about",
+                "-np 2 --host-discovery-script s -H a:2 x | -H and --host-discovery-script set the same option",
                 "-np 2 --min-np 1 --mpi x | --mpi cannot run an elastic job",
                 "-np 2 --min-np 1 --elastic-timeout 0 x | --elastic-timeout is '0'",
                 "-np 2 --config-file none.yml x | none.yml' cannot be read",

@@ -30,16 +30,16 @@ class ConfigFileTest {
                 new CommandLineReader(Map.of(), notices::add).read(words.toArray(String[]::new));
     }
 
-    /// What a process may not read is in `ConfigurationFilesIT`, as root may read everything.
+    /// Missing permission is tested in `ConfigurationFilesIT`, because root may read everything.
     @Test
     void unreadableFileIsReportedInOneLine() throws Exception {
         assertThat(refused(folder.resolve("none.yml")))
-                .contains("none.yml' cannot be read: there is no such file, seen from ");
+                .contains("none.yml' cannot be read: there is no such file (current folder ");
         assertThat(refused(folder))
                 .isEqualTo("'%s' cannot be read: it is a folder. Name a file.", folder);
         Path latin = Files.write(folder.resolve("latin.yml"), new byte[] {'a', ':', ' ', -28});
         assertThat(refused(latin))
-                .isEqualTo("'%s' cannot be read: it is not in UTF-8. Save it as that.", latin);
+                .isEqualTo("'%s' cannot be read: it is not in UTF-8. Save it in UTF-8.", latin);
         assertThat(refused(latin.resolve("inside.yml")))
                 .contains("inside.yml' cannot be read: ", "Not a directory. Check its path");
     }
@@ -152,7 +152,7 @@ class ConfigFileTest {
                 "'autotune:\n\n  enabled: maybe'       | :3: autotune.enabled: 'maybe' is not true or false",
                 "'params: 3'                           | :1: params: needs keys with values",
                 "'params:\n  cycle_time_ms: [1]'       | :2: params.cycle_time_ms: needs one value",
-                "'params:\n  cycle_time_ms: 1\n  cycle_time_ms: 2' | :3: params.cycle_time_ms: is in line 2 already",
+                "'params:\n  cycle_time_ms: 1\n  cycle_time_ms: 2' | :3: params.cycle_time_ms: is already in line 2",
                 "'params:\n cycle_time_ms: 1\n\tcache: 2' | :3: not valid YAML",
                 "'- a'                                 | :1: needs keys with values",
                 "'params: &a {x: *a}'                  | aliases make it too large",

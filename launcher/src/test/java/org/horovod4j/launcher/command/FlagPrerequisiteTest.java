@@ -37,7 +37,7 @@ class FlagPrerequisiteTest {
                 .containsAll(flags().toList());
     }
 
-    /// One that is new must be entered too.
+    /// A new flag must be added too.
     @ParameterizedTest
     @ValueSource(strings = {"autotune-", "timeline-", "stall-check-", "elastic-"})
     void everyFlagOfGroupIsListed(String family) {

@@ -85,7 +85,7 @@ class RiseMlFileTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "'train:'                                     | :1: there is nothing below train",
+                "'train:'                                     | :1: there is nothing under train",
                 "'train:\n  framework: x'                     | :1: train: the key run is missing",
                 "'train:\n  run: x\n  resurces: {}'           | :3: unknown key 'resurces' in train. Did you mean resources?",
                 "'train:\n  run: x\n  parameters: {a: [1]}'   | :3: train.parameters: a search over parameters is not supported",

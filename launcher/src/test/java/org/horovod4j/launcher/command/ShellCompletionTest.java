@@ -16,7 +16,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/// The script in a real bash, which must be installed.
+/// Runs the script in a real bash, which must be installed.
 class ShellCompletionTest {
     @TempDir Path folder;
     private Path script;
@@ -42,8 +42,7 @@ class ShellCompletionTest {
         assertThat(bash("-n", script.toString())).isEmpty();
     }
 
-    /// Asks as bash does when the user presses the tab key: through the function that is
-    /// registered.
+    /// Asks for completions like bash does for the tab key: through the registered function.
     private List<String> completions(String line) throws IOException, InterruptedException {
         return bash(
                         "--norc",

@@ -28,9 +28,9 @@ class ShellWordsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"'a", "a \"b", "'"})
-    void openQuoteIsRefused(String text) {
+    void openQuoteIsRejected(String text) {
         assertThatThrownBy(() -> ShellWords.split("--x", text))
                 .hasMessageContaining("--x: the quote")
-                .hasMessageContaining("is never closed");
+                .hasMessageContaining("is not closed");
     }
 }

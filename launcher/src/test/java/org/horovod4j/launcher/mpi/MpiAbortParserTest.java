@@ -68,7 +68,7 @@ class MpiAbortParserTest {
         assertThat(parser.ending()).isNull();
     }
 
-    /// The lines by which it begins to tell of a failure.
+    /// The lines that announce a failure.
     private List<String> abortHeaders(String text) {
         return text.lines().filter(parser::read).toList();
     }

@@ -53,7 +53,7 @@ class MpiCommandTest {
                                 + " -genvlist HOROVOD_SECRET_KEY,PATH");
     }
 
-    /// Else its proxies on other hosts would look for it on their own loopback interface.
+    /// Otherwise its proxies on other hosts would connect to their own loopback interface.
     @Test
     void hydraGetsHostNameInsteadOfLocalhost() {
         assertThat(words(MpiKind.MPICH, job(2, "localhost:1,b:1")))
@@ -65,7 +65,7 @@ class MpiCommandTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"a:2,b:1,c:2", "a:1,b:2"})
-    void hydraRefusesUnequalHosts(String hosts) {
+    void hydraRejectsUnequalHosts(String hosts) {
         MpiJob job = job(Host.list(hosts).stream().mapToInt(Host::slots).sum(), hosts);
         assertThatThrownBy(() -> words(MpiKind.MPICH, job))
                 .isInstanceOf(ConfigurationException.class)
@@ -109,7 +109,7 @@ class MpiCommandTest {
     }
 
     @Test
-    void hydraIsToldToUseTcpByVariables() {
+    void hydraUsesTcpThroughVariables() {
         MpiJob job =
                 new MpiJob(
                         2,
@@ -140,7 +140,7 @@ class MpiCommandTest {
         MpiJob mixed = job(2, List.of(new Host("a", 1, login), new Host("b", 1)));
         assertThatThrownBy(() -> words(MpiKind.OPEN_MPI, mixed))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining("ssh's configuration");
+                .hasMessageContaining("in the configuration of ssh");
     }
 
     private static MpiJob job(int processes, String hosts) {

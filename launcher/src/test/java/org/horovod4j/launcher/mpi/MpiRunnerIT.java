@@ -38,13 +38,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/// Jobs that a real `mpirun` starts: Open MPI's and MPICH's, where they are or can be installed.
+/// Jobs started by a real `mpirun`: of Open MPI and MPICH, if they are or can be installed.
 @Tag("slow")
 @Timeout(300)
 class MpiRunnerIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-    /// Debian's, by program.
+    /// The Debian package of each program.
     private static final Map<String, String> PACKAGES =
             Map.of("mpirun.openmpi", "openmpi-bin", "mpirun.mpich", "mpich");
 
@@ -60,7 +60,7 @@ class MpiRunnerIT {
             Hvd.init();
             float[] sum = {Hvd.rank() + 1};
             Hvd.allreduce("sum", sum, ReduceOp.SUM);
-            // In one write: mpirun marks whatever it reads at a time.
+            // One write, because mpirun tags each chunk that it reads.
             System.out.println(
                     "rank %d of %d, local %d of %d: %.0f"
                             .formatted(
@@ -84,7 +84,7 @@ class MpiRunnerIT {
         }
     }
 
-    /// A program one rank of which fails while the other waits for it.
+    /// A program in which one rank fails while the other waits for it.
     static final class FailingRank {
         public static void main(String[] arguments) {
             Hvd.init();
@@ -132,7 +132,7 @@ class MpiRunnerIT {
                         "First to fail was rank 1 .*: killed by signal 9 \\(SIGKILL\\)\\.");
     }
 
-    /// It names a process, but that is one which it killed itself.
+    /// MPICH names a process, but one that it killed itself.
     @Test
     void mpichDoesNotReportFirstFailureWithoutRendezvous() throws Exception {
         String program = "[ $PMI_RANK = 0 ] || kill -9 $$; exec sleep 600";
@@ -163,7 +163,7 @@ class MpiRunnerIT {
 
         assertThat(code).isZero();
         assertThat(output())
-                .contains("HOROVOD_SECRET_KEY") // by name, on the line of mpirun
+                .contains("HOROVOD_SECRET_KEY") // by name, on mpirun's command line
                 .contains(jobId) // the ranks have the variables
                 .doesNotContain(secret.encode());
     }
@@ -190,7 +190,7 @@ class MpiRunnerIT {
                 .noneMatch(each -> isMarked(each, "HOROVOD_JOB_ID=" + jobId));
     }
 
-    /// Its reader takes longer for a line than anybody would wait for a silent stream.
+    /// The reader takes longer for a line than the idle timeout of a stream.
     @Test
     void allOutputArrivesWithSlowReader() throws Exception {
         assertThat(launch("mpirun.openmpi", new SlowStart(out)).run(job(1, List.of("seq", "99"))))
@@ -250,12 +250,12 @@ class MpiRunnerIT {
         MpiRunner run = run(out);
         assertThatThrownBy(() -> run.run(job(1, List.of("true"))))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining(folder.resolve("mpirun") + " is of an MPI that horovodrun")
+                .hasMessageContaining("does not support the MPI of " + folder.resolve("mpirun"))
                 .hasMessageContaining("a new MPI, version 1")
                 .hasMessageContaining("leave --mpi out");
     }
 
-    /// Makes this the `mpirun` on the path: on Debian each has a name of its own.
+    /// Makes this the `mpirun` on the PATH: on Debian each MPI has its own command name.
     private MpiRunner launch(String mpirun) throws IOException, InterruptedException {
         return launch(mpirun, out);
     }
