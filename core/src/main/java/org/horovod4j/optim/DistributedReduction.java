@@ -15,10 +15,10 @@ import org.horovod4j.compression.Compression;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Gradients that several ranks reduce together.
+/// Reduces gradients over several ranks.
 ///
-/// The collectives scale on the way and at no cost; a compressor has no room for factors, so around
-/// it the tensor is scaled in a pass of its own.
+/// Collectives scale at no extra cost. A compressor takes no factors, so tensors are scaled
+/// separately before and after it.
 record DistributedReduction(
         Communicator communicator,
         ReduceOp op,
@@ -42,8 +42,8 @@ record DistributedReduction(
                 DistributedReduction::dense);
     }
 
-    /// A compressor may remember what it has left out of a tensor, by its name: so that is the
-    /// parameter's, and not its place among those that are launched today.
+    /// A compressor may remember by name what it has left out of a tensor. So the name is that of the
+    /// parameter, not a position in the group.
     private Handle<List<Gradient>> compress(List<String> members, List<Tensor> tensors) {
         List<Handle<Tensor>> handles = new ArrayList<>();
         for (int i = 0; i < tensors.size(); i++) {
@@ -68,7 +68,7 @@ record DistributedReduction(
         if (op == ReduceOp.ADASUM) {
             throw new IllegalStateException(
                     """
-                    the gradient of '%s' is sparse, and Adasum is for dense tensors
+                    the gradient of '%s' is sparse, but Adasum needs dense tensors
                     Set sparseAsDense, or reduce by AVERAGE."""
                             .formatted(name));
         }

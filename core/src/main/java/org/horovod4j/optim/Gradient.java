@@ -3,10 +3,10 @@ package org.horovod4j.optim;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 
-/// What a backward pass leaves for a parameter, and what comes back of it.
+/// The gradient of a parameter, before or after its reduction.
 public sealed interface Gradient {
     record Dense(Tensor tensor) implements Gradient {}
 
-    /// Some rows: the gradient of an embedding.
+    /// Some rows, as of an embedding.
     record Sparse(SparseTensor rows) implements Gradient {}
 }

@@ -9,7 +9,7 @@ import org.horovod4j.collectives.kernel.Kernels;
 
 import java.lang.foreign.MemorySegment;
 
-/// The little arithmetic that is done outside collectives.
+/// Arithmetic on gradients outside collectives.
 final class GradientArithmetic {
     private final Kernels kernels = Kernels.best();
 
@@ -24,8 +24,8 @@ final class GradientArithmetic {
         }
     }
 
-    /// What becomes of a gradient that stays on this rank: dense, since a backward pass may leave a row
-    /// twice, and rows in any order.
+    /// A gradient that stays on this rank, scaled. It is dense, because a backward pass may produce
+    /// the same row twice, and rows in any order.
     Gradient.Dense scaledDense(Gradient gradient, double factor) {
         Tensor tensor =
                 switch (gradient) {
@@ -36,7 +36,7 @@ final class GradientArithmetic {
         return new Gradient.Dense(tensor);
     }
 
-    /// A new tensor with all rows in their places; those given twice are added.
+    /// A new dense tensor. Rows that occur twice are added.
     Tensor toDense(SparseTensor rows) {
         DataType dataType = rows.values().dataType();
         Tensor whole = Tensor.zeros(dataType, rows.denseShape());
@@ -52,7 +52,7 @@ final class GradientArithmetic {
         return whole;
     }
 
-    /// Kernels work outside the heap alone; frameworks seldom lend arrays.
+    /// Kernels need memory outside the heap. Few frameworks use heap arrays.
     private static Tensor offHeap(Tensor tensor) {
         return tensor.segment().isNative() ? tensor : tensor.copy();
     }

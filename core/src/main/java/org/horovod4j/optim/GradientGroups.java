@@ -4,16 +4,16 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// Which gradients travel together: a group is launched when the gradients of all its members are
-/// ready, and nothing comes between them.
+/// Gradients that are reduced together: a group is launched when the gradients of all its members are
+/// ready, as one operation.
 ///
-/// Small gradients are fused without being asked to. Groups are for those whose fusion should
-/// be the same in every run, however fast each of them comes.
+/// Small gradients are fused without groups. A group makes the fusion the same in every run, whatever
+/// the timing.
 public sealed interface GradientGroups {
-    /// Each gradient travels as soon as it is ready.
+    /// Each gradient is launched as soon as it is ready.
     record None() implements GradientGroups {}
 
-    /// As many groups of neighbours, as even as possible.
+    /// This number of groups of consecutive parameters, with sizes that differ by one at most.
     record Count(int groups) implements GradientGroups {
         public Count {
             if (groups < 1) {
@@ -23,7 +23,7 @@ public sealed interface GradientGroups {
         }
     }
 
-    /// These groups of parameter names; all other parameters travel alone.
+    /// These groups of parameter names; each other parameter is on its own.
     record Named(List<List<String>> groups) implements GradientGroups {
         public Named {
             groups = groups.stream().map(List::copyOf).toList();
@@ -35,7 +35,7 @@ public sealed interface GradientGroups {
                 for (String name : group) {
                     if (!seen.add(name)) {
                         throw new IllegalArgumentException(
-                                "parameter '%s' is in groups twice; name it once".formatted(name));
+                                "parameter '%s' is in groups twice; use it once".formatted(name));
                     }
                 }
             }

@@ -1,8 +1,8 @@
 package org.horovod4j.optim;
 
-/// How a gradient is held, by what a rank can tell of it.
+/// The layout of a gradient on one rank.
 public enum GradientLayout {
-    /// Nobody can tell: no backward pass has come to the parameter.
+    /// No backward pass has computed the gradient yet.
     UNKNOWN,
     SPARSE,
     DENSE

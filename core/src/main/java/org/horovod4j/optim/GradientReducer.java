@@ -16,17 +16,16 @@ import java.util.Optional;
 /// Reduces the gradients of one training step after another.
 ///
 /// A step is a window of [GradientSettings#backwardPassesPerStep] backward passes. The adapter calls
-/// [#ready] whenever one has added to a gradient; after the last of the window the gradient is launched, in
-/// the order in which gradients become ready, so that communication goes on while earlier layers
-/// are still being computed. [#synchronize] launches what has not come, with zeros or without rows where
-/// a rank never used a parameter, so that ranks may take different branches; waits for all; and begins
-/// the next window.
+/// [#ready] after a pass has accumulated a gradient. After the last pass of the window the gradient is
+/// launched: its reduction is submitted. Gradients are launched in the order in which they become
+/// ready, so communication overlaps with the computation of earlier layers. [#synchronize] launches
+/// the remaining gradients, waits for all, and begins the next window. A rank that did not use a
+/// parameter contributes zeros or no rows, so ranks may take different branches.
 ///
-/// An adapter that cannot tell when gradients become ready calls [#backwardPassCompleted] after each backward
-/// pass.
+/// An adapter without hooks on gradients calls [#backwardPassCompleted] after each backward pass.
 ///
-/// Threads of a framework may call [#ready] while another synchronizes. Costs one lock and, for a
-/// launch, one submission.
+/// Threads of a framework may call [#ready] while another thread synchronizes. Costs one lock and, for
+/// a launch, one submission.
 public final class GradientReducer {
     private final ProcessSet processSet;
     private final Gradients gradients;
@@ -39,23 +38,23 @@ public final class GradientReducer {
     private GradientSettings settings;
     private GradientReduction gradientReduction;
 
-    /// How often each gradient was added to in this window.
+    /// The passes of this window that have accumulated each gradient.
     private final int[] passes;
 
-    /// How often the program has asked for a step in this window.
+    /// The calls of `step()` by the program in this window.
     private int steps;
 
     private final boolean[] launched;
     private final List<Launch> launches = new ArrayList<>();
     private @Nullable Throwable failure;
 
-    /// A reduction under way.
+    /// A reduction that was submitted.
     ///
-    /// @param parameters whose gradients it returns, in this order
+    /// @param parameters the parameters of its results, in this order
     private record Launch(List<Integer> parameters, Handle<List<Gradient>> handle) {}
 
-    /// @throws IllegalArgumentException when names are missing or come twice, or groups do not fit
-    ///     them
+    /// @throws IllegalArgumentException when a name is empty or occurs twice, or groups contain
+    ///     unknown names
     public GradientReducer(ProcessSet processSet, Gradients gradients, GradientSettings settings) {
         this.processSet = processSet;
         this.gradients = gradients;
@@ -68,18 +67,17 @@ public final class GradientReducer {
         this.launched = new boolean[names.size()];
     }
 
-    /// Where there is nobody else, nothing is sent; a rank outside the process set is by itself
-    /// too.
-    private GradientReduction reductionOf(GradientSettings wanted) {
-        double mean = wanted.averageAccumulated() ? 1.0 / wanted.backwardPassesPerStep() : 1.0;
+    /// A single rank, or a rank outside the process set, reduces nothing.
+    private GradientReduction reductionOf(GradientSettings chosen) {
+        double mean = chosen.averageAccumulated() ? 1.0 / chosen.backwardPassesPerStep() : 1.0;
         if (!processSet.isIncluded() || processSet.size() == 1) {
             return new LocalReduction(gradientArithmetic, mean);
         }
-        double factor = wanted.predivideFactor();
+        double factor = chosen.predivideFactor();
         return new DistributedReduction(
                 processSet.communicator(),
-                wanted.op(),
-                wanted.compressor(),
+                chosen.op(),
+                chosen.compressor(),
                 new Scale(mean / factor, factor),
                 gradientArithmetic);
     }
@@ -96,7 +94,7 @@ public final class GradientReducer {
                 : new GradientLayouts.Fixed(gradients);
     }
 
-    /// Whether nobody else takes part, so that gradients stay on this rank.
+    /// Whether only this rank takes part, so that gradients stay on it.
     public synchronized boolean isSingleRank() {
         return gradientReduction.size() == 1;
     }
@@ -106,7 +104,7 @@ public final class GradientReducer {
         return groups.isLocal(parameter);
     }
 
-    /// Changes the length of windows, from the next one on.
+    /// Changes the length of windows, starting with the next one.
     ///
     /// @throws IllegalStateException in the middle of a window
     public synchronized void backwardPassesPerStep(int count) {
@@ -114,7 +112,7 @@ public final class GradientReducer {
         if (done > 0) {
             throw new IllegalStateException(
                     """
-                    backwardPassesPerStep was to become %d, but %d of %d backward passes are done already
+                    backwardPassesPerStep cannot be set to %d now: %d of %d backward passes of this step are done
                     Change it between a step and the next backward pass."""
                             .formatted(count, done, settings.backwardPassesPerStep()));
         }
@@ -122,16 +120,15 @@ public final class GradientReducer {
         gradientReduction = reductionOf(settings);
     }
 
-    /// Says that a backward pass has added to the gradient, and launches it after the last pass of
-    /// the window.
+    /// Counts a backward pass that has accumulated the gradient. After the last pass of the window,
+    /// launches it.
     ///
-    /// Never throws, as frameworks call it from native code, where nobody could catch: what goes
-    /// wrong is thrown by [#synchronize].
+    /// Never throws, since frameworks call it from native code. [#synchronize] throws its exceptions.
     public synchronized void ready(int parameter) {
         ready(parameter, false);
     }
 
-    /// Says that a backward pass has added to all gradients that take part, the last ones first.
+    /// Counts a backward pass for all trainable parameters, the last ones first.
     public synchronized void backwardPassCompleted() {
         for (int parameter = names.size() - 1; parameter >= 0; parameter--) {
             if (gradients.isTrainable(parameter)) {
@@ -180,33 +177,33 @@ public final class GradientReducer {
         return group.members().stream().filter(gradients::isTrainable).toList();
     }
 
-    /// A frozen parameter keeps nobody waiting.
+    /// A group does not wait for frozen parameters.
     private boolean isReady(int parameter) {
         return passes[parameter] >= settings.backwardPassesPerStep()
                 || !gradients.isTrainable(parameter);
     }
 
-    /// How many backward passes this window has seen: those of the gradient that was added to most
-    /// often, as a pass need not come to all of them.
+    /// The number of backward passes in this window: the maximum over all gradients, since a pass
+    /// need not compute all of them.
     public synchronized int passes() {
         return Arrays.stream(passes).max().orElse(0);
     }
 
-    /// Says that the program asks for a step, as it may after each backward pass or after the last
-    /// of the window alone. Both passes and steps are counted, because neither will do: a gradient
-    /// that is in some passes only shows too few of them, and by how much differs between ranks
-    /// that take different branches.
+    /// Counts a call of `step()`. A program may call it after each backward pass, or only after the
+    /// last one of the window. Both passes and steps are counted, because neither is sufficient: a
+    /// gradient that only some passes compute shows too few of them, and ranks that take different
+    /// branches would count differently.
     public synchronized void stepRequested() {
         steps++;
     }
 
-    /// Whether the window is complete, by its passes or by its steps.
+    /// Whether the window is complete, by the number of passes or of steps.
     public synchronized boolean isComplete() {
         return Math.max(passes(), steps) >= settings.backwardPassesPerStep();
     }
 
-    /// Reduces what is not reduced yet, whether or not the window is complete, waits for all, gives
-    /// the gradients back and begins a new window.
+    /// Launches the gradients that are not launched yet, even if the window is incomplete, waits for
+    /// all, hands the results to [Gradients#setReduced] and begins a new window.
     ///
     /// @throws IllegalStateException when there were more backward passes than a window has
     /// @throws org.horovod4j.HorovodException when a reduction failed
@@ -221,15 +218,14 @@ public final class GradientReducer {
         }
     }
 
-    /// Ends a window that no step will follow, with gradients of no use: nothing is lent
-    /// afterwards. In a world that goes on, all ranks call this after the same backward pass; in
-    /// one that has ended, reductions fail, which is of no interest any more.
+    /// Ends a window without a step. Its gradients are undefined afterwards, and their memory is no
+    /// longer in use. All ranks call this after the same backward pass. After the loss of a peer the
+    /// reductions fail.
     ///
-    /// @return what failed
+    /// @return the first failure, for the log
     public synchronized Optional<Throwable> abandon() {
-        // A rank that has launched nothing yet must join in what others have launched; but where
-        // passes
-        // launch nothing, nobody has.
+        // This rank must take part in reductions that others have launched. If passes launch
+        // nothing, there are none.
         boolean isOpen = passes() > 0 && gradients.canAcquireDuringBackward();
         Throwable failed = isOpen ? finishWindow() : null;
         overlapTimer.windowAbandoned();
@@ -237,7 +233,7 @@ public final class GradientReducer {
         return Optional.ofNullable(failed);
     }
 
-    /// Launches what is missing, waits for all, and begins a new window.
+    /// Launches the remaining gradients, waits for all, and begins a new window.
     private @Nullable Throwable finishWindow() {
         try {
             if (failure == null) {
@@ -280,14 +276,14 @@ public final class GradientReducer {
         }
     }
 
-    /// Where passes launch nothing, all are launched here: the last ones first, as passes would, and as
-    /// they lie in memory that was laid out for passes.
+    /// If passes launch nothing, all groups are launched here: the last ones first, as passes would
+    /// do. That is also their order in memory.
     private List<Group> inLaunchOrder() {
         return gradients.canAcquireDuringBackward() ? groups.all() : groups.all().reversed();
     }
 
-    /// Launches the members of a group that take part in this step and have not been launched. Those that
-    /// no rank has a gradient for are left as they are: the sum of nothing is nothing.
+    /// Launches the members of a group that take part in this step and are not launched yet. It skips
+    /// parameters that have a gradient on no rank.
     private void launch(Group group, boolean byStep) {
         if (gradientReduction.isIdentity()) {
             return;
@@ -324,7 +320,7 @@ public final class GradientReducer {
         launches.add(new Launch(List.of(parameter), Sequel.of(handle, List::of)));
     }
 
-    /// Under which the ranks find a gradient that travels by itself.
+    /// The name of a collective for one gradient.
     private String name(int parameter) {
         return settings.prefix() + "." + names.get(parameter);
     }
@@ -336,7 +332,7 @@ public final class GradientReducer {
                 parameter, gradientArithmetic.scaledDense(gradients.acquire(parameter), factor));
     }
 
-    /// Waits even after a failure, because tensors are in use until their reduction has ended.
+    /// Waits even after a failure, because tensors are in use until their reduction is done.
     private void finish(Launch launch) {
         try {
             List<Gradient> reduced = launch.handle.join();
@@ -348,7 +344,7 @@ public final class GradientReducer {
         }
     }
 
-    /// The first failure is the cause; what fails after it fails because of it.
+    /// Keeps the first failure: later ones are its consequences.
     private void recordFailure(Throwable thrown) {
         if (failure == null) {
             failure = thrown;

@@ -6,20 +6,19 @@ import org.horovod4j.Tensor;
 
 import java.util.List;
 
-/// What happens to gradients between being lent and given back.
+/// Reduces gradients: over all ranks, or on this rank alone.
 sealed interface GradientReduction permits LocalReduction, DistributedReduction {
-    /// Reduces all of them in place: in one collective, or each in its own where a compressor is
-    /// between.
+    /// Reduces tensors in place: in one collective, or in one for each tensor with a compressor.
     ///
-    /// @param name of all of them together
-    /// @param members the name of each, which stays the same whatever travels beside it
+    /// @param name of the collective
+    /// @param members the name of each tensor, which does not depend on the other tensors
     Handle<List<Gradient>> reduce(String name, List<String> members, List<Tensor> tensors);
 
     Handle<Gradient> reduce(String name, SparseTensor rows);
 
-    /// How many ranks take part.
+    /// The number of ranks that take part.
     int size();
 
-    /// Whether gradients stay as they are, so that they need not even be lent.
+    /// Whether gradients do not change, so that nothing needs to be done.
     boolean isIdentity();
 }

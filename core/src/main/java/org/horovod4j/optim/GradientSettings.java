@@ -6,7 +6,7 @@ import org.horovod4j.compression.Compression;
 
 import java.util.function.Predicate;
 
-/// How gradients are reduced: what `DistributedOptimizer` of every framework can be asked for.
+/// How gradients are reduced: the options of `DistributedOptimizer` in every framework.
 ///
 /// ```java
 /// GradientSettings settings =
@@ -15,21 +15,20 @@ import java.util.function.Predicate;
 ///
 /// All ranks must have the same settings.
 ///
-/// @param op AVERAGE, SUM, or ADASUM, for which an adapter lends changes of weights, not gradients
-/// @param compressor makes them smaller on the way
-/// @param backwardPassesPerStep how many passes add to a gradient before it is reduced
-/// @param averageAccumulated whether that sum is divided by `backwardPassesPerStep`, which it is
-///     even if a window was ended early: its first gradients may have been launched by then, and
-///     all ranks must divide alike
-/// @param gradientGroups which of them travel together
-/// @param predivideFactor an average is divided by it before the sum and by the rest afterwards,
-///     where a sum over many ranks might overflow
+/// @param op AVERAGE, SUM, or ADASUM, for which an adapter returns changes of weights
+/// @param compressor compresses gradients for the exchange
+/// @param backwardPassesPerStep how many passes accumulate a gradient before it is reduced
+/// @param averageAccumulated whether that sum is divided by `backwardPassesPerStep`, even if a window
+///     ends early: its first gradients may be launched already, and all ranks must divide alike
+/// @param gradientGroups which gradients are reduced together
+/// @param predivideFactor an average is divided by it before the sum and by the rest afterwards, so
+///     that a sum over many ranks does not overflow
 /// @param sparseAsDense whether sparse gradients are made dense first
-/// @param local parameters, by name, that each rank keeps for itself
+/// @param local parameters, by name, that are not reduced
 /// @param scaleLocalGradients whether gradients of local parameters are divided by the number of
-///     ranks, so that they are as large as averaged ones of a loss that all ranks share
-/// @param prefix of the names under which ranks find each other's gradients: two optimizers whose
-///     gradients are in flight at the same time need different ones
+///     ranks, as an average over a loss that all ranks share would be
+/// @param prefix of the names of collectives: two optimizers that reduce gradients at the same time
+///     need different prefixes
 public record GradientSettings(
         ReduceOp op,
         Compressor compressor,
@@ -72,24 +71,24 @@ public record GradientSettings(
         if (predivideFactor != 1 && op != ReduceOp.AVERAGE) {
             throw new IllegalArgumentException(
                     """
-                    predivideFactor %s splits the division of an average, but the op is %s
+                    predivideFactor %s splits the division of an average, but op is %s
                     Leave it at 1, or reduce by AVERAGE."""
                             .formatted(predivideFactor, op));
         }
         if (averageAccumulated && op == ReduceOp.ADASUM) {
             throw new IllegalArgumentException(
                     """
-                    averageAccumulated scales gradients, but ADASUM combines the changes they make
+                    averageAccumulated scales gradients, but ADASUM combines changes of weights
                     Divide the loss by the number of passes instead.""");
         }
     }
 
-    /// Settings that begin with [#DEFAULT].
+    /// A builder that starts with [#DEFAULT].
     public static Builder builder() {
         return new Builder();
     }
 
-    /// The same, but for the number of passes.
+    /// The same with another number of passes.
     public GradientSettings withBackwardPassesPerStep(int passes) {
         return new GradientSettings(
                 op,
@@ -104,7 +103,7 @@ public record GradientSettings(
                 prefix);
     }
 
-    /// Settings in the making; they are checked when they are built.
+    /// Builds settings; [#build] checks them.
     public static final class Builder {
         private ReduceOp op = DEFAULT.op;
         private Compressor compressor = DEFAULT.compressor;

@@ -2,33 +2,33 @@ package org.horovod4j.optim;
 
 import java.util.List;
 
-/// A framework's parameters and their gradients, known by their position.
+/// The parameters of a framework and their gradients, by position.
 ///
-/// For Adasum an adapter lends what it would change a parameter by, and on getting it back changes
-/// it by that: the reducer does not mind.
+/// For Adasum an adapter returns the change of a parameter instead of its gradient, and applies the
+/// reduced change. The reducer treats both alike.
 public interface Gradients {
-    /// The parameters' names: the same on every rank, in the same order, and each once.
+    /// The names of the parameters: unique, and the same on every rank, in the same order.
     List<String> names();
 
-    /// Whether the parameter takes part in the coming step; may change between steps, on all ranks
-    /// together.
+    /// Whether the parameter takes part in the next step. It may change between steps, on all ranks
+    /// alike.
     boolean isTrainable(int parameter);
 
-    /// Whether something can be lent while a backward pass is still running; else everything is
-    /// launched when the step synchronizes. The same on every rank; may change between steps.
+    /// Whether gradients can be acquired while a backward pass is still running. Otherwise all are
+    /// launched when the step synchronizes. The same on every rank; it may change between steps.
     default boolean canAcquireDuringBackward() {
         return true;
     }
 
-    /// Lends the gradient, zeros if no backward pass came to the parameter. Where the framework's
-    /// own memory cannot be lent, a copy.
+    /// The gradient, in the memory of the framework or, if that is not accessible, as a copy. It is
+    /// zero if no backward pass has computed it. The reducer uses the memory until [#setReduced].
     ///
-    /// Called once in a step, by the thread that tells that the gradient is ready or by the one
-    /// that synchronizes.
+    /// Called once in a step, by the thread that calls [GradientReducer#ready] or
+    /// [GradientReducer#synchronize].
     Gradient acquire(int parameter);
 
-    /// Takes back what was lent, reduced. Dense gradients come back in the memory that was lent;
-    /// sparse ones in memory of their own, with their rows in ascending order and each once. They come
-    /// back dense if that is smaller, or if they have not left this rank.
+    /// Receives the reduced gradient. A dense gradient is in the memory that [#acquire] returned. A
+    /// sparse one is in new memory, with unique rows in ascending order; it is dense if that is
+    /// smaller, or if it was not exchanged.
     void setReduced(int parameter, Gradient reduced);
 }

@@ -6,9 +6,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Which parameters are launched together, by position. Local ones are in no group.
+/// The groups of parameters that are launched together, by position. Local parameters are in no
+/// group.
 final class LaunchGroups {
-    /// @param name under which the ranks find it
+    /// @param name of its collective
     /// @param members positions of parameters
     record Group(String name, List<Integer> members) {}
 
@@ -59,14 +60,13 @@ final class LaunchGroups {
             String name = names.get(i);
             if (name.isEmpty()) {
                 throw new IllegalArgumentException(
-                        "parameter %d has no name; ranks find each other's gradients by name"
-                                .formatted(i));
+                        "parameter %d has no name; ranks match gradients by name".formatted(i));
             }
             if (positions.putIfAbsent(name, i) != null) {
                 throw new IllegalArgumentException(
                         """
                         two parameters have the name '%s'
-                        Name each of them once: ranks find each other's gradients by name."""
+                        Give each parameter its own name: ranks match gradients by name."""
                                 .formatted(name));
             }
         }
@@ -97,7 +97,7 @@ final class LaunchGroups {
             }
             if (settings.local().test(name)) {
                 throw new IllegalArgumentException(
-                        "parameter '%s' is local, so it cannot travel in a group".formatted(name));
+                        "parameter '%s' is local, so it cannot be in a group".formatted(name));
             }
             members.add(position);
         }

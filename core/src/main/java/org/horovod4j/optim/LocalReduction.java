@@ -7,9 +7,10 @@ import org.horovod4j.Tensor;
 
 import java.util.List;
 
-/// A rank with nobody to share gradients with: in a world of one, or outside the process set.
+/// Scales gradients on a rank that shares them with no other: it is the only one, or is outside the
+/// process set.
 ///
-/// @param factor what gradients are multiplied by all the same
+/// @param factor by which gradients are multiplied
 record LocalReduction(GradientArithmetic gradientArithmetic, double factor)
         implements GradientReduction {
     @Override

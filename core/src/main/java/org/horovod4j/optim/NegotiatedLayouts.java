@@ -10,15 +10,16 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
-/// Kinds that the ranks agree on once, when a gradient first exists on one of them.
+/// Layouts that the ranks agree on once, when a gradient first exists on one of them.
 ///
-/// Each rank tells what it has of each gradient. It is dense everywhere if it is dense anywhere, for that
-/// rank may have launched it already; else sparse everywhere if it is sparse anywhere. So until then a
-/// dense gradient can be launched as soon as it is ready, and what is sparse or missing waits for
-/// the end of the window. Later a rank that has another kind converts it.
+/// Each rank publishes the layout of each gradient. A gradient is dense everywhere if it is dense on
+/// one rank, since that rank may have launched it already; else it is sparse everywhere if it is
+/// sparse on one rank. So before the agreement a dense gradient can be launched as soon as it is
+/// ready, and a sparse or missing one waits for the end of the window. After the agreement a rank
+/// with another layout converts its gradient.
 ///
 /// Costs an allgather of one byte for each parameter at the end of the first window, and of later
-/// ones as long as a gradient exists nowhere.
+/// windows as long as a gradient exists on no rank.
 final class NegotiatedLayouts implements GradientLayouts {
     private static final GradientLayout[] LAYOUTS = GradientLayout.values();
 
@@ -27,13 +28,13 @@ final class NegotiatedLayouts implements GradientLayouts {
     private final String name;
     private final GradientArithmetic gradientArithmetic;
 
-    /// What holds in this window.
+    /// The layouts of this window.
     private final GradientLayout[] windowLayouts;
 
-    /// What holds for good.
+    /// The layouts that all ranks have agreed on.
     private final GradientLayout[] agreedLayouts;
 
-    /// @param name under which the ranks agree
+    /// @param name of the allgather
     NegotiatedLayouts(
             SparseGradients gradients,
             Communicator communicator,
@@ -49,8 +50,8 @@ final class NegotiatedLayouts implements GradientLayouts {
         Arrays.fill(agreedLayouts, GradientLayout.UNKNOWN);
     }
 
-    /// Several wait until all their kinds are agreed on, since those that are dense travel in one
-    /// operation, of which each rank must have the same idea.
+    /// A group waits until the layouts of all its members are agreed on: its dense members are one
+    /// operation, which must be the same on each rank.
     @Override
     public boolean canLaunch(List<Integer> parameters) {
         if (parameters.size() == 1) {
@@ -72,25 +73,25 @@ final class NegotiatedLayouts implements GradientLayouts {
         if (IntStream.range(0, windowLayouts.length).filter(takesPart).allMatch(this::isAgreed)) {
             return;
         }
-        byte[] mine = new byte[windowLayouts.length];
-        for (int i = 0; i < mine.length; i++) {
-            mine[i] = takesPart.test(i) ? (byte) gradients.layout(i).ordinal() : 0;
+        byte[] own = new byte[windowLayouts.length];
+        for (int i = 0; i < own.length; i++) {
+            own[i] = takesPart.test(i) ? (byte) gradients.layout(i).ordinal() : 0;
         }
-        Tensor all = communicator.allgather(name, Tensor.of(mine, 1, mine.length));
+        Tensor all = communicator.allgather(name, Tensor.of(own, 1, own.length));
         merge(all.toByteArray());
-        // A rank that has joined brings no row, and does not hear of what the others agree on.
+        // A rank that has joined does not take part and does not learn the result.
         if (all.shape().dimension(0) == communicator.size()) {
             System.arraycopy(windowLayouts, 0, agreedLayouts, 0, windowLayouts.length);
         }
     }
 
-    /// @param told a row of each rank
-    private void merge(byte[] told) {
-        for (int i = 0; i < told.length; i++) {
+    /// @param published a row for each rank
+    private void merge(byte[] published) {
+        for (int i = 0; i < published.length; i++) {
             int parameter = i % windowLayouts.length;
-            GradientLayout kind = LAYOUTS[told[i]];
-            if (!isAgreed(parameter) && kind.compareTo(windowLayouts[parameter]) > 0) {
-                windowLayouts[parameter] = kind;
+            GradientLayout layout = LAYOUTS[published[i]];
+            if (!isAgreed(parameter) && layout.compareTo(windowLayouts[parameter]) > 0) {
+                windowLayouts[parameter] = layout;
             }
         }
     }

@@ -2,8 +2,7 @@ package org.horovod4j.optim;
 
 import java.time.Duration;
 
-/// Counts launches and the time around them: two readings of the clock in a step, and one at its
-/// end.
+/// Counts launches and measures hidden and exposed time. Costs three readings of the clock per step.
 final class OverlapTimer {
     private long steps;
     private long launchedByPasses;
@@ -40,7 +39,7 @@ final class OverlapTimer {
         hasLaunched = false;
     }
 
-    /// What was launched led to no step.
+    /// The launches of this window belong to no step.
     void windowAbandoned() {
         hasLaunched = false;
     }

@@ -2,13 +2,13 @@ package org.horovod4j.optim;
 
 import org.horovod4j.SparseTensor;
 
-/// Gradients of which some may be sparse, of a framework that does not say so before a backward pass has
-/// computed them: the ranks then agree on how each of them travels.
+/// Gradients of a framework in which each may be sparse, known only after a backward pass has computed
+/// it. The ranks then agree on the layout of each gradient.
 public interface SparseGradients extends Gradients {
-    /// What there is of the gradient now.
+    /// The current layout of the gradient.
     GradientLayout layout(int parameter);
 
-    /// Lends a sparse gradient without rows, for a parameter whose kind is unknown here and sparse on
-    /// other ranks. It is given back like any other.
+    /// A sparse gradient without rows, for a parameter whose layout is unknown here and sparse on other
+    /// ranks. [#setReduced] is called for it too.
     SparseTensor acquireEmpty(int parameter);
 }

@@ -1,14 +1,15 @@
-/// What a distributed optimizer does in every framework: decide when a gradient is complete, with
-/// which others it travels and how, and wait for all of them before weights change.
+/// The distributed optimizer of every framework: it decides when a gradient is complete, reduces it
+/// alone or in a group, and waits for all reductions before weights change.
 ///
-/// Start with [GradientSettings] (what the user asks for), then [GradientReducer] (one training
-/// step after another). A framework's adapter implements [Gradients] and tells the reducer when a
-/// backward pass has computed a gradient.
+/// Start with [GradientSettings] (the options), then [GradientReducer] (one training step after
+/// another). The adapter of a framework implements [Gradients] and calls the reducer when a backward
+/// pass has computed a gradient.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`,
 ///   `org.horovod4j.collectives.kernel`.
-/// - Invariant: gradients are lent from launch until they are given back, and a reduction that was
-///   launched is waited for even when another one fails.
+/// - Invariant: the reducer uses the memory of a gradient from [Gradients#acquire] until
+///   [Gradients#setReduced], and waits for every reduction that it has launched, even when another
+///   one fails.
 @NullMarked
 package org.horovod4j.optim;
 

@@ -20,11 +20,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
-/// Lends what the wrapped optimizer changes of each parameter, which is what Adasum combines.
+/// The change of each parameter by the wrapped optimizer, which Adasum combines.
 ///
-/// A parameter is updated with the rank's own gradient, lent as the difference to what it was, and
-/// ends as what it was plus the combined difference: momentum and adaptive rates see the rank's own
-/// gradients.
+/// A parameter is updated with the gradient of this rank. Its change is reduced, and the reduced change
+/// is added to the old value. So momentum and adaptive rates use the gradients of this rank.
 final class BlockDeltas implements Gradients {
     private static final Logger LOG = Log.of(BlockDeltas.class);
 
@@ -61,7 +60,7 @@ final class BlockDeltas implements Gradients {
         return parameters.isTrainable(parameter);
     }
 
-    /// The rest of a backward pass may still need the weights as they are.
+    /// A running backward pass may still need the old weights.
     @Override
     public boolean canAcquireDuringBackward() {
         return false;
@@ -69,7 +68,7 @@ final class BlockDeltas implements Gradients {
 
     @Override
     public Gradient acquire(int parameter) {
-        Tensor delta = delta(parameter); // first, or a failure would leave the weight updated
+        Tensor delta = delta(parameter); // first: a failure must not leave the weight updated
         NDArray weight = parameters.array(parameter);
         NDArray start = weight.duplicate();
         try (NDArray gradient = gradients.gradientToApply(parameter)) {
@@ -97,14 +96,14 @@ final class BlockDeltas implements Gradients {
         return Objects.requireNonNull(deltas[parameter]);
     }
 
-    /// In shared memory, if there is room.
+    /// In shared memory, if there is enough.
     private List<Tensor> allocate(List<NDArray> weights) {
         try {
             return GradientArena.allocate(communicator, weights);
         } catch (ConfigurationException e) {
             LOG.log(
                     Level.WARNING,
-                    "changes of weights are copied, as they do not fit into shared memory: {0}",
+                    "changes of weights are copied, because they do not fit into shared memory: {0}",
                     e.getMessage());
             return weights.stream()
                     .map(

@@ -24,37 +24,39 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntPredicate;
 
-/// Lends the gradients of a block.
+/// The gradients of a block.
 ///
-/// Where the engine allows it they live in memory that all ranks of the host can reach, so that
-/// nothing is copied; else they are lent where they are; and where even that cannot be, as on a
-/// GPU, as copies.
+/// If the engine supports it, gradients are moved into memory shared by all ranks of the host, so that
+/// nothing is copied. Otherwise they are used in the memory of the engine. If that is not accessible,
+/// as on a GPU, they are copied.
 ///
-/// DJL returns new zeros for a gradient that was never computed, and forgets them. So such a
-/// gradient is defined first, by a backward pass of nothing.
+/// For a gradient that was never computed, DJL returns a new array of zeros each time. Such a gradient
+/// is first defined by a backward pass over a product with zero.
 final class BlockGradients implements SparseGradients {
     private final BlockParameters parameters;
     private final EngineAccess access;
     private final BooleanSupplier launchesWhenReady;
 
-    /// Where each gradient has been moved to.
+    /// The shared memory of each gradient that was moved.
     private final @Nullable Tensor[] slots;
 
-    /// Copies of gradients whose memory cannot be lent.
+    /// Copies of gradients whose memory is not accessible.
     private final @Nullable Tensor[] copies;
 
-    /// Which of these copies may be of zeros that DJL made up: on a GPU, say, nobody can tell.
+    /// Which of these copies may be zeros of an undefined gradient. On a GPU the two cannot be
+    /// distinguished.
     private final boolean[] maybeUndefined;
 
-    /// What was last lent of dense gradients; nothing where it was rows.
+    /// The dense gradient of the last [#acquire]; null if it was sparse.
     private final @Nullable Tensor[] lastDense;
 
-    /// Reduced gradients that the engine does not hold itself.
+    /// Reduced gradients that are not in the memory of the engine.
     private final @Nullable NDArray[] reducedCopies;
 
     private volatile boolean defining;
 
-    /// @param launchesWhenReady whether gradients may travel before the step, the same on all ranks
+    /// @param launchesWhenReady whether gradients may be reduced before the step, the same on all
+    ///     ranks
     BlockGradients(
             BlockParameters parameters, EngineAccess access, BooleanSupplier launchesWhenReady) {
         this.parameters = parameters;
@@ -93,8 +95,8 @@ final class BlockGradients implements SparseGradients {
         return isDefined(array) ? GradientLayout.DENSE : GradientLayout.UNKNOWN;
     }
 
-    /// Leaves the gradient undefined: the engine would add rows to one that is dense, and keep it
-    /// so.
+    /// Leaves the gradient undefined: if it were dense, the engine would add rows to it and keep it
+    /// dense.
     @Override
     public SparseTensor acquireEmpty(int parameter) {
         lastDense[parameter] = null;
@@ -123,7 +125,7 @@ final class BlockGradients implements SparseGradients {
         }
         ensureDefined(array);
         try (NDArray gradient = array.getGradient()) {
-            return dense(parameter, lend(parameter, gradient));
+            return dense(parameter, memoryOf(parameter, gradient));
         }
     }
 
@@ -132,8 +134,8 @@ final class BlockGradients implements SparseGradients {
         return new Gradient.Dense(tensor);
     }
 
-    /// Moves the gradient back to its slot if somebody has moved it elsewhere.
-    private Tensor lend(int parameter, NDArray gradient) {
+    /// Moves the gradient back to its shared memory if the engine has moved it.
+    private Tensor memoryOf(int parameter, NDArray gradient) {
         Tensor slot = slots[parameter];
         if (slot != null && access.moveInto(gradient, slot.segment())) {
             return slot;
@@ -152,7 +154,7 @@ final class BlockGradients implements SparseGradients {
         return copy;
     }
 
-    /// The last byte is zero, and each is as the one after it.
+    /// Whether the last byte is zero and each byte equals the next one.
     private static boolean isZero(MemorySegment memory) {
         long last = memory.byteSize() - 1;
         if (last < 0) {
@@ -181,7 +183,7 @@ final class BlockGradients implements SparseGradients {
                     writeBack(parameter, tensor);
             case Gradient.Dense(Tensor tensor) when tensor != lastDense[parameter] ->
                     keepReducedCopy(parameter, tensor);
-            case Gradient.Dense _ -> {} // in the engine's own memory
+            case Gradient.Dense _ -> {} // in the memory of the engine
         }
     }
 
@@ -208,8 +210,8 @@ final class BlockGradients implements SparseGradients {
         reducedCopies[parameter] = reduced;
     }
 
-    /// The gradient that the optimizer is to apply, which is the rank's own where nothing was reduced.
-    /// Always dense, as DJL's optimizers can do nothing with rows. Whoever asks closes it.
+    /// The gradient that the optimizer applies; that of this rank if nothing was reduced. It is dense,
+    /// since DJL's optimizers do not support sparse gradients. The caller closes it.
     NDArray gradientToApply(int parameter) {
         NDArray reduced = reducedCopies[parameter];
         if (reduced != null) {
@@ -225,8 +227,7 @@ final class BlockGradients implements SparseGradients {
         }
     }
 
-    /// Sets all gradients to zero, whatever they are: a number that is none stays none under
-    /// arithmetic, so dense ones are overwritten.
+    /// Sets all gradients to zero. Dense ones are overwritten, because arithmetic would keep NaN.
     void clear() {
         parameters.trainable().stream().forEach(this::clear);
     }
@@ -236,17 +237,17 @@ final class BlockGradients implements SparseGradients {
             if (access.sparse(gradient).isPresent()) {
                 NDArray _ = gradient.subi(gradient);
             } else {
-                TensorView lent = TensorView.of(gradient);
-                lent.tensor().segment().fill((byte) 0);
-                lent.writeBack();
+                TensorView view = TensorView.of(gradient);
+                view.tensor().segment().fill((byte) 0);
+                view.writeBack();
             }
         }
     }
 
-    /// Moves gradients that are not there yet into memory that the ranks of this host can reach.
-    /// Not while any of them is lent.
+    /// Moves gradients into memory shared by the ranks of this host, unless they are there already.
+    /// Must not be called during a reduction.
     ///
-    /// @param isShared which of them other ranks ever see
+    /// @param isShared which parameters are reduced
     void moveToSharedMemory(Communicator communicator, IntPredicate isShared) {
         int[] moving =
                 parameters.trainable().stream()
@@ -274,8 +275,8 @@ final class BlockGradients implements SparseGradients {
         }
     }
 
-    /// Whether the engine holds a gradient, rather than making one up whenever it is asked. Where its
-    /// memory cannot be seen, that is taken for granted.
+    /// Whether the engine keeps a gradient, and does not return new zeros each time. If its memory is
+    /// not accessible, true is assumed.
     private boolean isDefined(NDArray array) {
         try (NDArray one = array.getGradient();
                 NDArray other = array.getGradient()) {
@@ -291,18 +292,18 @@ final class BlockGradients implements SparseGradients {
         defining = true;
         try (GradientCollector collector = array.getManager().getEngine().newGradientCollector();
                 NDArray sum = array.sum();
-                // An array, as what DJL makes of a number may be freed before backward reads it.
+                // an array: DJL may free a number before backward reads it
                 NDArray zero = sum.getManager().zeros(sum.getShape(), sum.getDataType());
                 NDArray nothing = sum.mul(zero)) {
             collector.backward(nothing);
         } catch (IllegalStateException _) {
-            // the program collects gradients right now: then the reduced gradient is kept apart
+            // the program is collecting gradients; the reduced gradient is then kept separately
         } finally {
             defining = false;
         }
     }
 
-    /// Whether a backward pass is ours, and no news.
+    /// Whether the current backward pass only defines a gradient.
     boolean isDefining() {
         return defining;
     }

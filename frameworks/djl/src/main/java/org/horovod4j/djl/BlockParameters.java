@@ -11,10 +11,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// The parameters of a block, by position: their names, which all ranks share, and DJL's ids, which
-/// they do not.
+/// The parameters of a block, by position, with their names, which are the same on all ranks, and DJL's
+/// ids, which are not.
 ///
-/// A parameter that several blocks share has several names; its first one counts.
+/// A parameter that several blocks share has several names; the first one is used.
 final class BlockParameters {
     private final List<String> names = new ArrayList<>();
     private final List<Parameter> parameters = new ArrayList<>();
@@ -44,8 +44,8 @@ final class BlockParameters {
         if (position == null) {
             throw new IllegalStateException(
                     """
-                    DistributedOptimizer was asked to update a parameter with id %s, which its block lacks
-                    Wrap the optimizer with the block that is trained: wrap(optimizer, model.getBlock())."""
+                    DistributedOptimizer cannot update the parameter with id %s: its block does not have it
+                    Wrap the optimizer with the block of the trainer: wrap(optimizer, model.getBlock())."""
                             .formatted(id));
         }
         return position;

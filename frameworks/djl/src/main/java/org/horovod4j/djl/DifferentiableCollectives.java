@@ -15,27 +15,27 @@ import org.horovod4j.option.HookChoice;
 
 import java.lang.foreign.MemorySegment;
 
-/// Collectives that are part of the computation: backward goes through them, to all ranks.
+/// Collectives inside a computation: backward differentiates through them.
 ///
-/// They are for losses and layers that look at the data of all ranks. Gradients of parameters need
-/// none of this: the optimizer reduces them.
+/// Use them for losses and layers that need data of all ranks. Gradients of parameters do not need
+/// them: the optimizer reduces those.
 public final class DifferentiableCollectives {
     private DifferentiableCollectives() {}
 
-    /// Reduces `array` over all ranks into a new array. What backward brings for the result is
-    /// reduced in the same way, so that each rank gets the gradient of the sum of all ranks' losses
-    /// (of their average, if `op` is AVERAGE); so backward must come by the result on every rank,
-    /// or on none.
+    /// Reduces `array` over all ranks into a new array. Backward reduces the gradient of the result in
+    /// the same way. So each rank gets the gradient of the sum of all ranks' losses, or of their
+    /// average if `op` is AVERAGE. Backward must pass through the result on every rank or on none.
     ///
-    /// Both wait for all ranks. If the reduction fails in backward, which DJL has no way to throw,
-    /// the gradient is NaN, and the next [DistributedOptimizer#synchronize], `trainer.step()` with
-    /// such an optimizer, or call of this method throws.
+    /// Both reductions wait for all ranks. If the reduction fails in backward, the gradient becomes
+    /// NaN, because DJL cannot throw there. The exception is thrown by the next
+    /// [DistributedOptimizer#synchronize], `trainer.step()` with such an optimizer, or call of this
+    /// method.
     ///
-    /// @param name the same on all ranks; `name + ".gradient"` is used too
-    /// @param array in the memory of the host, of engine PyTorch
+    /// @param name of the allreduce, the same on all ranks; `name + ".gradient"` is used too
+    /// @param array an array of engine PyTorch in host memory
     /// @param op AVERAGE or SUM
-    /// @throws UnsupportedOperationException when backward cannot be made to reduce gradients, by
-    ///     an engine or version that has no hooks, or on a GPU
+    /// @throws UnsupportedOperationException when backward cannot reduce gradients: the engine or its
+    ///     version has no hooks, or the array is on a GPU
     public static NDArray allreduce(
             Communicator communicator, String name, NDArray array, ReduceOp op) {
         requireLinear(name, op);
@@ -46,7 +46,7 @@ public final class DifferentiableCollectives {
         DataType dataType = DataTypes.of(array.getDataType());
         Shape shape = Shape.of(array.size());
 
-        // elements side by side in memory of their own, and part of the graph: duplicate() is not
+        // new contiguous memory that is part of the graph; duplicate() is not part of it
         NDArray result = array.flatten().add(0);
         MemorySegment memory =
                 access.memory(result)
@@ -62,7 +62,7 @@ public final class DifferentiableCollectives {
         return result.reshape(array.getShape());
     }
 
-    /// The gradient of a sum is the sum of gradients; other reductions have no such simple one.
+    /// The gradient of a sum is the sum of gradients. Other reductions have no such simple gradient.
     private static void requireLinear(String name, ReduceOp op) {
         switch (op) {
             case AVERAGE, SUM -> {}
@@ -79,7 +79,7 @@ public final class DifferentiableCollectives {
         return switch (backwardHooks) {
             case BackwardHooks.Available available -> available;
             case BackwardHooks.Unavailable(String reason) ->
-                    throw unsupported(name, "there are no hooks on gradients, since " + reason);
+                    throw unsupported(name, "there are no hooks on gradients: " + reason);
         };
     }
 
@@ -87,7 +87,7 @@ public final class DifferentiableCollectives {
         return new UnsupportedOperationException(
                 """
                 differentiable allreduce of '%s': %s
-                Backward could not go through it. See docs/djl-engines.md for what works where."""
+                Backward cannot differentiate through it. See docs/djl-engines.md."""
                         .formatted(name, reason));
     }
 }

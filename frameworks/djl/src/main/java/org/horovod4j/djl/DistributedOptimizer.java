@@ -31,23 +31,22 @@ import java.util.function.Supplier;
 /// TrainingConfig config = new DefaultTrainingConfig(loss).optOptimizer(optimizer);
 /// ```
 ///
-/// Everything else of the program stays as it is, with `EasyTrain.fit` or with a loop of its own.
-/// All ranks must build it with the same settings, and with blocks whose parameters have the same
-/// names.
+/// The rest of the program does not change, with `EasyTrain.fit` or with its own loop. All ranks must
+/// use the same settings, and blocks whose parameters have the same names.
 ///
-/// - *Overlap.* Where the engine has hooks and it can pay, a gradient is reduced while backward computes
-///   the ones before it; else all of them when the step begins. [#overlap] tells.
-/// - *Accumulation.* With `backwardPassesPerStep(n)` a step is made after every n-th backward pass.
-///   `trainer.step()` may be called after each of them or after the n-th alone. Without hooks a
-///   call of `step()` is taken for one backward pass. If no parameter is in every pass, as where
-///   ranks take different branches, call it after each of them.
-/// - *Clipping.* [#synchronize], change the gradients, then `trainer.step()` inside
+/// - *Overlap.* If the engine has hooks and overlap pays, a gradient is reduced while backward computes
+///   others; otherwise all gradients are reduced when the step begins. See [#overlap].
+/// - *Accumulation.* With `backwardPassesPerStep(n)`, weights change after every n-th backward pass.
+///   Call `trainer.step()` after each pass or after the n-th only. Without hooks a call of `step()`
+///   counts as one backward pass. If no parameter is in every pass, for example because ranks take
+///   different branches, call it after each pass.
+/// - *Clipping.* Call [#synchronize], change the gradients, then call `trainer.step()` inside
 ///   [#skipSynchronize].
-/// - *The first step* of an optimizer that was built before its block was initialised, or with a
-///   block that was loaded, has no hooks yet: it reduces whatever was accumulated.
+/// - *First step.* If the optimizer was built before its block was initialised, or with a block that
+///   was loaded, the first step has no hooks: it reduces all accumulated gradients.
 ///
-/// Between backward and step gradients belong to Horovod4J: do not zero or change them there but
-/// after [#synchronize].
+/// Between backward and step, Horovod4J uses the gradients: do not zero or change them, except after
+/// [#synchronize].
 public final class DistributedOptimizer extends Optimizer {
     private final Optimizer wrapped;
     private final Block block;
@@ -62,12 +61,12 @@ public final class DistributedOptimizer extends Optimizer {
     private @Nullable GradientSynchronizer synchronizer;
     private PendingUpdate pendingUpdate = PendingUpdate.NONE;
 
-    /// What a call of [#pendingUpdate] is left to do.
+    /// What remains to do in a call of [#update].
     private enum PendingUpdate {
-        /// Nothing: the window is not complete, or the step has updated all parameters at its
-        /// beginning.
+        /// Nothing: the window is not complete, or the beginning of the step has updated all
+        /// parameters.
         NONE,
-        /// That parameter, whose weight an engine keeps elsewhere than the block.
+        /// Update this parameter: the engine keeps its weight outside the block.
         THIS_PARAMETER
     }
 
@@ -84,8 +83,8 @@ public final class DistributedOptimizer extends Optimizer {
         }
     }
 
-    /// Whether there are gradients to be hooked: a model that was loaded gets them from its
-    /// trainer, which wants the optimizer first, and one whose parameters are all frozen has none.
+    /// Whether gradients exist. The trainer creates those of a loaded model, after the optimizer. A
+    /// model with frozen parameters only has none.
     private boolean canTrain() {
         if (!block.isInitialized()) {
             return false;
@@ -96,7 +95,7 @@ public final class DistributedOptimizer extends Optimizer {
                 && trainable.stream().allMatch(i -> parameters.array(i).hasGradient());
     }
 
-    /// Begins to wrap `optimizer`, which trains `block`.
+    /// A builder that wraps `optimizer`, which trains `block`.
     public static Builder wrap(Optimizer optimizer, Block block) {
         return new Builder(optimizer, block);
     }
@@ -106,8 +105,8 @@ public final class DistributedOptimizer extends Optimizer {
         return wrapped;
     }
 
-    /// Called by DJL for one parameter after the other. `grad` is a copy that was made before
-    /// gradients were reduced, and is not used.
+    /// Called by DJL for one parameter after the other. `grad` is not used: it is a copy from before
+    /// the reduction.
     @Override
     public void update(String parameterId, NDArray weight, NDArray grad) {
         boolean isFirst = synchronizer == null;
@@ -124,15 +123,15 @@ public final class DistributedOptimizer extends Optimizer {
         }
     }
 
-    /// Whether the weight is the block's. One that has no gradient is an engine's own copy, which
-    /// it will bring to the block itself.
+    /// Whether the weight is that of the block. A weight without a gradient is a copy of the engine,
+    /// which the engine itself copies to the block.
     private static boolean isBlockWeight(NDArray array, NDArray weight) {
         boolean same = weight.getUid().equals(array.getUid());
         if (!same && weight.hasGradient()) {
             throw new IllegalStateException(
                     """
                     the trainer computes on %s, but the parameters of the model are on %s
-                    Give each rank one device, and both the same: Model.newInstance(name, device) and \
+                    Use one device for each rank, in both places: Model.newInstance(name, device) and \
                     optDevices(new Device[] {device})."""
                             .formatted(weight.getDevice(), array.getDevice()));
         }
@@ -141,7 +140,8 @@ public final class DistributedOptimizer extends Optimizer {
 
     private PendingUpdate beginStep(GradientSynchronizer current, boolean isFirst, boolean isOwn) {
         current.attachNewHooks();
-        beforeUpdates.forEach(Runnable::run); // Adasum's reduction begins with an update
+        beforeUpdates.forEach(
+                Runnable::run); // first, since the reduction of Adasum begins with an update
         if (!reduction.reduceAtStep(current, isFirst, settings.backwardPassesPerStep())) {
             return PendingUpdate.NONE;
         }
@@ -162,13 +162,13 @@ public final class DistributedOptimizer extends Optimizer {
         return current;
     }
 
-    /// Reduces all gradients now, whether or not the window of backward passes is complete; those
-    /// of the block are then the reduced ones, and may be changed before `trainer.step()`, which
-    /// goes inside [#skipSynchronize]. Reduced sparse gradients are kept apart, so that changes do
-    /// not reach them.
+    /// Reduces all gradients now, even if the window of backward passes is incomplete. The gradients
+    /// of the block are then the reduced ones, and the program may change them before
+    /// `trainer.step()` inside [#skipSynchronize]. Reduced sparse gradients are kept elsewhere:
+    /// changes do not affect them.
     ///
-    /// A second call without a backward pass in between does nothing, where hooks can tell; without
-    /// hooks each call is taken for one more pass.
+    /// With hooks, a second call without a backward pass in between does nothing. Without hooks, each
+    /// call counts as one more pass.
     ///
     /// @throws IllegalStateException when there were more backward passes than
     ///     `backwardPassesPerStep`
@@ -177,7 +177,7 @@ public final class DistributedOptimizer extends Optimizer {
         reduction.reduceNow(synchronizer());
     }
 
-    /// Lets `trainer.step()` take gradients as they are, until closed.
+    /// Lets `trainer.step()` apply gradients without reducing them, until the scope is closed.
     public SkipScope skipSynchronize() {
         requireNotAdasum("skipSynchronize");
         reduction.setSkipping(true);
@@ -188,19 +188,19 @@ public final class DistributedOptimizer extends Optimizer {
         if (settings.op() == ReduceOp.ADASUM) {
             throw new IllegalStateException(
                     """
-                    %s() is about reduced gradients, but Adasum combines the changes that they make
+                    %s() needs reduced gradients, but Adasum reduces changes of weights
                     Clip by the wrapped optimizer's optClipGrad, or reduce by AVERAGE."""
                             .formatted(method));
         }
     }
 
-    /// What [#skipSynchronize] opens.
+    /// The scope of [#skipSynchronize].
     public interface SkipScope extends AutoCloseable {
         @Override
         void close();
     }
 
-    /// Changes how many backward passes make a step, between two steps.
+    /// Changes the number of backward passes in a step. Call it between two steps.
     public void setBackwardPassesPerStep(int passes) {
         GradientSettings changed = settings.withBackwardPassesPerStep(passes);
         if (synchronizer != null) {
@@ -209,14 +209,15 @@ public final class DistributedOptimizer extends Optimizer {
         settings = changed;
     }
 
-    /// Calls `action` in each step before any parameter changes, for what reads parameters meanwhile.
+    /// Runs `action` in each step before any parameter changes, for code that reads parameters in
+    /// another thread.
     public void beforeUpdates(Runnable action) {
         beforeUpdates.add(action);
     }
 
-    /// Forgets the window of backward passes with the gradients in it, and goes on with the communicator of
-    /// today: after [Hvd] was shut down and initialised anew, with as many ranks as there are then. In a
-    /// world that goes on, all ranks call this after the same backward pass.
+    /// Discards the window of backward passes with its gradients, and uses the current communicator:
+    /// after a restart of [Hvd], with its new ranks. Without a restart, all ranks call this after the
+    /// same backward pass.
     public void reset() {
         if (synchronizer != null) {
             synchronizer.close();
@@ -229,10 +230,10 @@ public final class DistributedOptimizer extends Optimizer {
         }
     }
 
-    /// Goes on among the ranks of another world, in the process set with the number of the one it
-    /// was built for; see [#reset]. Every rank of that world calls this, or builds an optimizer.
+    /// Uses the ranks of another communicator, in the process set with the same id; see [#reset].
+    /// Every rank of that communicator calls this, or builds an optimizer.
     ///
-    /// @throws IllegalStateException when that world has no such process set
+    /// @throws IllegalStateException when it has no such process set
     public void rebind(Communicator communicator) {
         ProcessSet next =
                 communicator.processSets().stream()
@@ -245,14 +246,14 @@ public final class DistributedOptimizer extends Optimizer {
 
     private String missingSet(Communicator communicator) {
         return """
-               the optimizer shares gradients within process set %d, but %s are all that there are now
-               Their ranks may be gone: let all ranks share gradients if workers come and go."""
+               the optimizer reduces gradients in process set %d, but there are only the process sets %s
+               Ranks of the set may have left: use all ranks in an elastic job."""
                 .formatted(
                         processSetId,
                         communicator.processSets().stream().map(ProcessSet::id).toList());
     }
 
-    /// Whether communication hides behind backward passes, and how well.
+    /// Whether communication overlaps with backward passes, and how well.
     public Overlap overlap() {
         return synchronizer == null
                 ? new Overlap(
@@ -262,7 +263,7 @@ public final class DistributedOptimizer extends Optimizer {
                 : synchronizer.overlap();
     }
 
-    /// The settings that every DJL optimizer has are those of the wrapped one.
+    /// The settings of DJL's base class are those of the wrapped optimizer.
     private static final class EmptyOptimizerBuilder
             extends OptimizerBuilder<EmptyOptimizerBuilder> {
         @Override
@@ -271,7 +272,7 @@ public final class DistributedOptimizer extends Optimizer {
         }
     }
 
-    /// What a distributed optimizer can be asked for.
+    /// Options of a distributed optimizer.
     public static final class Builder {
         private final Optimizer optimizer;
         private final Block block;
@@ -283,76 +284,76 @@ public final class DistributedOptimizer extends Optimizer {
         private Builder(Optimizer optimizer, Block block) {
             if (optimizer instanceof DistributedOptimizer) {
                 throw new IllegalArgumentException(
-                        "the optimizer is distributed already; wrap the one inside it, or none");
+                        "the optimizer is distributed already: wrap it once");
             }
             this.optimizer = optimizer;
             this.block = block;
         }
 
-        /// Whose ranks share gradients; by default all of the job.
+        /// The ranks that share gradients; all ranks of the job by default.
         public Builder communicator(Communicator value) {
             communicator = value;
             return this;
         }
 
-        /// Only these ranks share gradients; others step with their own.
+        /// Only these ranks share gradients; other ranks apply their own.
         public Builder processSet(ProcessSet value) {
             processSet = value;
             return this;
         }
 
-        /// AVERAGE, which is the default, SUM, or ADASUM.
+        /// AVERAGE (the default), SUM or ADASUM.
         public Builder op(ReduceOp op) {
             settings.op(op);
             return this;
         }
 
-        /// Sends gradients smaller than they are.
+        /// Compresses gradients for the exchange.
         public Builder compression(Compressor compressor) {
             settings.compressor(compressor);
             return this;
         }
 
-        /// Adds up the gradients of `passes` backward passes before a step; the default is 1, and
-        /// all that engine MXNet can do.
+        /// Accumulates the gradients of `passes` backward passes before a step; 1 by default. Engine
+        /// MXNet supports 1 only.
         public Builder backwardPassesPerStep(int passes) {
             settings.backwardPassesPerStep(passes);
             return this;
         }
 
-        /// Divides accumulated gradients by `backwardPassesPerStep`, also those of a window that
-        /// was ended early by [DistributedOptimizer#synchronize].
+        /// Divides accumulated gradients by `backwardPassesPerStep`, even if
+        /// [DistributedOptimizer#synchronize] has ended the window early.
         public Builder averageAccumulated(boolean yes) {
             settings.averageAccumulated(yes);
             return this;
         }
 
-        /// Lets gradients travel in so many groups, as even as possible.
+        /// Reduces gradients in this number of groups, with sizes that differ by one at most.
         public Builder groups(int count) {
             settings.groups(new GradientGroups.Count(count));
             return this;
         }
 
-        /// Lets these gradients travel together, and all others alone.
+        /// Reduces the gradients of each group together, and all others separately.
         public Builder groups(List<List<String>> parameterNames) {
             settings.groups(new GradientGroups.Named(parameterNames));
             return this;
         }
 
-        /// Divides by `factor` before gradients are added up and by the rest of the average
+        /// Divides gradients by `factor` before they are added up, and by the rest of the average
         /// afterwards.
         public Builder predivideFactor(double factor) {
             settings.predivideFactor(factor);
             return this;
         }
 
-        /// Makes sparse gradients dense before they travel.
+        /// Makes sparse gradients dense before they are reduced.
         public Builder sparseAsDense(boolean yes) {
             settings.sparseAsDense(yes);
             return this;
         }
 
-        /// Parameters that each rank keeps for itself.
+        /// Parameters that are not reduced.
         public Builder local(Predicate<String> parameterName) {
             settings.local(parameterName);
             return this;
@@ -365,27 +366,28 @@ public final class DistributedOptimizer extends Optimizer {
             return this;
         }
 
-        /// Distinguishes optimizers of one program whose blocks have parameters of the same names.
+        /// Distinguishes optimizers of one program whose blocks have the same parameter names.
         public Builder name(String name) {
             settings.prefix(GradientSettings.DEFAULT.prefix() + "." + name);
             return this;
         }
 
-        /// Whether gradients are reduced while backward computes others, where the engine allows
-        /// it. By default they are where that can pay: where the job is on several hosts, on a GPU,
-        /// or where a host has more processors than its ranks compute on. The results are the same.
+        /// Whether gradients are reduced while backward computes others, if the engine supports it.
+        /// By default they are if that can pay: the job runs on several hosts or on a GPU, or a host
+        /// has more processors than its ranks use. The results are the same.
         public Builder overlap(boolean yes) {
             overlap = yes ? OverlapMode.ALWAYS : OverlapMode.NEVER;
             return this;
         }
 
-        /// Checks the settings, and attaches hooks if the block has parameters already. If nobody has called
-        /// [Hvd#init] yet, the optimizer gets its ranks with the first step, or from `Elastic.run`: a
-        /// worker of an elastic job does well to build everything before others wait for it. Several
-        /// backward passes in a step cannot be counted before it has its ranks, so then leave those to
-        /// `Elastic.run` and `DjlState`, or call [#rebind], on all ranks.
+        /// Checks the settings, and attaches hooks if the block has parameters already.
         ///
-        /// @throws IllegalArgumentException when settings make no sense
+        /// Before [Hvd#init] the optimizer has no ranks: it gets them in the first step or from
+        /// `Elastic.run`. So a worker of an elastic job can build everything before the others wait
+        /// for it. With several backward passes in a step, the optimizer needs its ranks before the
+        /// first pass: use `Elastic.run` and `DjlState`, or call [#rebind] on all ranks.
+        ///
+        /// @throws IllegalArgumentException when settings contradict each other
         public DistributedOptimizer build() {
             return new DistributedOptimizer(this);
         }
@@ -395,10 +397,10 @@ public final class DistributedOptimizer extends Optimizer {
         }
 
         private int processSetId() {
-            return hasRanks() ? processSet().id() : 0; // that of all ranks of the job
+            return hasRanks() ? processSet().id() : 0; // all ranks of the job
         }
 
-        /// That of today: [Hvd] may be initialised anew.
+        /// The current one: [Hvd] may have been restarted.
         private ProcessSet processSet() {
             if (processSet != null) {
                 return processSet;

@@ -16,17 +16,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/// Memory for gradients that the ranks of a host can reach.
+/// Allocates gradients in memory shared by the ranks of a host.
 ///
-/// Neighbours in a backward pass are neighbours in memory: slices of one block, in the reverse
-/// order of the parameters, which collectives go through faster than through blocks of their own.
+/// Gradients that follow each other in a backward pass are adjacent in memory: slices of one block, in
+/// reverse order of the parameters. Collectives are faster on adjacent tensors than on separate
+/// blocks.
 final class GradientArena {
-    /// What vectors and cache lines like.
+    /// The alignment of vectors and cache lines.
     private static final long ALIGNMENT = 64;
 
     private GradientArena() {}
 
-    /// A slot for each array, which lives as long as somebody holds it.
+    /// A tensor for each array. Its memory lives as long as the tensor is reachable.
     static List<Tensor> allocate(Communicator communicator, List<NDArray> arrays) {
         Map<DataType, Long> used = new EnumMap<>(DataType.class);
         arrays.forEach(array -> used.merge(type(array), stride(array), Long::sum));
@@ -49,14 +50,14 @@ final class GradientArena {
         return DataTypes.of(array.getDataType());
     }
 
-    /// Elements from one slot to the next.
+    /// The number of elements between two slots.
     private static long stride(NDArray array) {
         long aligned = ALIGNMENT / type(array).byteSize();
         return Math.ceilDiv(array.size(), aligned) * aligned;
     }
 
-    /// Holds the slot for as long as the array's manager lives, or until its gradient has moved to
-    /// another one: the engine keeps the gradient there, whether or not anybody still trains.
+    /// Keeps the slot reachable as long as the array's manager is open, or until its gradient moves to
+    /// another slot: the engine keeps the gradient there, even after training.
     static void retain(NDArray array, Tensor slot) {
         String key = "horovod4j-gradient-" + array.getUid();
         NDManager manager = array.getManager();
@@ -64,9 +65,9 @@ final class GradientArena {
         manager.attachInternal(key, new Retained(slot));
     }
 
-    /// Holds a slot, and so the block that it is a slice of, for the garbage collector to see.
+    /// A reference to a slot, and so to its block.
     private record Retained(Tensor slot) implements AutoCloseable {
-        /// Nothing is freed here, as other managers may hold gradients in the same block.
+        /// Frees nothing: other managers may have gradients in the same block.
         @Override
         public void close() {}
     }

@@ -8,18 +8,18 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.function.IntConsumer;
 
-/// Keeps a hook on the array of each parameter that is trained.
+/// Keeps a hook on the array of each trainable parameter.
 final class GradientHooks implements AutoCloseable {
     private final BackwardHooks.Available hooks;
     private final BlockParameters parameters;
     private final IntConsumer ready;
 
-    /// DJL's ids of the arrays that have a hook.
+    /// The DJL ids of the arrays with a hook.
     private final @Nullable String[] hooked;
 
     private final @Nullable HookRegistration[] registrations;
 
-    /// @param ready told of the parameter whose gradient a backward pass has added to
+    /// @param ready called with a parameter after a backward pass has accumulated its gradient
     GradientHooks(BackwardHooks.Available hooks, BlockParameters parameters, IntConsumer ready) {
         this.hooks = hooks;
         this.parameters = parameters;
@@ -28,8 +28,8 @@ final class GradientHooks implements AutoCloseable {
         this.registrations = new HookRegistration[parameters.count()];
     }
 
-    /// Follows parameters that were thawed, or that have another array since somebody loaded or
-    /// initialised them anew.
+    /// Attaches hooks to parameters that were unfrozen, or that have a new array because they were
+    /// loaded or initialised again.
     void attachNew() {
         for (int i = 0; i < hooked.length; i++) {
             if (parameters.isTrainable(i) && isNew(i)) {
@@ -53,20 +53,20 @@ final class GradientHooks implements AutoCloseable {
         hooked[parameter] = array.getUid();
     }
 
-    /// Throws what a hook could not tell its caller.
+    /// Throws the exceptions of hooks, which native code cannot pass on.
     void rethrow() {
-        for (HookRegistration hookRegistration : registrations) {
-            if (hookRegistration != null) {
-                hookRegistration.rethrow();
+        for (HookRegistration registration : registrations) {
+            if (registration != null) {
+                registration.rethrow();
             }
         }
     }
 
     @Override
     public void close() {
-        for (HookRegistration hookRegistration : registrations) {
-            if (hookRegistration != null) {
-                hookRegistration.close();
+        for (HookRegistration registration : registrations) {
+            if (registration != null) {
+                registration.close();
             }
         }
     }

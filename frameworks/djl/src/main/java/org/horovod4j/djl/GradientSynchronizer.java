@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
-/// What there is of a distributed optimizer once the block has parameters: their gradients, the
-/// reducer that they go through, and the hooks that tell it when.
+/// The gradients of a block, their reducer, and the hooks that call it. A [DistributedOptimizer]
+/// creates it once the block has parameters.
 final class GradientSynchronizer implements AutoCloseable {
     private static final Logger LOG = Log.of(GradientSynchronizer.class);
 
@@ -48,13 +48,13 @@ final class GradientSynchronizer implements AutoCloseable {
     private final @Nullable GradientHooks gradientHooks;
     private boolean movesGradients;
 
-    /// @param wish whether gradients are to travel during backward passes
+    /// @param mode whether the program asks for overlap
     GradientSynchronizer(
             Block block,
             Optimizer optimizer,
             ProcessSet processSet,
             GradientSettings settings,
-            OverlapMode wish) {
+            OverlapMode mode) {
         this.parameters = new BlockParameters(block);
         this.optimizer = optimizer;
         this.processSet = processSet;
@@ -67,19 +67,19 @@ final class GradientSynchronizer implements AutoCloseable {
                 settings.op() == ReduceOp.ADASUM
                         && processSet.isIncluded()
                         && processSet.size() > 1;
-        Gradients lent =
+        Gradients reduced =
                 usesDeltas
                         ? new BlockDeltas(
                                 parameters, gradients, access, optimizer, processSet.communicator())
                         : gradients;
-        this.reducer = new GradientReducer(processSet, lent, settings);
+        this.reducer = new GradientReducer(processSet, reduced, settings);
         this.movesGradients = !usesDeltas && !reducer.isSingleRank() && isUncompressed(settings);
         this.engineHooks =
-                wish == OverlapMode.NEVER
+                mode == OverlapMode.NEVER
                         ? new BackwardHooks.Unavailable("switched off by overlap(false)")
                         : access.hooks(frameworkSettings.gradientHooks());
         this.overlap =
-                wish == OverlapMode.AUTO && !usesDeltas && !reducer.isSingleRank()
+                mode == OverlapMode.AUTO && !usesDeltas && !reducer.isSingleRank()
                         ? overlapByHeuristic(settings)
                         : OverlapDecision.always();
         this.gradientHooks =
@@ -95,8 +95,7 @@ final class GradientSynchronizer implements AutoCloseable {
         if (perStep > 1 && !accumulates) {
             throw new IllegalArgumentException(
                     """
-                    backwardPassesPerStep is %d, but a backward pass of this engine overwrites the gradients of \
-                    the one before
+                    backwardPassesPerStep is %d, but each backward pass of this engine overwrites the gradients
                     Leave it at 1 and use larger batches or more ranks, or train with PyTorch."""
                             .formatted(perStep));
         }
@@ -110,18 +109,18 @@ final class GradientSynchronizer implements AutoCloseable {
                         () ->
                                 new IllegalStateException(
                                         """
-                                        the block has no parameters that could be trained
-                                        Call trainer.initialize, or thaw a parameter, before the first step."""))
+                                        the block has no trainable parameters
+                                        Call trainer.initialize, or unfreeze a parameter, before the first step."""))
                 .getManager();
     }
 
-    /// A compressor copies gradients in any case.
+    /// With a compressor, gradients need not be in shared memory: it copies them.
     private static boolean isUncompressed(GradientSettings settings) {
         return settings.compressor().equals(GradientSettings.DEFAULT.compressor());
     }
 
-    /// Hooks that only count passes are attached all the same where overlap does not pay: what a program
-    /// may do between two steps must not depend on the machine that it runs on.
+    /// If overlap does not pay, hooks are still attached and count passes. Otherwise the allowed calls
+    /// of a program would depend on the machine.
     private OverlapDecision overlapByHeuristic(GradientSettings settings) {
         Device device = manager(parameters).getDevice();
         OverlapHeuristic heuristic =
@@ -147,7 +146,7 @@ final class GradientSynchronizer implements AutoCloseable {
                         .orElseGet(() -> Runtime.getRuntime().availableProcessors());
     }
 
-    /// Without hooks gradients are ready when the step says so.
+    /// Without hooks, gradients are ready when the step begins.
     private boolean launchesWhenReady() {
         return gradientHooks == null || overlap.overlaps();
     }
@@ -158,7 +157,7 @@ final class GradientSynchronizer implements AutoCloseable {
         }
     }
 
-    /// Puts hooks on what was thawed or replaced since the last step.
+    /// Attaches hooks to parameters that were unfrozen or replaced since the last step.
     void attachNewHooks() {
         if (gradientHooks != null) {
             gradientHooks.attachNew();
@@ -173,7 +172,7 @@ final class GradientSynchronizer implements AutoCloseable {
         return reducer;
     }
 
-    /// @throws IllegalArgumentException when the engine cannot accumulate so many
+    /// @throws IllegalArgumentException when the engine cannot accumulate gradients
     void backwardPassesPerStep(int passes) {
         checkPasses(passes);
         reducer.backwardPassesPerStep(passes);
@@ -190,16 +189,16 @@ final class GradientSynchronizer implements AutoCloseable {
             case BackwardHooks.Available _ when usesDeltas ->
                     new Overlap(
                             false,
-                            "Adasum combines changes of weights, which steps make",
+                            "Adasum reduces changes of weights, which exist after a step only",
                             reducer.timing());
             case BackwardHooks.Available _ ->
                     new Overlap(overlap.overlaps(), overlap.reason(), reducer.timing());
         };
     }
 
-    /// Reduces first and tells of hooks that failed afterwards, or what is under way would never be
-    /// waited for.
-    @SuppressWarnings("ReferenceEquality") // one exception, not two alike
+    /// Reduces first and throws the exceptions of hooks afterwards, so that all reductions are waited
+    /// for.
+    @SuppressWarnings("ReferenceEquality") // the same exception, not an equal one
     void synchronize() {
         try {
             overlap.agree(processSet);
@@ -207,9 +206,9 @@ final class GradientSynchronizer implements AutoCloseable {
         } catch (RuntimeException | Error e) {
             try {
                 rethrowFromHooks();
-            } catch (RuntimeException | Error ofHook) {
-                if (ofHook != e) { // a lost peer is the same one everywhere
-                    e.addSuppressed(ofHook);
+            } catch (RuntimeException | Error hookFailure) {
+                if (hookFailure != e) { // the loss of a peer is one exception
+                    e.addSuppressed(hookFailure);
                 }
             }
             throw e;
@@ -227,7 +226,8 @@ final class GradientSynchronizer implements AutoCloseable {
         }
     }
 
-    /// Without room for them gradients stay where they are, and are copied on their way.
+    /// If there is not enough shared memory, gradients stay where they are and are copied in each
+    /// reduction.
     private void moveGradients() {
         try {
             gradients.moveToSharedMemory(processSet.communicator(), i -> !reducer.isLocal(i));
@@ -235,23 +235,24 @@ final class GradientSynchronizer implements AutoCloseable {
             movesGradients = false;
             LOG.log(
                     Level.WARNING,
-                    "gradients are copied, as they do not fit into shared memory: {0}",
+                    "gradients are copied, because they do not fit into shared memory: {0}",
                     e.getMessage());
         }
     }
 
-    /// Lets the wrapped optimizer update all parameters, those too that DJL leaves out because this
-    /// rank has never used them: others may have.
+    /// Updates all parameters with the wrapped optimizer, including those that DJL leaves out because
+    /// this rank did not use them: other ranks may have used them.
     void applyAll() {
         parameters.trainable().stream().forEach(i -> apply(i, parameters.array(i)));
     }
 
-    /// @throws IllegalStateException when weights that the engine keeps elsewhere would miss a step
+    /// @throws IllegalStateException when the engine keeps weights outside the block and would
+    ///     overwrite the result of Adasum
     void checkForeignWeights() {
         if (usesDeltas) {
             throw new IllegalStateException(
                     """
-                    Adasum changes the weights of the block, but the engine keeps others and would undo that
+                    Adasum changes the weights of the block, but the engine keeps copies and would overwrite them
                     Start Java with -Dai.djl.use_local_parameter_server=true, or reduce by AVERAGE.""");
         }
     }
@@ -263,19 +264,17 @@ final class GradientSynchronizer implements AutoCloseable {
             }
         }
         if (!accumulates) {
-            // or a parameter that the next pass does not come to would be updated by this step's
-            // again
+            // otherwise a parameter without a gradient in the next pass would be updated twice
             gradients.clear(parameter);
         }
     }
 
-    /// Leaves no gradient of what was computed before.
+    /// Sets all gradients to zero.
     void clear() {
         gradients.clear();
     }
 
-    /// Takes the hooks off and ends what is under way. Gradients stay where they are, in memory
-    /// that their arrays keep.
+    /// Removes the hooks and waits for pending reductions. Gradients stay in their memory.
     @Override
     public void close() {
         if (gradientHooks != null) {
@@ -290,6 +289,9 @@ final class GradientSynchronizer implements AutoCloseable {
     }
 
     private static void logAbandoned(Throwable failure) {
-        LOG.log(Level.DEBUG, "what failed in a window that was abandoned", failure);
+        LOG.log(
+                Level.DEBUG,
+                "a failure in a window of backward passes that was discarded",
+                failure);
     }
 }

@@ -16,19 +16,19 @@ import java.lang.reflect.Type;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/// Where DJL's optimizers keep what they know: private fields, for which there are no accessors.
-/// All reflection on optimizers is here.
+/// The state of DJL's optimizers, which is in private fields without accessors. All reflection on
+/// optimizers is here.
 ///
 /// | field                                      | is                                                  |
 /// |--------------------------------------------|-----------------------------------------------------|
 /// | `Map<String, Map<Device, NDArray>>`        | a slot: an array for each parameter, by DJL's id    |
-/// | `Optimizer.updateCounts`, `.numUpdate`     | how often each parameter, and any, was updated      |
+/// | `Optimizer.updateCounts`, `.numUpdate`     | the number of updates, by parameter and in all      |
 /// | a primitive number or boolean              | a setting: momentum, beta1, weight decay            |
 /// | a `ParameterTracker`                       | settings too, if it is a class with such fields     |
 ///
-/// This is the form of all optimizers of DJL, and any other optimizer may follow it. A field of any
-/// other type is refused: state that stayed behind would make ranks differ without anybody
-/// noticing. `transient` fields are left alone.
+/// All optimizers of DJL have this form, and other optimizers may follow it. A field of any other type
+/// is rejected: if its state were not transferred, ranks would differ unnoticed. `transient` fields are
+/// ignored.
 final class OptimizerFields {
     private static final Type SLOT = genericType(SlotPattern.class, "slot");
 
@@ -36,7 +36,7 @@ final class OptimizerFields {
     private final Map<String, Map<String, Map<Device, NDArray>>> slots = new LinkedHashMap<>();
     private final Map<String, Setting> settings = new LinkedHashMap<>();
 
-    /// @throws ConfigurationException when the optimizer keeps state in a form that is not known
+    /// @throws ConfigurationException when the optimizer keeps state in another form
     OptimizerFields(Optimizer optimizer) {
         this.optimizer = optimizer;
         for (Class<?> type = optimizer.getClass();
@@ -64,10 +64,10 @@ final class OptimizerFields {
         } else {
             throw new ConfigurationException(
                     """
-                    %s keeps something in its field '%s' of type %s, which Horovod4J does not understand, \
-                    so it cannot bring the state of this optimizer to other ranks or into a checkpoint.
-                    Keep it in a Map<String, Map<Device, NDArray>> by parameter id, as DJL's optimizers do, \
-                    or make the field transient if ranks need not agree on it."""
+                    %s has a field '%s' of type %s, which Horovod4J does not support, so it cannot copy the state of \
+                    this optimizer to other ranks or into a checkpoint.
+                    Use a Map<String, Map<Device, NDArray>> by parameter id, as DJL's optimizers do, or make the \
+                    field transient if ranks need not agree on it."""
                             .formatted(
                                     optimizer.getClass().getName(),
                                     field.getName(),
@@ -75,7 +75,7 @@ final class OptimizerFields {
         }
     }
 
-    @SuppressWarnings("unchecked") // its generic type has been compared
+    @SuppressWarnings("unchecked") // its generic type was checked
     private Map<String, Map<Device, NDArray>> slot(Field field) {
         Object map = get(makeAccessible(field), optimizer);
         if (map == null) {
@@ -86,8 +86,8 @@ final class OptimizerFields {
         return (Map<String, Map<Device, NDArray>>) map;
     }
 
-    /// Trackers are settings as far as they are plain objects with numbers. Lambdas and records say
-    /// what they do by their code, which is the same on all ranks, and their fields cannot be set.
+    /// Numeric fields of trackers are settings. Lambdas and records are skipped: their code is the same
+    /// on all ranks, and their fields cannot be set.
     private void addTracker(String path, @Nullable Object tracker) {
         if (tracker == null || tracker.getClass().isHidden() || tracker.getClass().isRecord()) {
             return;
@@ -106,7 +106,7 @@ final class OptimizerFields {
         }
     }
 
-    /// The slots by name; the maps in them are the optimizer's own, by DJL's parameter ids.
+    /// The slots by name. Their maps are those of the optimizer, by DJL's parameter ids.
     Map<String, Map<String, Map<Device, NDArray>>> slots() {
         return slots;
     }
@@ -115,7 +115,7 @@ final class OptimizerFields {
         return settings;
     }
 
-    /// The optimizer's own counts, by DJL's parameter ids.
+    /// The counts of the optimizer, by DJL's parameter ids.
     @SuppressWarnings("unchecked") // so declared in Optimizer
     Map<String, Integer> updateCounts() {
         Object counts = get(field(Optimizer.class, "updateCounts"), optimizer);
@@ -139,8 +139,8 @@ final class OptimizerFields {
         } catch (NoSuchFieldException e) {
             throw new ConfigurationException(
                     """
-                    this release of DJL has no field '%s' in %s, where Horovod4J looks for the state of \
-                    optimizers. Use DJL 0.35."""
+                    this release of DJL has no field '%s' in %s, which Horovod4J needs for the state of optimizers. \
+                    Use DJL 0.35."""
                             .formatted(name, type.getName()),
                     e);
         }
@@ -183,13 +183,13 @@ final class OptimizerFields {
         }
     }
 
-    /// A slot as it is declared, to compare fields with.
+    /// The declaration of a slot, for comparison.
     private static final class SlotPattern {
         @SuppressWarnings("unused") // read by reflection
         private @Nullable Map<String, Map<Device, NDArray>> slot;
     }
 
-    /// A primitive field, as a number that can travel and be set again without loss.
+    /// A primitive field, as a number that can be exchanged and set again without loss.
     record Setting(Object owner, Field field) {
         double value() {
             Object value = get(field, owner);

@@ -22,15 +22,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 
-/// What an optimizer has learnt so far, by names that mean the same on every rank and in every run.
+/// The state of an optimizer by names that are the same on every rank and in every run.
 ///
-/// DJL keys momentum, means and variances by parameter ids, which each process makes anew, and by
-/// device. Here they are known by the name of the slot and the key of `block.getParameters()`, as
-/// in `means/01Linear_weight`. A view: it shows what the optimizer has at the moment of the call.
-/// What was learnt of parameters that are frozen meanwhile is part of it.
+/// DJL stores momentum, means and variances by parameter id, which differs between processes, and by
+/// device. Here their name is that of the slot and the key of `block.getParameters()`, as in
+/// `means/01Linear_weight`. This is a view of the current state of the optimizer. It includes the state
+/// of frozen parameters.
 ///
-/// All optimizers of DJL are understood, alone or inside a distributed one, and others that keep
-/// their state in the same way.
+/// It supports all optimizers of DJL, alone or inside a distributed one, and others that keep their
+/// state in the same way.
 public final class OptimizerState {
     private static final String ACTION = "broadcastOptimizerState";
 
@@ -45,17 +45,16 @@ public final class OptimizerState {
         this.parameters = parameters;
     }
 
-    /// The state of an optimizer that trains `block`; of a distributed one, of the optimizer
-    /// inside.
+    /// The state of an optimizer that trains `block`, or of the optimizer inside a distributed one.
     ///
-    /// @throws org.horovod4j.ConfigurationException when this kind of optimizer is not understood
+    /// @throws org.horovod4j.ConfigurationException when this kind of optimizer is not supported
     public static OptimizerState of(Optimizer optimizer, Block block) {
         return of(optimizer, block, name -> true);
     }
 
-    /// The state that an optimizer has of some parameters of `block`, be they frozen meanwhile.
+    /// The state of an optimizer for some parameters of `block`, frozen or not.
     ///
-    /// @param which by name; parameters that each rank keeps for itself are left out
+    /// @param which parameters, by name
     public static OptimizerState of(Optimizer optimizer, Block block, Predicate<String> which) {
         Optimizer inner =
                 optimizer instanceof DistributedOptimizer distributed
@@ -69,7 +68,7 @@ public final class OptimizerState {
                 inner.getClass().getName(), new OptimizerFields(inner), parameters);
     }
 
-    /// The arrays that the optimizer has, by slot and parameter; none before its first update.
+    /// The arrays of the optimizer, by slot and parameter; empty before its first update.
     public Map<String, NDArray> arrays() {
         Map<String, NDArray> arrays = new LinkedHashMap<>();
         forEachSlotEntry(
@@ -77,13 +76,13 @@ public final class OptimizerState {
         return arrays;
     }
 
-    /// How many times the parameters have been updated.
+    /// The number of updates.
     public int updates() {
         return fields.updates();
     }
 
-    /// The numbers of the optimizer and of its learning-rate tracker, by the names of their fields,
-    /// as in `momentum` and `learningRateTracker.value`.
+    /// The numeric settings of the optimizer and of its learning-rate tracker, by field name, as in
+    /// `momentum` and `learningRateTracker.value`.
     public Map<String, Double> settings() {
         Map<String, Double> settings = new LinkedHashMap<>();
         fields.settings().forEach((name, setting) -> settings.put(name, setting.value()));
@@ -123,34 +122,35 @@ public final class OptimizerState {
         return new Counts(updates(), byParameter);
     }
 
-    /// Why arrays of these forms cannot be the state of this optimizer; empty when they can.
-    public List<String> mismatches(List<TensorSpec> forms) {
-        List<String> complaints = new ArrayList<>();
-        for (TensorSpec form : forms) {
-            int slash = form.name().indexOf('/');
-            String slot = form.name().substring(0, Math.max(slash, 0));
-            String parameter = form.name().substring(slash + 1);
+    /// Why tensors of these types and shapes cannot be the state of this optimizer; empty if they can.
+    public List<String> mismatches(List<TensorSpec> specs) {
+        List<String> problems = new ArrayList<>();
+        for (TensorSpec spec : specs) {
+            int slash = spec.name().indexOf('/');
+            String slot = spec.name().substring(0, Math.max(slash, 0));
+            String parameter = spec.name().substring(slash + 1);
             if (!fields.slots().containsKey(slot)) {
-                complaints.add(
-                        "%s has no '%s', of which there is one for %s"
+                problems.add(
+                        "%s has no '%s', but the state has one for %s"
                                 .formatted(optimizerName, slot, parameter));
             } else if (!parameters.containsKey(parameter)) {
-                complaints.add(
-                        "there is '%s', but no parameter '%s'".formatted(form.name(), parameter));
+                problems.add(
+                        "the state has '%s', but there is no parameter '%s'"
+                                .formatted(spec.name(), parameter));
             }
         }
-        return complaints;
+        return problems;
     }
 
-    /// Gives the optimizer these counts, and arrays of these forms and no others, whatever it had.
-    /// Those that it had in the same form are kept, new ones hold zeros.
+    /// Sets the counts, and makes the optimizer have exactly the arrays of `specs`. Existing arrays of
+    /// the same type and shape are kept; new ones are zero.
     ///
-    /// @param forms without [#mismatches]
-    /// @return the arrays by name, for the caller to fill in
-    public Map<String, NDArray> reallocate(Counts counts, List<TensorSpec> forms) {
+    /// @param specs without [#mismatches]
+    /// @return the arrays by name, for the caller to fill
+    public Map<String, NDArray> reallocate(Counts counts, List<TensorSpec> specs) {
         setCounts(counts);
         Map<String, TensorSpec> byName = new HashMap<>();
-        forms.forEach(form -> byName.put(form.name(), form));
+        specs.forEach(spec -> byName.put(spec.name(), spec));
         forEachSlotEntry((name, slotEntry) -> slotEntry.reallocate(byName.get(name)));
         return arrays();
     }
@@ -169,11 +169,11 @@ public final class OptimizerState {
                 });
     }
 
-    /// Overwrites state and settings with those of `rootRank`; ranks without state get it, and lose
-    /// what the root rank does not have. All ranks call this.
+    /// Overwrites state and settings with those of `rootRank`: afterwards each rank has exactly the
+    /// arrays of the root rank. All ranks call this.
     ///
     /// Settings are the numbers of the optimizer (momentum, weight decay) and of learning-rate
-    /// trackers that keep them in fields, as DJL's do.
+    /// trackers with fields, such as those of DJL.
     ///
     /// @throws org.horovod4j.MismatchException on all ranks, when a rank has another kind of
     ///     optimizer or other parameters
@@ -196,8 +196,7 @@ public final class OptimizerState {
     private List<String> mismatches(RootState root) {
         if (!root.optimizerName.equals(optimizerName)) {
             return List.of(
-                    "trains with %s, the root rank with %s"
-                            .formatted(optimizerName, root.optimizerName));
+                    "uses %s, the root rank uses %s".formatted(optimizerName, root.optimizerName));
         }
         if (!root.settings.keySet().equals(fields.settings().keySet())) {
             return List.of(
@@ -222,59 +221,59 @@ public final class OptimizerState {
                                                         new SlotEntry(byId, parameter))));
     }
 
-    /// How often parameters were updated, which learning-rate trackers and bias corrections go by.
+    /// The numbers of updates, which learning-rate trackers and bias corrections use.
     ///
-    /// @param updates of the parameter that was updated most often
-    /// @param byParameter by name; parameters that were never updated are missing
+    /// @param updates the maximum over all parameters
+    /// @param byParameter by name; without parameters that were never updated
     public record Counts(int updates, Map<String, Integer> byParameter) {}
 
-    /// What the root rank tells the others.
+    /// What the root rank broadcasts.
     private record RootState(
             String optimizerName,
             Counts counts,
             Map<String, Double> settings,
             List<TensorSpec> specs) {}
 
-    /// Where a slot keeps the array of one parameter.
+    /// The place of one parameter's array in a slot.
     private record SlotEntry(Map<String, Map<Device, NDArray>> byId, Parameter parameter) {
-        /// Copies on several devices are equal; so any will do.
+        /// Copies on several devices are equal; any of them is returned.
         Optional<NDArray> array() {
             Map<Device, NDArray> byDevice = byId.get(parameter.getId());
             return byDevice == null ? Optional.empty() : byDevice.values().stream().findFirst();
         }
 
-        /// Leaves one array, on the parameter's device, or none. DJL copies it to other devices
-        /// when it needs it there.
-        void reallocate(@Nullable TensorSpec form) {
+        /// Keeps or creates one array on the parameter's device, or removes it. DJL copies it to other
+        /// devices when needed.
+        void reallocate(@Nullable TensorSpec spec) {
             Device device = parameter.getArray().getDevice();
             @Nullable NDArray kept = null;
             @Nullable Map<Device, NDArray> former = byId.remove(parameter.getId());
             for (NDArray array : former == null ? List.<NDArray>of() : former.values()) {
-                if (form != null
+                if (spec != null
                         && array.getDevice().equals(device)
-                        && ArraySpecs.matches(form, array)) {
+                        && ArraySpecs.matches(spec, array)) {
                     kept = array;
                 } else {
                     array.close();
                 }
             }
-            if (form != null) {
+            if (spec != null) {
                 Map<Device, NDArray> byDevice = new ConcurrentHashMap<>();
-                byDevice.put(device, kept == null ? zeros(form, device) : kept);
+                byDevice.put(device, kept == null ? zeros(spec, device) : kept);
                 byId.put(parameter.getId(), byDevice);
             }
         }
 
-        private NDArray zeros(TensorSpec form, Device device) {
+        private NDArray zeros(TensorSpec spec, Device device) {
             NDArray zeros =
                     parameter
                             .getArray()
                             .getManager()
                             .zeros(
-                                    ArraySpecs.shape(form),
-                                    DataTypes.djlType(form.dataType()),
+                                    ArraySpecs.shape(spec),
+                                    DataTypes.djlType(spec.dataType()),
                                     device);
-            // As DJL does: the optimizer's arrays outlive the trainer's.
+            // as DJL does: the arrays of an optimizer outlive the trainer
             zeros.detach();
             return zeros;
         }

@@ -13,23 +13,22 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
 
-/// The parameters of a network by the names that all ranks know them by: weights and biases, frozen
-/// or not, and the running statistics of batch norms.
+/// The parameters of a network by names that are the same on all ranks: weights and biases, frozen or
+/// not, and the running statistics of batch norms.
 public final class Parameters {
     private static final String ACTION = "broadcastParameters";
 
     private Parameters() {}
 
-    /// The arrays of a block whose parameters are initialised, by the keys of
-    /// `block.getParameters()`.
+    /// The arrays of a block by the keys of `block.getParameters()`.
     ///
-    /// @throws IllegalStateException when they are not
+    /// @throws IllegalStateException when a parameter is not initialised
     public static Map<String, NDArray> arrays(Block block) {
         Map<String, NDArray> arrays = new LinkedHashMap<>();
         uninitialised(block)
                 .ifPresent(
-                        complaint -> {
-                            throw new IllegalStateException(complaint);
+                        problem -> {
+                            throw new IllegalStateException(problem);
                         });
         block.getParameters()
                 .forEach(named -> arrays.put(named.getKey(), named.getValue().getArray()));
@@ -39,8 +38,8 @@ public final class Parameters {
     /// Overwrites all parameters with those of `rootRank`, in place. All ranks call this, after
     /// `trainer.initialize`.
     ///
-    /// @throws org.horovod4j.MismatchException on all ranks, when a rank has other parameters or
-    ///     has not initialised them
+    /// @throws org.horovod4j.MismatchException on all ranks, when the parameters of a rank differ or
+    ///     are not initialised
     public static void broadcast(Communicator communicator, Block block, int rootRank) {
         broadcast(communicator, block, rootRank, name -> true);
     }
@@ -48,17 +47,17 @@ public final class Parameters {
     /// Overwrites some parameters with those of `rootRank`; see [#broadcast(Communicator, Block,
     /// int)].
     ///
-    /// @param which by name; parameters that each rank keeps for itself are left out
+    /// @param which parameters, by name
     public static void broadcast(
             Communicator communicator, Block block, int rootRank, Predicate<String> which) {
         Optional<String> uninitialised = uninitialised(block);
-        List<TensorSpec> mine =
+        List<TensorSpec> own =
                 uninitialised.isPresent() ? List.of() : ArraySpecs.ofAll(arrays(block, which));
-        List<TensorSpec> roots = communicator.broadcastObject(ACTION + ".names", mine, rootRank);
+        List<TensorSpec> roots = communicator.broadcastObject(ACTION + ".names", own, rootRank);
         RankConsistency.check(
                 communicator,
                 ACTION,
-                uninitialised.map(List::of).orElseGet(() -> TensorSpec.differences(roots, mine)),
+                uninitialised.map(List::of).orElseGet(() -> TensorSpec.differences(roots, own)),
                 "Build the same network on every rank, and initialise it for the same shapes.");
         ArrayBroadcast.run(communicator, "parameter.", arrays(block, which), rootRank);
     }

@@ -6,8 +6,8 @@ import org.horovod4j.optim.GradientReducer;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
-/// When the gradients of a step are reduced: by the step, or before it by a program that wants to
-/// change them, and then tells the step not to do it again.
+/// Decides when the gradients of a step are reduced: by the step, or before it by a program that
+/// changes them and then skips the reduction of the step.
 final class StepReduction {
     private static final Logger LOG = Log.of(StepReduction.class);
 
@@ -15,56 +15,57 @@ final class StepReduction {
     private boolean isSkipping;
     private boolean hasWarned;
 
-    /// Reduces them now, whether or not the window of backward passes is complete.
-    void reduceNow(GradientSynchronizer gradientSynchronizer) {
-        if (isSynchronized && hasNoNewPasses(gradientSynchronizer)) {
+    /// Reduces gradients now, even if the window of backward passes is incomplete.
+    void reduceNow(GradientSynchronizer synchronizer) {
+        if (isSynchronized && hasNoNewPasses(synchronizer)) {
             return;
         }
-        if (!gradientSynchronizer.hasHooks()) {
-            gradientSynchronizer.reducer().backwardPassCompleted();
+        if (!synchronizer.hasHooks()) {
+            synchronizer.reducer().backwardPassCompleted();
         }
-        gradientSynchronizer.synchronize();
+        synchronizer.synchronize();
         isSynchronized = true;
     }
 
-    /// Whether steps take gradients as they are from now on.
+    /// Sets whether steps apply gradients without reducing them.
     void setSkipping(boolean yes) {
         isSkipping = yes;
     }
 
-    /// Reduces them as a step begins, if the step is to do so and the window is complete.
+    /// Reduces gradients at the beginning of a step, if it does not skip that and the window is
+    /// complete.
     ///
-    /// @param isFirst whether the step began without hooks, so that passes were not counted
-    /// @param passes how many make a step
+    /// @param isFirst whether there were no hooks before this step, so that passes were not counted
+    /// @param passes the number of backward passes in a step
     /// @return whether this step changes weights
-    boolean reduceAtStep(GradientSynchronizer gradientSynchronizer, boolean isFirst, int passes) {
+    boolean reduceAtStep(GradientSynchronizer synchronizer, boolean isFirst, int passes) {
         if (isSkipping) {
             consumeSynchronized();
             return true;
         }
-        if (isSynchronized && hasNoNewPasses(gradientSynchronizer)) {
-            warn("would synchronize again, and takes the gradients as they are");
+        if (isSynchronized && hasNoNewPasses(synchronizer)) {
+            warn("applies the gradients without reducing them again");
             isSynchronized = false;
             return true;
         }
-        if (isSynchronized && !gradientSynchronizer.hasHooks()) {
-            warn("synchronizes again");
+        if (isSynchronized && !synchronizer.hasHooks()) {
+            warn("reduces them again");
         }
-        GradientReducer reducer = gradientSynchronizer.reducer();
-        if (isFirst || !gradientSynchronizer.hasHooks()) {
+        GradientReducer reducer = synchronizer.reducer();
+        if (isFirst || !synchronizer.hasHooks()) {
             reducer.backwardPassCompleted();
         }
         reducer.stepRequested();
         boolean isOver =
-                reducer.isComplete() || (isFirst && gradientSynchronizer.hasHooks()) || passes == 1;
+                reducer.isComplete() || (isFirst && synchronizer.hasHooks()) || passes == 1;
         if (isOver) {
-            gradientSynchronizer.synchronize();
+            synchronizer.synchronize();
         }
         isSynchronized = false;
         return isOver;
     }
 
-    /// Forgets what the program has said.
+    /// Returns to the initial state.
     void reset() {
         isSynchronized = false;
         isSkipping = false;
@@ -75,15 +76,14 @@ final class StepReduction {
             throw new IllegalStateException(
                     """
                     step() inside skipSynchronize(), but gradients are not synchronized
-                    Call synchronize() before it, after the last backward pass.""");
+                    Call synchronize() after the last backward pass and before step().""");
         }
         isSynchronized = false;
     }
 
-    /// Whether there was no backward pass since gradients were synchronized, as hooks would have
-    /// told.
-    private static boolean hasNoNewPasses(GradientSynchronizer gradientSynchronizer) {
-        return gradientSynchronizer.hasHooks() && gradientSynchronizer.reducer().passes() == 0;
+    /// Whether hooks have counted no backward pass since gradients were synchronized.
+    private static boolean hasNoNewPasses(GradientSynchronizer synchronizer) {
+        return synchronizer.hasHooks() && synchronizer.reducer().passes() == 0;
     }
 
     private void warn(String consequence) {
@@ -91,8 +91,8 @@ final class StepReduction {
             hasWarned = true;
             LOG.log(
                     Level.WARNING,
-                    "step() after synchronize() {0}: put it inside skipSynchronize() to take them as they"
-                            + " are",
+                    "step() after synchronize() {0}: call it inside skipSynchronize() to apply them"
+                            + " unchanged",
                     consequence);
         }
     }

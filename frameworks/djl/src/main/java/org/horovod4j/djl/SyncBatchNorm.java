@@ -22,17 +22,21 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 
-/// Batch normalisation over the batches of all ranks, as if they were one.
+/// Batch normalisation over the batches of all ranks together.
 ///
-/// In training, mean and variance of each channel are those of all ranks' inputs, of which each
-/// rank may have another number, and backward goes through both. That costs each rank two small
-/// allreduces forward and two backward, so it is for batches too small to have statistics of their
-/// own. In evaluation, and with one rank, it is DJL's [BatchNorm].
+/// ```java
+/// network.add(SyncBatchNorm.builder().setName("norm1").build());
+/// ```
 ///
-/// It has the parameters of [BatchNorm], saved in the same way: what was trained with this block is
-/// loaded by a network that has [BatchNorm] in its place.
+/// In training, mean and variance of each channel are those of the inputs of all ranks, and backward
+/// differentiates through both. Ranks may have batches of different sizes. It costs two small
+/// allreduces in forward and two in backward, so it is meant for batches that are too small for
+/// statistics of one rank. In evaluation, and with one rank, it equals DJL's [BatchNorm].
+///
+/// It has the parameters of [BatchNorm] in the same format: a network with [BatchNorm] in its place can
+/// load a model that was trained with this block.
 public final class SyncBatchNorm extends AbstractBlock {
-    /// Of what [BatchNorm] saves, which this must keep up with.
+    /// The version of the format of [BatchNorm].
     private static final byte VERSION = 2;
 
     private static final int CHANNEL_AXIS = 1;
@@ -101,9 +105,9 @@ public final class SyncBatchNorm extends AbstractBlock {
     }
 
     private NDArray normalise(
-            Communicator together, NDArray input, ParameterValues parameterValues) {
+            Communicator communicator, NDArray input, ParameterValues parameterValues) {
         ChannelLayout layout = new ChannelLayout(input.getShape());
-        // sums of many small numbers: 16 bits would not do
+        // sums of many small numbers need more than 16 bits
         NDArray x =
                 input.getDataType() == DataType.FLOAT64
                         ? input
@@ -113,14 +117,14 @@ public final class SyncBatchNorm extends AbstractBlock {
 
         NDArray total =
                 DifferentiableCollectives.allreduce(
-                        together, name + ".mean", layout.sum(x).concat(count), ReduceOp.SUM);
+                        communicator, name + ".mean", layout.sum(x).concat(count), ReduceOp.SUM);
         NDArray n = total.get("{}:", channels).stopGradient();
         requireVariance(n);
         NDArray mean = total.get(":{}", channels).div(n);
         NDArray centred = x.sub(layout.reshapePerChannel(mean));
         NDArray variance =
                 DifferentiableCollectives.allreduce(
-                                together,
+                                communicator,
                                 name + ".variance",
                                 layout.sum(centred.square()),
                                 ReduceOp.SUM)
@@ -129,7 +133,7 @@ public final class SyncBatchNorm extends AbstractBlock {
         updateRunningStatistic(parameterValues.runningMean, mean);
         updateRunningStatistic(
                 parameterValues.runningVar,
-                variance.mul(n).div(n.sub(1))); // unbiased, as libtorch's
+                variance.mul(n).div(n.sub(1))); // unbiased, as in libtorch
         NDArray normalised = centred.div(layout.reshapePerChannel(variance.add(epsilon).sqrt()));
         return normalised
                 .mul(layout.reshapePerChannel(parameterValues.gamma))
@@ -137,19 +141,19 @@ public final class SyncBatchNorm extends AbstractBlock {
                 .toType(input.getDataType(), false);
     }
 
-    /// All ranks have the same total, so all of them fail, or none.
+    /// All ranks have the same total, so all of them throw, or none.
     private void requireVariance(NDArray count) {
         double elements = count.toType(DataType.FLOAT64, false).getDouble(0);
         if (elements < 2) {
             throw new IllegalArgumentException(
                     """
                     SyncBatchNorm '%s': all ranks together have %.0f values for each channel
-                    A variance needs two or more: give larger batches."""
+                    A variance needs at least two: use larger batches."""
                             .formatted(name, elements));
         }
     }
 
-    /// Lets a running statistic follow that of this batch.
+    /// Moves a running statistic towards that of this batch.
     private void updateRunningStatistic(NDArray running, NDArray batch) {
         NDArray step = batch.stopGradient().toType(running.getDataType(), false).mul(1 - momentum);
         running.muli(momentum).addi(step);
@@ -190,20 +194,20 @@ public final class SyncBatchNorm extends AbstractBlock {
             throws IOException, MalformedModelException {
         if (loadVersion != VERSION) {
             throw new MalformedModelException(
-                    "SyncBatchNorm '%s' was saved in encoding version %d, which is not supported: %d is"
+                    "SyncBatchNorm '%s' was saved in format version %d, but only version %d is supported"
                             .formatted(name, loadVersion, VERSION));
         }
         readInputShapes(is);
         channels = is.readLong();
     }
 
-    /// The arrays of the parameters on the device of an input.
+    /// The parameters on the device of the input.
     private record ParameterValues(
             NDArray gamma, NDArray beta, NDArray runningMean, NDArray runningVar) {}
 
-    /// Where the channels of an input lie.
+    /// The channels of an input.
     private record ChannelLayout(Shape input) {
-        /// How many elements each channel has.
+        /// The number of elements of each channel.
         long count() {
             return input.get(CHANNEL_AXIS) == 0 ? 0 : input.size() / input.get(CHANNEL_AXIS);
         }
@@ -216,7 +220,7 @@ public final class SyncBatchNorm extends AbstractBlock {
                             .toArray());
         }
 
-        /// A number for each channel, as a shape that meets the input's.
+        /// Values per channel, in a shape that broadcasts to that of the input.
         NDArray reshapePerChannel(NDArray perChannel) {
             long[] shape = new long[input.dimension()];
             Arrays.fill(shape, 1);
@@ -225,7 +229,7 @@ public final class SyncBatchNorm extends AbstractBlock {
         }
     }
 
-    /// Makes a [SyncBatchNorm], with the same settings as [BatchNorm]'s builder.
+    /// Builds a [SyncBatchNorm], with the same settings as the builder of [BatchNorm].
     public static final class Builder {
         private @Nullable String name;
         private CommunicatorProvider communicators = CommunicatorProvider.FROM_HVD;
@@ -236,51 +240,50 @@ public final class SyncBatchNorm extends AbstractBlock {
 
         private Builder() {}
 
-        /// By which the layer finds itself on the other ranks: the same on all ranks, and no other
-        /// layer's.
+        /// The name of the layer's allreduces: the same on all ranks, and unique in the network.
         public Builder setName(String layer) {
             this.name = layer;
             return this;
         }
 
-        /// The ranks whose batches count as one; all of the job without this.
+        /// The ranks whose batches are normalised together; all ranks of the job by default.
         public Builder optCommunicator(Communicator communicator) {
             this.communicators = new CommunicatorProvider(communicator);
             return this;
         }
 
-        /// Added to the variance, against division by zero; 1e-5 without this.
+        /// Added to the variance, to avoid division by zero; 1e-5 by default.
         public Builder optEpsilon(float value) {
             this.epsilon = value;
             return this;
         }
 
-        /// How much of the running statistics stays at each batch; 0.9 without this.
+        /// The weight of the old running statistics at each batch; 0.9 by default.
         public Builder optMomentum(float value) {
             this.momentum = value;
             return this;
         }
 
-        /// Whether `beta` is learnt; yes without this.
-        public Builder optCenter(boolean learnt) {
-            this.center = learnt;
+        /// Whether `beta` is trained; true by default.
+        public Builder optCenter(boolean trained) {
+            this.center = trained;
             return this;
         }
 
-        /// Whether `gamma` is learnt; yes without this.
-        public Builder optScale(boolean learnt) {
-            this.scale = learnt;
+        /// Whether `gamma` is trained; true by default.
+        public Builder optScale(boolean trained) {
+            this.scale = trained;
             return this;
         }
 
-        /// Makes the block.
+        /// Builds the block.
         ///
         /// @throws IllegalStateException when it has no name
         public SyncBatchNorm build() {
             if (name == null) {
                 throw new IllegalStateException(
-                        "a SyncBatchNorm has no name to find itself by on the other ranks: give it one by"
-                                + " setName, the same on all ranks");
+                        "a SyncBatchNorm needs a name for its allreduces: call setName with the same name"
+                                + " on all ranks");
             }
             return new SyncBatchNorm(name, this);
         }

@@ -9,8 +9,8 @@ import org.horovod4j.djl.engine.EngineAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// An array's elements as a tensor: its own memory where the engine lends it, else a copy that
-/// [#writeBack] writes into the array.
+/// The elements of an array as a tensor: in the memory of the engine or, if that is not accessible, as
+/// a copy that [#writeBack] writes into the array.
 public final class TensorView {
     private final EngineAccess engine;
     private final NDArray array;
@@ -41,12 +41,12 @@ public final class TensorView {
         return new TensorView(engine, array, copy, true);
     }
 
-    /// The elements; the array must not be closed while this is used.
+    /// The elements. The array must stay open while the tensor is in use.
     public Tensor tensor() {
         return tensor;
     }
 
-    /// Lets the array have what is in the tensor now.
+    /// Writes the tensor into the array, if it is a copy.
     public void writeBack() {
         if (copied) {
             engine.write(array, tensor.segment());

@@ -9,7 +9,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.junit.jupiter.api.Test;
 
-/// Adasum combines the changes that each rank's own optimizer makes.
+/// Adasum reduces changes of weights that each rank's own optimizer makes.
 class AdasumIT {
     private static final int BATCH = 4;
 
@@ -96,7 +96,7 @@ class AdasumIT {
         try (TestTraining testTraining = trial(comm)) {
             assertThatThrownBy(testTraining.optimizer()::synchronize)
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("Adasum combines the changes");
+                    .hasMessageContaining("Adasum reduces changes of weights");
             assertThatThrownBy(testTraining.optimizer()::skipSynchronize)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("skipSynchronize()");

@@ -63,9 +63,9 @@ class DifferentiableCollectivesIT {
             assertThat(outcome.mxnet)
                     .isEqualTo(
                             """
-                            differentiable allreduce of 'x': there are no hooks on gradients, since engine \
+                            differentiable allreduce of 'x': there are no hooks on gradients: engine \
                             MXNet has no hooks; it computes backward while the program goes on
-                            Backward could not go through it. See docs/djl-engines.md for what works where.""");
+                            Backward cannot differentiate through it. See docs/djl-engines.md.""");
             assertThat(outcome.maximum)
                     .isEqualTo(
                             """

@@ -217,7 +217,7 @@ class DistributedOptimizerTest {
                         String id = testTraining.parameter("01Linear_weight").getId();
                         assertThatThrownBy(() -> testTraining.optimizer().update(id, copy, copy))
                                 .isInstanceOf(IllegalStateException.class)
-                                .hasMessageContaining("Give each rank one device");
+                                .hasMessageContaining("Use one device for each rank");
                     }
                 });
     }

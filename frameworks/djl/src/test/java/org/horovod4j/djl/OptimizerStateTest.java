@@ -228,7 +228,7 @@ class OptimizerStateTest {
                         OptimizerState state = OptimizerState.of(mine, model.getBlock());
                         assertThatThrownBy(() -> state.broadcast(comm, 0))
                                 .isInstanceOf(MismatchException.class)
-                                .hasMessageContaining("rank 1: trains with")
+                                .hasMessageContaining("rank 1: uses")
                                 .hasMessageContaining("Adagrad")
                                 .hasMessageContaining("Adam");
                     }

@@ -145,7 +145,7 @@ class StepIT {
             try (SkipScope _ = testTraining.optimizer().skipSynchronize()) {
                 assertThatThrownBy(testTraining::step)
                         .isInstanceOf(IllegalStateException.class)
-                        .hasMessageContaining("Call synchronize() before it");
+                        .hasMessageContaining("Call synchronize() after the last backward pass");
             }
         }
     }

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/// The elements of some arrays at one moment, by the names of the arrays.
+/// A copy of arrays, by name.
 final class ArraySnapshot {
     private final List<TensorSpec> specs;
     private final Snapshot snapshot;
@@ -22,13 +22,13 @@ final class ArraySnapshot {
         this.snapshot = snapshot;
     }
 
-    /// Room for copies of such arrays, with nothing in it.
+    /// An empty snapshot with memory for these arrays.
     static ArraySnapshot allocateFor(Map<String, NDArray> arrays) {
-        List<TensorSpec> forms = ArraySpecs.ofAll(arrays);
-        return new ArraySnapshot(forms, Snapshot.of(segments(views(forms, arrays))));
+        List<TensorSpec> specs = ArraySpecs.ofAll(arrays);
+        return new ArraySnapshot(specs, Snapshot.of(segments(views(specs, arrays))));
     }
 
-    /// Whether [#copyFrom] may be called with these.
+    /// Whether [#copyFrom] may be called with these arrays.
     boolean matches(Map<String, NDArray> arrays) {
         return ArraySpecs.ofAll(arrays).equals(specs);
     }
@@ -37,27 +37,27 @@ final class ArraySnapshot {
         snapshot.copyFrom(segments(views(specs, arrays)));
     }
 
-    /// What is left of [#copyFrom] once the engine has lent its memory: it asks the engine for nothing, so any one
-    /// thread may do it, while the arrays stay open and as they are.
+    /// The copy of [#copyFrom] as a task for any thread. It does not call the engine. The arrays must
+    /// stay open and unchanged until it is done.
     Runnable copyTask(Map<String, NDArray> arrays) {
         List<MemorySegment> sources = segments(views(specs, arrays));
         return () -> snapshot.copyFromSingleThreaded(sources);
     }
 
-    /// Overwrites arrays of the same names and forms; whether they are the same ones is of no interest.
+    /// Overwrites arrays of the same names, types and shapes, which may be other arrays than before.
     void copyTo(Map<String, NDArray> arrays) {
-        List<TensorView> lent = views(specs, arrays);
-        snapshot.copyTo(segments(lent));
-        lent.forEach(TensorView::writeBack);
+        List<TensorView> views = views(specs, arrays);
+        snapshot.copyTo(segments(views));
+        views.forEach(TensorView::writeBack);
     }
 
-    private static List<TensorView> views(List<TensorSpec> forms, Map<String, NDArray> arrays) {
-        return forms.stream()
-                .map(form -> TensorView.of(Objects.requireNonNull(arrays.get(form.name()))))
+    private static List<TensorView> views(List<TensorSpec> specs, Map<String, NDArray> arrays) {
+        return specs.stream()
+                .map(spec -> TensorView.of(Objects.requireNonNull(arrays.get(spec.name()))))
                 .toList();
     }
 
-    private static List<MemorySegment> segments(List<TensorView> lent) {
-        return lent.stream().map(each -> each.tensor().segment()).toList();
+    private static List<MemorySegment> segments(List<TensorView> views) {
+        return views.stream().map(each -> each.tensor().segment()).toList();
     }
 }

@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.function.Predicate;
 
-/// The parameters of a model, and what its optimizer has learnt.
+/// The parameters of a model and the state of its optimizer, for elastic training.
 ///
 /// ```java
 /// trainer.initialize(new Shape(1, 784));
@@ -36,12 +36,12 @@ import java.util.function.Predicate;
 /// Elastic.run(state, s -> …);
 /// ```
 ///
-/// Settings of the optimizer belong to it, its learning rate included, and are those of rank 0 when
-/// a generation begins. A [DistributedOptimizer] goes on with the ranks of each generation by
-/// itself.
+/// Settings of the optimizer, including its learning rate, are part of the state. When a generation
+/// begins, all ranks get those of rank 0. A [DistributedOptimizer] uses the ranks of each generation
+/// without further calls.
 ///
-/// There are two copies, written in turn, so that until a commit is complete the one before it stays. With
-/// [#inBackground] a commit only starts to copy.
+/// There are two copies, written in turn: the previous commit stays valid until the next one is
+/// complete. With [#inBackground] a commit copies in another thread.
 public final class DjlState extends State {
     private final Block block;
     private final Optimizer optimizer;
@@ -50,11 +50,12 @@ public final class DjlState extends State {
             new CommitBuffers<>(() -> "the parameters of the model and the state of its optimizer");
     private @Nullable Executor copyExecutor;
 
-    /// What a commit keeps.
+    /// The content of a commit.
     ///
-    /// @param stepArrays what steps change: trained parameters, and all that the optimizer has learnt
-    /// @param forwardArrays what forward passes change, such as running statistics, and parameters that are frozen
-    /// @param optimizerSpecs the arrays that the optimizer had; others are not what it had learnt
+    /// @param stepArrays arrays that steps change: trainable parameters and the optimizer's arrays
+    /// @param forwardArrays arrays that forward passes change, such as running statistics, and frozen
+    ///     parameters
+    /// @param optimizerSpecs the arrays of the optimizer at the commit
     private record Commit(
             ArraySnapshot stepArrays,
             ArraySnapshot forwardArrays,
@@ -63,34 +64,34 @@ public final class DjlState extends State {
             Map<String, Double> settings) {}
 
     /// @param model initialised by `trainer.initialize`, on new workers too
-    /// @param optimizer the one that the trainer uses
+    /// @param optimizer the optimizer of the trainer
     /// @throws IllegalStateException when a parameter is not initialised
-    /// @throws org.horovod4j.ConfigurationException when this kind of optimizer is not understood
+    /// @throws org.horovod4j.ConfigurationException when this kind of optimizer is not supported
     public DjlState(Model model, Optimizer optimizer) {
         this(model.getBlock(), optimizer, name -> true);
     }
 
     /// The same for a block.
     ///
-    /// @param shared the names of the parameters that all ranks have in common. The others are
-    ///     committed and restored, but never sent: a new worker begins with its own.
+    /// @param shared the names of the parameters that are equal on all ranks. The others are committed
+    ///     and restored, but not sent: a new worker starts with its own.
     public DjlState(Block block, Optimizer optimizer, Predicate<String> shared) {
         this.block = block;
         this.optimizer = optimizer;
         this.shared = shared;
-        // What is missing is told here, not later.
+        // fail now, not at the first commit
         Map<String, NDArray> _ = Parameters.arrays(block);
         Map<String, NDArray> _ = stepArrays(optimizerState());
     }
 
-    /// Lets commits go on while the program does: through the next forward and backward pass, until the
-    /// distributed optimizer is about to change the parameters, which then waits by itself. What forward
-    /// passes change is little and copied at once.
+    /// Copies in another thread during the next forward and backward pass. The distributed optimizer
+    /// waits for the copy before it changes parameters. The few arrays that forward passes change are
+    /// copied at once.
     ///
-    /// Whatever else changes or closes parameters, such as a program that loads some, calls [#awaitCommit]
-    /// before.
+    /// Code that changes or closes parameters in another way, for example by loading them, must call
+    /// [#awaitCommit] first.
     ///
-    /// @throws ConfigurationException when the optimizer is no distributed one, and would not wait
+    /// @throws ConfigurationException when the optimizer is not a distributed one, which would not wait
     public DjlState inBackground() {
         return inBackground(CommitBuffers.BACKGROUND);
     }
@@ -99,8 +100,8 @@ public final class DjlState extends State {
         if (!(optimizer instanceof DistributedOptimizer distributed)) {
             throw new ConfigurationException(
                     """
-                    commits in the background end before the optimizer changes a parameter, but %s would not \
-                    wait for them. Wrap it by HvdDjl.distributed, or leave out inBackground()."""
+                    a commit in the background must end before the optimizer changes a parameter, but %s does not wait \
+                    for it. Wrap it with HvdDjl.distributed, or do not call inBackground()."""
                             .formatted(optimizer.getClass().getSimpleName()));
         }
         if (copyExecutor == null) {
@@ -110,8 +111,8 @@ public final class DjlState extends State {
         return this;
     }
 
-    /// Gradients, and the memory that they share with neighbours, belong to the world that has
-    /// ended.
+    /// The gradients and their shared memory belong to the previous generation, so the optimizer starts
+    /// again.
     @Override
     protected void generationStarted(Communicator communicator) {
         if (optimizer instanceof DistributedOptimizer distributed) {
@@ -122,41 +123,41 @@ public final class DjlState extends State {
     @Override
     protected void save() {
         OptimizerState state = optimizerState();
-        Map<String, NDArray> stepped = stepArrays(state);
-        Map<String, NDArray> passed = forwardArrays();
+        Map<String, NDArray> stepArrays = stepArrays(state);
+        Map<String, NDArray> forwardArrays = forwardArrays();
         Commit next =
                 commitBuffers
                         .spare()
                         .filter(
                                 it ->
-                                        it.stepArrays.matches(stepped)
-                                                && it.forwardArrays.matches(passed))
+                                        it.stepArrays.matches(stepArrays)
+                                                && it.forwardArrays.matches(forwardArrays))
                         .map(it -> commit(it.stepArrays, it.forwardArrays, state))
                         .orElseGet(
                                 () ->
                                         commit(
-                                                ArraySnapshot.allocateFor(stepped),
-                                                ArraySnapshot.allocateFor(passed),
+                                                ArraySnapshot.allocateFor(stepArrays),
+                                                ArraySnapshot.allocateFor(forwardArrays),
                                                 state));
-        next.forwardArrays.copyFrom(passed);
+        next.forwardArrays.copyFrom(forwardArrays);
         if (copyExecutor == null) {
-            commitBuffers.commit(next, () -> next.stepArrays.copyFrom(stepped));
+            commitBuffers.commit(next, () -> next.stepArrays.copyFrom(stepArrays));
         } else {
-            commitBuffers.commit(next, next.stepArrays.copyTask(stepped), copyExecutor);
+            commitBuffers.commit(next, next.stepArrays.copyTask(stepArrays), copyExecutor);
         }
     }
 
     private static Commit commit(
-            ArraySnapshot stepped, ArraySnapshot passed, OptimizerState state) {
+            ArraySnapshot stepArrays, ArraySnapshot forwardArrays, OptimizerState state) {
         return new Commit(
-                stepped,
-                passed,
+                stepArrays,
+                forwardArrays,
                 ArraySpecs.ofAll(state.arrays()),
                 state.counts(),
                 state.settings());
     }
 
-    /// Waits until the parameters may be changed.
+    /// Waits until parameters may be changed.
     ///
     /// @throws IllegalStateException when a commit in the background failed
     @Override
@@ -173,14 +174,14 @@ public final class DjlState extends State {
         OptimizerState state = optimizerState();
         last.settings.forEach(state::set);
         Map<String, NDArray> _ = state.reallocate(last.counts, last.optimizerSpecs);
-        // All at once: a layer may have been frozen or thawed since.
+        // all at once: a layer may have been frozen or unfrozen since
         Map<String, NDArray> arrays = parameters(parameter -> true);
         arrays.putAll(state.arrays());
         last.stepArrays.copyTo(arrays);
         last.forwardArrays.copyTo(arrays);
     }
 
-    /// A worker whose optimizer has made no step yet gets what that of the root rank has learnt.
+    /// A new worker, whose optimizer has made no step, gets the state of the root rank.
     @Override
     public void sync(Communicator communicator, int rootRank) {
         awaitCommit();
@@ -192,7 +193,7 @@ public final class DjlState extends State {
         return OptimizerState.of(optimizer, block);
     }
 
-    /// An optimizer's have a slash in their names, and parameters have none.
+    /// The names of optimizer arrays contain a slash; those of parameters do not.
     private Map<String, NDArray> stepArrays(OptimizerState state) {
         Map<String, NDArray> arrays = parameters(Parameter::requiresGradient);
         arrays.putAll(state.arrays());

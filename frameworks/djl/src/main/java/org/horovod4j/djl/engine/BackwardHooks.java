@@ -7,37 +7,35 @@ import org.horovod4j.libtorch.HookRegistration;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
 
-/// Whether backward calls us, and how to be called.
+/// Hooks that the engine calls during backward, or the reason why there are none.
 public sealed interface BackwardHooks {
-    /// Backward calls.
+    /// The engine has hooks.
     non-sealed interface Available extends BackwardHooks {
-        /// Calls `hook` after each time that backward has added to the gradient of `parameter`, on
-        /// the thread that runs backward. The last layer's parameters come first. A parameter has
-        /// one hook; another takes its place.
+        /// Calls `hook` each time after backward has accumulated the gradient of `parameter`, on the
+        /// thread that runs backward. The parameters of the last layer come first. A parameter has one
+        /// hook: a second one replaces the first.
         ///
-        /// @return to be held as long as the hook is wanted: it goes when nobody does
+        /// @return the caller keeps it: the hook is removed when it is garbage-collected
         HookRegistration onGradient(NDArray parameter, Runnable hook);
 
-        /// Whether backward comes by `array`: a parameter that is trained, or what was computed
+        /// Whether backward computes a gradient for `array`: a trainable parameter, or a result computed
         /// from one.
         boolean requiresGradient(NDArray array);
 
-        /// Lets `change` alter the gradient of `array`, which is no parameter but the result of a
-        /// computation, before backward passes it on. It is called on the thread that runs
-        /// backward, with the elements of a copy that it may write to, and lives as long as the
-        /// computation's graph.
+        /// Lets `change` alter the gradient of `array`, an intermediate result, before backward uses it.
+        /// `change` is called on the thread that runs backward, with a copy of the gradient that it may
+        /// write to. It is kept as long as the graph of the computation.
         ///
-        /// When it fails, or the gradient cannot be copied, the gradient becomes NaN: backward
-        /// cannot be told, and must not go on with one that looks right. [EngineAccess#rethrow]
-        /// tells of it. A change to a gradient that cannot be copied is called all the same, with
-        /// NaN, as ranks change them together.
+        /// When it fails, or the gradient cannot be copied, the gradient becomes NaN, and
+        /// [EngineAccess#rethrow] throws the exception. If the gradient cannot be copied, `change` is
+        /// still called, with NaN, since it may be a collective that other ranks wait for.
         ///
-        /// @throws IllegalArgumentException when backward will not come by `array`
+        /// @throws IllegalArgumentException when backward computes no gradient for `array`
         void transformGradient(NDArray array, Consumer<MemorySegment> change);
     }
 
-    /// Backward does not call.
+    /// The engine has no hooks.
     ///
-    /// @param reason why not, for people
+    /// @param reason why not, for users
     record Unavailable(String reason) implements BackwardHooks {}
 }

@@ -8,14 +8,14 @@ import org.horovod4j.option.HookChoice;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// Any engine, through nothing but DJL's API: every access is a copy.
+/// Access to any engine through DJL's API only: every access copies.
 final class CopyingAccess implements EngineAccess {
     private final String engineName;
     private final boolean accumulates;
     private final BackwardHooks backwardHooks;
 
-    /// @param accumulates whether its backward passes add to gradients
-    /// @param reason why there are neither memory nor hooks
+    /// @param accumulates whether backward passes add to gradients
+    /// @param reason why there is no access to memory and hooks
     CopyingAccess(String engineName, boolean accumulates, String reason) {
         this.engineName = engineName;
         this.accumulates = accumulates;
@@ -33,7 +33,7 @@ final class CopyingAccess implements EngineAccess {
         return false;
     }
 
-    /// DJL's API has no array that is not computed yet.
+    /// Arrays of DJL's API are computed when they are returned.
     @Override
     public void await(NDArray array) {}
 

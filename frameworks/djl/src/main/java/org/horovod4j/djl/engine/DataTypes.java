@@ -5,11 +5,11 @@ import ai.djl.ndarray.types.DataType;
 
 import org.horovod4j.Shape;
 
-/// DJL's types and shapes as Horovod4J's.
+/// Conversion between types and shapes of DJL and of Horovod4J.
 public final class DataTypes {
     private DataTypes() {}
 
-    /// The type of the same numbers.
+    /// Horovod4J's type of the same numbers.
     ///
     /// @throws IllegalArgumentException when Horovod4J has no such type
     public static org.horovod4j.DataType of(DataType type) {
@@ -56,7 +56,7 @@ public final class DataTypes {
         return Shape.of(array.getShape().getShape());
     }
 
-    /// Bytes of all elements of an array, those of a sparse one that are zero included.
+    /// The bytes of all elements of an array. A sparse array counts as a dense one.
     public static long byteSize(NDArray array) {
         return Math.multiplyExact(array.size(), (long) array.getDataType().getNumOfBytes());
     }

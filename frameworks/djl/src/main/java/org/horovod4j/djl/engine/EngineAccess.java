@@ -9,15 +9,15 @@ import org.horovod4j.option.HookChoice;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// What an adapter needs of an engine and DJL's API does not have.
+/// Access to an engine that DJL's API does not offer.
 ///
-/// | engine  | memory of an array       | gradient inside our memory | told of a gradient    | accumulates |
+/// | engine  | memory of an array       | gradient in our memory     | gradient is ready     | accumulates |
 /// |---------|--------------------------|----------------------------|-----------------------|-------------|
-/// | PyTorch | its own, on the CPU      | yes                        | by a hook of libtorch | yes         |
-/// | MXNet   | its own, on the CPU      | no                         | by waiting for it     | no          |
-/// | others  | copied through DJL's API | no                         | no                    | presumably  |
+/// | PyTorch | direct, on the CPU       | yes                        | hook of libtorch      | yes         |
+/// | MXNet   | direct, on the CPU       | no                         | by waiting for it     | no          |
+/// | others  | copied through DJL's API | no                         | no                    | assumed     |
 public interface EngineAccess {
-    /// The access to the engine that this manager's arrays live in.
+    /// The access to the engine of a manager's arrays.
     static EngineAccess of(NDManager manager) {
         return switch (manager.getEngine().getEngineName()) {
             case "PyTorch" -> PyTorchAccess.ofThisProcess();
@@ -27,23 +27,22 @@ public interface EngineAccess {
         };
     }
 
-    /// The array's own bytes: writable, where they are for as long as the array lives and nobody
-    /// moves it, in row-major order. Empty where only copies are to be had: on a GPU, of a sparse
-    /// array, of one whose elements do not lie densely.
+    /// The bytes of the array, writable, in row-major order. They are valid until the array is closed
+    /// or moved. Empty if only copies are possible: on a GPU, for a sparse array, or for one that is not
+    /// contiguous.
     Optional<MemorySegment> memory(NDArray array);
 
-    /// Copies the elements of any array, in row-major order; of a sparse one, all of the dense
-    /// array that it stands for.
+    /// Copies the elements of any array, in row-major order. A sparse array is copied as a dense one.
     ///
-    /// @param into as many bytes as the array has
+    /// @param into memory of the size of the array
     default void read(NDArray array, MemorySegment into) {
         SizeCheck.requireSameSize("read", array, into);
         memory(array).ifPresentOrElse(into::copyFrom, () -> NDArrayBytes.read(array, into));
     }
 
-    /// Copies into the elements of any dense array.
+    /// Overwrites the elements of a dense array.
     ///
-    /// @param from as many bytes as the array has
+    /// @param from memory of the size of the array
     default void write(NDArray array, MemorySegment from) {
         SizeCheck.requireSameSize("write", array, from);
         memory(array)
@@ -51,30 +50,29 @@ public interface EngineAccess {
                         memory -> memory.copyFrom(from), () -> NDArrayBytes.write(array, from));
     }
 
-    /// Lets the array live in `memory` from now on, with the elements that it has. Whoever calls
-    /// this keeps the memory until the array is closed: the engine does not know whose it is.
+    /// Moves the array into `memory`, with its elements. The caller keeps the memory until the array is
+    /// closed: the engine does not free it.
     ///
-    /// @param memory outside the heap, as many bytes as the array has
-    /// @return false when the engine cannot, and the array is where it was
+    /// @param memory memory outside the heap, of the size of the array
+    /// @return false if the engine does not support it; the array has not moved
     boolean moveInto(NDArray array, MemorySegment memory);
 
-    /// Waits until what computes this array is done.
+    /// Waits until the array is computed.
     void await(NDArray array);
 
-    /// The rows that a sparse gradient has; copies, which live as long as they are used. Empty for
-    /// a dense array.
+    /// The rows of a sparse gradient, as copies. Empty for a dense array.
     Optional<SparseTensor> sparse(NDArray array);
 
-    /// Whether a backward pass adds to the gradients, so that several may be accumulated; else it
-    /// overwrites those that it comes to.
+    /// Whether a backward pass adds to gradients, so that several passes can be accumulated. Otherwise
+    /// it overwrites them.
     boolean accumulates();
 
-    /// How to be told that a gradient is ready while backward goes on.
+    /// Hooks that are called during backward when a gradient is ready.
     ///
     /// @param choice the option `HOROVOD_GRADIENT_HOOKS`
     BackwardHooks hooks(HookChoice choice);
 
-    /// Throws what [BackwardHooks.Working#changeGradient] has led to since the last time, if something
-    /// failed.
+    /// Throws the failure of a [BackwardHooks.Available#transformGradient] since the last call, if there
+    /// was one.
     default void rethrow() {}
 }

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.function.Supplier;
 
-/// Something that is made once, when it is first asked for; when that fails, it is tried again.
+/// A value that is created once, at the first call. If that fails, the next call tries again.
 final class Lazy<T> implements Supplier<T> {
     private final Supplier<T> factory;
     private @Nullable T value;

@@ -11,9 +11,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
-/// The functions of MXNet's C interface that we call. Each returns 0, or the reason is to be had
-/// from `MXGetLastError`.
-@SuppressWarnings("restricted") // that is what this file is for
+/// The functions of MXNet's C interface that are needed here. Each returns 0, or another value after
+/// which `MXGetLastError` has the message.
+@SuppressWarnings("restricted") // native calls are the purpose of this file
 final class LibMxNet {
     private static final String LIBRARY = "libmxnet.so";
     private static final long MAX_MESSAGE_BYTES = 1 << 16;
@@ -24,9 +24,9 @@ final class LibMxNet {
     private final MethodHandle getData;
     private final MethodHandle getLastError;
 
-    /// Finds the library that the engine has loaded, by the name it was built with.
+    /// Finds the library that the engine has loaded, by the name that it was built with.
     ///
-    /// @throws UnsupportedOperationException when it, or one of the functions, is not there
+    /// @throws UnsupportedOperationException when the library is not loaded or lacks a function
     static LibMxNet find() {
         try {
             return new LibMxNet(SymbolLookup.libraryLookup(LIBRARY, Arena.global()));
@@ -55,13 +55,12 @@ final class LibMxNet {
         return Linker.nativeLinker().downcallHandle(address, descriptor);
     }
 
-    /// Waits until all that writes to the array is done.
+    /// Waits until all writes to the array are done.
     void waitToRead(long array) {
         check("MXNDArrayWaitToRead", () -> (int) waitToRead.invokeExact(at(array)));
     }
 
-    /// The bytes of a dense array in the memory of the host, when nothing that was asked for before
-    /// reads or writes them any more.
+    /// The bytes of a dense array in host memory, after all pending reads and writes are done.
     MemorySegment memory(long array, long byteSize) {
         check("MXNDArrayWaitToWrite", () -> (int) waitToWrite.invokeExact(at(array)));
         try (Arena arena = Arena.ofConfined()) {

@@ -12,9 +12,8 @@ import org.horovod4j.option.HookChoice;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// MXNet: the memory of arrays on the host, by calls into its library. MXNet computes behind the
-/// program's back, so whoever wants an array waits for it; that is also how backward overlaps with
-/// communication, and there are no hooks.
+/// MXNet: direct access to the memory of host arrays. MXNet computes asynchronously, so a caller waits
+/// for an array. That is also how backward overlaps with communication; there are no hooks.
 final class MxNetAccess implements EngineAccess {
     private static final Lazy<EngineAccess> OF_THIS_PROCESS = new Lazy<>(MxNetAccess::open);
 
@@ -24,7 +23,7 @@ final class MxNetAccess implements EngineAccess {
         this.mxnet = mxnet;
     }
 
-    /// The access to the MXNet of this process, found when first asked for.
+    /// The access to the MXNet library of this process, opened at the first call.
     static EngineAccess ofThisProcess() {
         return OF_THIS_PROCESS.get();
     }
@@ -37,8 +36,7 @@ final class MxNetAccess implements EngineAccess {
         }
     }
 
-    /// Waits for what computes the array and for what computes with it, since the memory may be
-    /// written to.
+    /// Waits for pending reads and writes of the array, since the caller may write to its memory.
     @Override
     public Optional<MemorySegment> memory(NDArray array) {
         if (array.isSparse() || !array.getDevice().equals(Device.cpu())) {
@@ -53,7 +51,8 @@ final class MxNetAccess implements EngineAccess {
             return Pointer.nativeValue(handle);
         }
         throw new IllegalArgumentException(
-                "no array of engine MXNet, but a %s".formatted(array.getClass().getName()));
+                "expected an array of engine MXNet, not a %s"
+                        .formatted(array.getClass().getName()));
     }
 
     @Override
@@ -76,7 +75,7 @@ final class MxNetAccess implements EngineAccess {
         return Optional.empty();
     }
 
-    /// DJL attaches gradients so that each pass writes them.
+    /// DJL attaches gradients in a mode in which each pass overwrites them.
     @Override
     public boolean accumulates() {
         return false;
@@ -85,6 +84,6 @@ final class MxNetAccess implements EngineAccess {
     @Override
     public BackwardHooks hooks(HookChoice choice) {
         return new BackwardHooks.Unavailable(
-                "engine MXNet has no hooks; it computes backward while the program goes on");
+                "engine MXNet has no hooks; it computes backward asynchronously");
     }
 }

@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/// Elements to and from an array by nothing but DJL's API.
+/// Copies elements from and to an array through DJL's API.
 final class NDArrayBytes {
     private NDArrayBytes() {}
 
@@ -21,8 +21,7 @@ final class NDArrayBytes {
         }
     }
 
-    /// Arrays of PyTorch would live in the buffer that they are set to, which nobody keeps. Other
-    /// engines copy.
+    /// `NDArray.set` of PyTorch would keep using the buffer, which is freed. Other engines copy it.
     static void write(NDArray array, MemorySegment from) {
         if (array.getManager().getEngine().getEngineName().equals("PyTorch")) {
             setElements(array, from);
@@ -47,7 +46,7 @@ final class NDArrayBytes {
         }
         if (from.byteSize() > Integer.MAX_VALUE) {
             throw new UnsupportedOperationException(
-                    "cannot copy the %d bytes of the array %s: DJL takes 2 GiB at most at a time"
+                    "cannot copy the %d bytes of the array %s: DJL copies at most 2 GiB at a time"
                             .formatted(from.byteSize(), array.getShape()));
         }
         ByteBuffer buffer =

@@ -18,7 +18,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
 
-/// PyTorch: the memory of tensors on the host, and hooks, by calls into libtorch.
+/// PyTorch: direct access to the memory of host tensors, and hooks, through libtorch.
 final class PyTorchAccess implements EngineAccess {
     static final String ENGINE = "PyTorch";
 
@@ -38,7 +38,7 @@ final class PyTorchAccess implements EngineAccess {
         this.deferredFailures = runtime.deferredFailures();
     }
 
-    /// The access to the libtorch of this process: there is one libtorch, so there is one answer.
+    /// The access to the libtorch of this process, of which there is one.
     static EngineAccess ofThisProcess() {
         return OF_THIS_PROCESS.get();
     }
@@ -73,7 +73,8 @@ final class PyTorchAccess implements EngineAccess {
             return handle;
         }
         throw new IllegalArgumentException(
-                "no array of engine PyTorch, but a %s".formatted(array.getClass().getName()));
+                "expected an array of engine PyTorch, not a %s"
+                        .formatted(array.getClass().getName()));
     }
 
     @Override
@@ -81,7 +82,7 @@ final class PyTorchAccess implements EngineAccess {
         SizeCheck.requireSameSize("moveInto", array, memory);
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
-                    "moveInto: an array can live outside the heap only, but the memory given is on it");
+                    "moveInto: an array cannot be moved into memory on the heap");
         }
         if (array.isSparse() || !isOnHost(array)) {
             return false;
@@ -91,7 +92,7 @@ final class PyTorchAccess implements EngineAccess {
         return true;
     }
 
-    /// A tensor on the host is computed when the call that computes it returns.
+    /// Host tensors are computed synchronously.
     @Override
     public void await(NDArray array) {}
 
@@ -115,8 +116,8 @@ final class PyTorchAccess implements EngineAccess {
             if (sizes[0] != 1) {
                 throw new IllegalArgumentException(
                         """
-                        a sparse gradient of shape %s gives single elements by %d indices each, not rows
-                        Let the network compute it dense, as an embedding of SparseFormat.DENSE does."""
+                        a sparse gradient of shape %s has single elements with %d indices each, not rows
+                        Let the network compute it dense, as an embedding with SparseFormat.DENSE does."""
                                 .formatted(array.getShape(), sizes[0]));
             }
             Shape denseShape = DataTypes.shape(array);

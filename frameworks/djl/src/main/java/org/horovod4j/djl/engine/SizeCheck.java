@@ -4,8 +4,7 @@ import ai.djl.ndarray.NDArray;
 
 import java.lang.foreign.MemorySegment;
 
-/// Checks memory against the array that it is for, where a mistake would otherwise overrun one of
-/// them.
+/// Checks the size of memory against that of an array, to prevent an overrun.
 final class SizeCheck {
     private SizeCheck() {}
 

@@ -14,14 +14,13 @@ import org.horovod4j.training.CommunicatorProvider;
 
 import java.util.function.Predicate;
 
-/// Lets all ranks start from the parameters and optimizer state of one, without a line in the
-/// program.
+/// Overwrites parameters and optimizer state of all ranks with those of one rank when training starts.
 ///
-/// If the network is initialised on all ranks when the trainer is made, they are overwritten then.
-/// Usually `trainer.initialize` comes later; then they are overwritten between backward and step of
-/// the first batch, which is when DJL calls a listener next. As with Horovod's callback, the
-/// gradients of that one step were computed with each rank's own initial parameters.
-/// `HvdDjl.broadcastParameters` after `trainer.initialize` has no such step.
+/// If the network is initialised on all ranks when the trainer is created, this happens then. Usually
+/// `trainer.initialize` comes later. Then it happens between backward and step of the first batch,
+/// because DJL calls no listener before. As with Horovod's callback, the gradients of that first step
+/// are computed with each rank's own initial parameters. `HvdDjl.broadcastParameters` after
+/// `trainer.initialize` avoids that.
 public final class BroadcastAtStart extends TrainingListenerAdapter {
     private final CommunicatorProvider communicators;
     private final Optimizer optimizer;
@@ -29,12 +28,12 @@ public final class BroadcastAtStart extends TrainingListenerAdapter {
     private final Predicate<String> which;
     private boolean isDone;
 
-    /// From rank `rootRank` to all ranks.
+    /// Broadcasts from `rootRank` to all ranks of `Hvd`.
     public BroadcastAtStart(Optimizer optimizer, int rootRank) {
         this(CommunicatorProvider.FROM_HVD, optimizer, rootRank, name -> true);
     }
 
-    /// @param which parameters, by name: all but those that each rank keeps for itself
+    /// @param which parameters, by name
     public BroadcastAtStart(
             Communicator communicator, Optimizer optimizer, int rootRank, Predicate<String> which) {
         this(new CommunicatorProvider(communicator), optimizer, rootRank, which);
@@ -56,16 +55,14 @@ public final class BroadcastAtStart extends TrainingListenerAdapter {
         Block block = trainer.getModel().getBlock();
         boolean initialised =
                 block.getParameters().stream().allMatch(named -> named.getValue().isInitialized());
-        int[] everywhere = {initialised ? 1 : 0};
+        int[] minimum = {initialised ? 1 : 0};
         Tensor _ =
                 communicators
                         .current()
                         .allreduce(
-                                "broadcast-at-start.initialised",
-                                Tensor.of(everywhere),
-                                ReduceOp.MIN);
+                                "broadcast-at-start.initialised", Tensor.of(minimum), ReduceOp.MIN);
         isDone = false;
-        if (everywhere[0] == 1) {
+        if (minimum[0] == 1) {
             broadcast(block);
         }
     }

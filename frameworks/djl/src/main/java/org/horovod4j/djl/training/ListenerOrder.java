@@ -9,36 +9,28 @@ import org.horovod4j.ConfigurationException;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Checks where a listener stands beside DJL's `EvaluatorTrainingListener`, which at the end of an
-/// epoch turns what evaluators have summed up into figures, and resets the sums.
+/// Checks the position of a listener relative to DJL's `EvaluatorTrainingListener`, which computes
+/// metrics from the totals of evaluators at the end of an epoch and resets the totals.
 final class ListenerOrder {
     private ListenerOrder() {}
 
-    /// For listeners that change the sums.
+    /// For listeners that change the totals.
     static void requireBeforeEvaluators(Trainer trainer, TrainingListener listener) {
         List<TrainingListener> all = listeners(trainer);
         if (requireEvaluators(listener, all) < all.indexOf(listener)) {
-            throw misplaced(
-                    listener,
-                    all,
-                    "before",
-                    "Add it first, and TrainingListener.Defaults after it.");
+            throw misplaced(listener, all, "before", "Add it before TrainingListener.Defaults.");
         }
     }
 
-    /// For listeners that read the figures.
+    /// For listeners that read the metrics.
     static void requireAfterEvaluators(Trainer trainer, TrainingListener listener) {
         List<TrainingListener> all = listeners(trainer);
         if (requireEvaluators(listener, all) > all.indexOf(listener)) {
-            throw misplaced(
-                    listener,
-                    all,
-                    "after",
-                    "Add TrainingListener.Defaults first, and it after them.");
+            throw misplaced(listener, all, "after", "Add it after TrainingListener.Defaults.");
         }
     }
 
-    /// Whether evaluators are summed up at all.
+    /// Whether DJL computes metrics.
     static boolean hasEvaluators(Trainer trainer) {
         return indexOfEvaluators(listeners(trainer)) >= 0;
     }
@@ -48,14 +40,14 @@ final class ListenerOrder {
         if (evaluators < 0) {
             throw new ConfigurationException(
                     """
-                    %s works on figures that DJL's EvaluatorTrainingListener computes, and there is none; \
-                    the listeners are %s. Add TrainingListener.Defaults, which contain it."""
+                    %s needs the metrics of DJL's EvaluatorTrainingListener, which is missing; the listeners are %s. \
+                    Add TrainingListener.Defaults, which contain it."""
                             .formatted(listener.getClass().getSimpleName(), names(all)));
         }
         return evaluators;
     }
 
-    /// The last of them counts, should there be several.
+    /// The last one, if there are several.
     private static int indexOfEvaluators(List<TrainingListener> all) {
         for (int i = all.size() - 1; i >= 0; i--) {
             if (all.get(i) instanceof EvaluatorTrainingListener) {

@@ -9,16 +9,16 @@ import ai.djl.training.tracker.Tracker;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.djl.OptimizerState;
 
-/// Keeps the momentum of SGD in proportion while the learning rate changes.
+/// Corrects the momentum of SGD when the learning rate changes.
 ///
-/// DJL's `Sgd` and `Nag` have the learning rate inside the momentum: `v = m·v + rate·gradient`,
-/// `weight -= v`. When the rate changes, `v` still holds the old one, so the step after a rise is
-/// too short and the one after a fall too long. For that one update this listener makes `m` into `m
-/// · new rate / old rate` (Goyal et al., 2017, remark 2; Horovod's `momentum_correction`). It
-/// matters most in a [LearningRateWarmup], where the rate changes with every update.
+/// DJL's `Sgd` and `Nag` include the learning rate in the momentum: `v = m·v + rate·gradient`,
+/// `weight -= v`. When the rate changes, `v` still contains the old one, so the step after a rise is
+/// too short and the step after a fall too long. For that one update this listener replaces `m` by
+/// `m · new rate / old rate` (Goyal et al., 2017, remark 2; Horovod's `momentum_correction`). It
+/// matters most during a `LearningRateWarmup`, where the rate changes with every update.
 ///
-/// DJL calls listeners between backward and step, in `EasyTrain`. In a loop of your own, call
-/// [#correct] before `trainer.step()`.
+/// With `EasyTrain`, DJL calls listeners between backward and step. In your own loop, call [#correct]
+/// before `trainer.step()`.
 public final class MomentumCorrection extends TrainingListenerAdapter {
     private static final String MOMENTUM = "momentum";
 
@@ -27,7 +27,7 @@ public final class MomentumCorrection extends TrainingListenerAdapter {
     private double momentum = Double.NaN;
 
     /// @param optimizer an `Sgd` or `Nag` with momentum, distributed or not
-    /// @param model what it trains
+    /// @param model the model that it trains
     /// @param rate the learning rate that the optimizer was built with
     public MomentumCorrection(Optimizer optimizer, Model model, Tracker rate) {
         this.state = OptimizerState.of(optimizer, model.getBlock());
@@ -35,8 +35,8 @@ public final class MomentumCorrection extends TrainingListenerAdapter {
         if (!state.settings().containsKey(MOMENTUM)) {
             throw new ConfigurationException(
                     """
-                    MomentumCorrection is for Sgd and Nag, but %s has no momentum; its settings are %s. Leave \
-                    the correction out."""
+                    MomentumCorrection needs an optimizer with momentum (Sgd, Nag), but %s has the settings %s. \
+                    Remove the correction."""
                             .formatted(optimizer.getClass().getSimpleName(), state.settings()));
         }
     }
@@ -62,7 +62,7 @@ public final class MomentumCorrection extends TrainingListenerAdapter {
         reset();
     }
 
-    /// Sets the momentum to what the optimizer was built with, as it is between epochs.
+    /// Resets the momentum to that of the optimizer's settings, at the end of an epoch.
     void reset() {
         if (!Double.isNaN(momentum)) {
             state.set(MOMENTUM, momentum);

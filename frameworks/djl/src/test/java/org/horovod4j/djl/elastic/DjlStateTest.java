@@ -191,7 +191,7 @@ class DjlStateTest {
             DjlState state = new DjlState(model, Optimizer.adam().build());
             assertThatThrownBy(state::inBackground)
                     .isInstanceOf(ConfigurationException.class)
-                    .hasMessageContaining("but Adam would not wait for them")
+                    .hasMessageContaining("but Adam does not wait for it")
                     .hasMessageContaining("HvdDjl.distributed");
         }
     }

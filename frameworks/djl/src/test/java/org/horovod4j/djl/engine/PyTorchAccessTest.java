@@ -166,8 +166,8 @@ class PyTorchAccessTest {
                 .isThrownBy(() -> access.sparse(elements))
                 .withMessage(
                         """
-                        a sparse gradient of shape (2, 3) gives single elements by 2 indices each, not rows
-                        Let the network compute it dense, as an embedding of SparseFormat.DENSE does.""");
+                        a sparse gradient of shape (2, 3) has single elements with 2 indices each, not rows
+                        Let the network compute it dense, as an embedding with SparseFormat.DENSE does.""");
     }
 
     @Test

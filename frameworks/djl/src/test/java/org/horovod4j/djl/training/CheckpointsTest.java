@@ -177,7 +177,7 @@ class CheckpointsTest {
                         assertThatThrownBy(() -> model.newTrainer(config))
                                 .isInstanceOf(ConfigurationException.class)
                                 .hasMessageContaining(
-                                        "there is none; the listeners are [Checkpoints]");
+                                        "which is missing; the listeners are [Checkpoints]");
                     }
                 });
     }

@@ -103,7 +103,7 @@ class MetricAverageTest {
                                 .isInstanceOf(ConfigurationException.class)
                                 .hasMessageContaining("MetricAverage must come before")
                                 .hasMessageContaining("EvaluatorTrainingListener, Divergence")
-                                .hasMessageContaining("Add it first");
+                                .hasMessageContaining("Add it before TrainingListener.Defaults");
                     }
                 });
     }

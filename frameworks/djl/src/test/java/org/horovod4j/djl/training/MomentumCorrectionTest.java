@@ -57,7 +57,7 @@ class MomentumCorrectionTest {
                                     new MomentumCorrection(
                                             Optimizer.adam().build(), model, Tracker.fixed(1)))
                     .isInstanceOf(ConfigurationException.class)
-                    .hasMessageContaining("Adam has no momentum");
+                    .hasMessageContaining("but Adam has the settings");
         }
     }
 }
