@@ -35,8 +35,8 @@ final class FixedLaunch extends JobLaunch {
     /// Runs the job to its end.
     ///
     /// @return the exit code of the launcher
-    int run(JobCancellation jobCancellation) throws IOException, InterruptedException {
-        try (Hosts hosts = context.newHosts(jobCancellation.whileStarting())) {
+    int run(TerminationSignals.Cancellation cancellation) throws IOException, InterruptedException {
+        try (Hosts hosts = context.newHosts(cancellation.whileStarting())) {
             List<String> names = hostNames();
             hosts.addAll(
                     context.launch().hosts().stream()
@@ -49,7 +49,7 @@ final class FixedLaunch extends JobLaunch {
                             context.launch().outputSettings().folder(),
                             context.launch().outputSettings().timestamps(),
                             plan.slots().size())) {
-                AsyncValue<TerminationSignals> signals = AsyncValue.of(jobCancellation.signals());
+                AsyncValue<TerminationSignals> signals = AsyncValue.of(cancellation.signals());
                 explain(hosts.routes());
                 return runCommands(hosts, outputTargets, signals);
             }

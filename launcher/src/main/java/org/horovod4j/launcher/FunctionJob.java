@@ -46,7 +46,10 @@ record FunctionJob(
     private int start(TerminationSignals terminationSignals) throws InterruptedException {
         try {
             return launcher.launch(
-                    launch, settings, JobCancellation.by(terminationSignals), outcomes::exited);
+                    launch,
+                    settings,
+                    TerminationSignals.Cancellation.by(terminationSignals),
+                    outcomes::exited);
         } catch (IOException e) {
             if (terminationSignals.anyReceived()) {
                 throw interrupted(e);

@@ -49,7 +49,7 @@ public final class HorovodRun {
                         launch(
                                 launch,
                                 settings.get().with(launch.options()),
-                                JobCancellation.bySignal(),
+                                TerminationSignals.Cancellation.bySignal(),
                                 (_, _) -> {});
             };
         } catch (ConfigurationException e) {
@@ -77,18 +77,17 @@ public final class HorovodRun {
     int launch(
             Invocation.Launch launch,
             JobSettings settings,
-            JobCancellation jobCancellation,
+            TerminationSignals.Cancellation cancellation,
             FixedLaunch.ExitListener exitListener)
             throws IOException, InterruptedException {
-        InheritedOptions.check(launch.mergedWith(environment));
+        LaunchContext.checkOptions(launch.mergedWith(environment));
         LaunchContext context = new LaunchContext(launcherConsole, launch, settings, environment);
         return switch (launch.controller()) {
             case Controller.BuiltIn() when launch.elasticity().isPresent() ->
                     new ElasticLaunch(context, launch.elasticity().get())
-                            .run(jobCancellation.signals());
-            case Controller.BuiltIn() ->
-                    new FixedLaunch(context, exitListener).run(jobCancellation);
-            case Controller.Mpi mpi -> MpiLaunch.run(context, mpi, jobCancellation.signals());
+                            .run(cancellation.signals());
+            case Controller.BuiltIn() -> new FixedLaunch(context, exitListener).run(cancellation);
+            case Controller.Mpi mpi -> MpiLaunch.run(context, mpi, cancellation.signals());
         };
     }
 }

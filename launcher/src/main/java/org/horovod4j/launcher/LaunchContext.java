@@ -3,6 +3,9 @@ package org.horovod4j.launcher;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.remote.RemoteHostSettings;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -18,6 +21,20 @@ record LaunchContext(
         Invocation.Launch launch,
         JobSettings settings,
         Map<String, String> environment) {
+    /// Rejects, once and before anything is started, option values that every process would reject.
+    /// Options without a flag are skipped: the launcher sets them for each process.
+    ///
+    /// @param variables the environment of the processes
+    /// @throws org.horovod4j.ConfigurationException when a value is not allowed
+    static void checkOptions(Map<String, String> variables) {
+        Environment options = new Environment(variables);
+        for (Option<?> option : Options.all()) {
+            if (!option.flags().isEmpty()) {
+                var _ = options.find(option); // throws when the value is not allowed
+            }
+        }
+    }
+
     boolean verbose() {
         return launch.outputSettings().verbose();
     }

@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -15,6 +16,22 @@ import java.util.function.Consumer;
 /// `sun.misc.Signal` is the only way in Java to learn which signal came. Without it the JVM ends
 /// and the watchdog ends the job.
 final class TerminationSignals {
+    /// How a job can be ended from outside.
+    ///
+    /// @param whileStarting when complete, hosts that are not ready yet count as not ready
+    /// @param signals called when all hosts are ready; returns the signals that end the job from
+    ///     then on
+    record Cancellation(CompletionStage<?> whileStarting, Callable<TerminationSignals> signals) {
+        /// By Ctrl-C and `kill`. Until all hosts are ready they simply end the launcher.
+        static Cancellation bySignal() {
+            return new Cancellation(new CompletableFuture<>(), TerminationSignals::install);
+        }
+
+        static Cancellation by(TerminationSignals terminationSignals) {
+            return new Cancellation(terminationSignals.firstSignal(), () -> terminationSignals);
+        }
+    }
+
     private final CompletableFuture<Signal> firstSignal = new CompletableFuture<>();
     private final List<Signal> received = new ArrayList<>();
     private @Nullable Consumer<Signal> receiver;

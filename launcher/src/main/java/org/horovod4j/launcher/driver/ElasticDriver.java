@@ -15,25 +15,25 @@ import java.util.Optional;
 /// [GenerationManager] decides who is in the next generation, [SlotFiller] who is started, and
 /// [LivenessMonitor] who is killed. They share [JobState].
 public final class ElasticDriver implements Driver {
-    private final Duration timeout;
     private final Blacklist blacklist;
-    private final HostPool hosts = new HostPool();
-    private final WorkerTable workers = new WorkerTable();
     private final LivenessMonitor livenessMonitor = new LivenessMonitor();
-    private final PendingActions actions = new PendingActions();
     private final JobState jobState;
+    private final HostPool hosts;
+    private final WorkerTable workers;
+    private final PendingActions actions;
     private final GenerationManager generations;
     private final SlotFiller slotFiller;
     private boolean isSignalSent;
 
     /// @param timeout how long the job waits for enough workers
-    public ElasticDriver(ElasticLimits elasticLimits, Duration timeout, Cooldown cooldown) {
-        this.timeout = timeout;
+    public ElasticDriver(ElasticLimits limits, Duration timeout, Cooldown cooldown) {
         this.blacklist = new Blacklist(cooldown);
-        this.jobState = new JobState(elasticLimits, actions);
-        this.generations =
-                new GenerationManager(elasticLimits, timeout, hosts, workers, jobState, actions);
-        this.slotFiller = new SlotFiller(elasticLimits, hosts, blacklist, workers, actions);
+        this.jobState = new JobState(limits, timeout);
+        this.hosts = jobState.hosts;
+        this.workers = jobState.workers;
+        this.actions = jobState.actions;
+        this.generations = new GenerationManager(jobState);
+        this.slotFiller = new SlotFiller(jobState, blacklist);
     }
 
     @Override
@@ -276,7 +276,7 @@ public final class ElasticDriver implements Driver {
                                 workers.ready().stream()
                                         .filter(WorkerState::hasParticipated)
                                         .toList())
-                        .filter(since -> now.minus(since).compareTo(timeout) >= 0)
+                        .filter(since -> now.minus(since).compareTo(jobState.timeout) >= 0)
                         .isPresent();
         if (isLate) {
             workers.working()

@@ -15,11 +15,8 @@ import java.util.SequencedMap;
 /// at once, and new workers start beside them. All are asked to return only when the new workers
 /// are ready, which costs the time of a commit and not of a start.
 final class GenerationManager {
-    private final ElasticLimits elasticLimits;
-    private final Duration timeout;
-    private final HostPool hosts;
-    private final WorkerTable workers;
     private final JobState jobState;
+    private final WorkerTable workers;
     private final PendingActions actions;
     private final MembershipPlan membershipPlan;
     private boolean isResetRequested;
@@ -27,21 +24,11 @@ final class GenerationManager {
     private boolean isWaitReported;
     private @Nullable Duration idleSince = Duration.ZERO;
 
-    /// @param timeout how long the job waits for enough workers
-    GenerationManager(
-            ElasticLimits elasticLimits,
-            Duration timeout,
-            HostPool hosts,
-            WorkerTable workerTable,
-            JobState jobState,
-            PendingActions pendingActions) {
-        this.elasticLimits = elasticLimits;
-        this.timeout = timeout;
-        this.hosts = hosts;
-        this.workers = workerTable;
+    GenerationManager(JobState jobState) {
         this.jobState = jobState;
-        this.actions = pendingActions;
-        this.membershipPlan = new MembershipPlan(elasticLimits, hosts, workerTable, jobState);
+        this.workers = jobState.workers;
+        this.actions = jobState.actions;
+        this.membershipPlan = new MembershipPlan(jobState);
     }
 
     /// Starts the next generation if no worker is in the current one and enough workers are ready.
@@ -49,7 +36,7 @@ final class GenerationManager {
         boolean isFirst = !jobState.hasStarted();
         List<WorkerState> chosen = membershipPlan.select(isFirst);
         if (!workers.working().isEmpty()
-                || chosen.size() < elasticLimits.requiredWorkers(isFirst)
+                || chosen.size() < jobState.limits.requiredWorkers(isFirst)
                 || (isFirst && !membershipPlan.isComplete(chosen, now))) {
             return;
         }
@@ -94,7 +81,7 @@ final class GenerationManager {
     private void dismiss(WorkerState workerState) {
         workers.markLeaving(workerState.worker());
         String reason =
-                hosts.hasSlotFor(workerState.worker())
+                jobState.hosts.hasSlotFor(workerState.worker())
                         ? "there are as many workers as --max-np allows"
                         : "its host is gone";
         actions.add(new DriverAction.DismissWorker(workerState.worker(), reason));
@@ -125,7 +112,7 @@ final class GenerationManager {
                 actions.info(
                         ("without the hosts that are gone there would be %d workers, and --min-np is"
                                         + " %d: they stay until others come")
-                                .formatted(change.size(), elasticLimits.minWorkers()));
+                                .formatted(change.size(), jobState.limits.minWorkers()));
             }
         }
         isShortageReported = change.isShrinking();
@@ -137,8 +124,8 @@ final class GenerationManager {
         if (idleSince == null) {
             idleSince = now;
         }
-        int needed = elasticLimits.requiredWorkers(!jobState.hasStarted());
-        int slots = hosts.listed().stream().mapToInt(Host::slots).sum();
+        int needed = jobState.limits.requiredWorkers(!jobState.hasStarted());
+        int slots = jobState.hosts.listed().stream().mapToInt(Host::slots).sum();
         if (!isWaitReported && slots > 0 && slots < needed) {
             isWaitReported = true;
             actions.info(
@@ -146,18 +133,18 @@ final class GenerationManager {
                             .formatted(
                                     needed,
                                     slots,
-                                    DriverMessages.describe(hosts.listed()),
-                                    timeout.toSeconds()));
+                                    DriverMessages.describe(jobState.hosts.listed()),
+                                    jobState.timeout.toSeconds()));
         }
-        if (now.minus(idleSince).compareTo(timeout) >= 0) {
+        if (now.minus(idleSince).compareTo(jobState.timeout) >= 0) {
             jobState.abort(
                     ("after %d s %d workers are ready, and it needs %d. Hosts: %s. Find more of them, or"
                                     + " raise --elastic-timeout")
                             .formatted(
-                                    timeout.toSeconds(),
+                                    jobState.timeout.toSeconds(),
                                     workers.ready().size(),
                                     needed,
-                                    DriverMessages.describe(hosts.listed())));
+                                    DriverMessages.describe(jobState.hosts.listed())));
         }
     }
 }

@@ -2,12 +2,20 @@ package org.horovod4j.launcher.driver;
 
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
 import java.util.Optional;
 
-/// The progress of an elastic job, and what happened to its current generation.
+/// The state of an elastic job, which all parts of [ElasticDriver] share: its hosts and workers, its
+/// progress, and what happened to its current generation.
 final class JobState {
-    private final int maxResets;
-    private final PendingActions actions;
+    final ElasticLimits limits;
+
+    /// How long the job waits for enough workers.
+    final Duration timeout;
+
+    final HostPool hosts = new HostPool();
+    final WorkerTable workers = new WorkerTable();
+    final PendingActions actions = new PendingActions();
     private int generation = -1;
     private boolean hasLostWorker;
     private boolean isFinishing;
@@ -15,9 +23,9 @@ final class JobState {
     private boolean anyWorkerHadState;
     private Driver.@Nullable Failure failure;
 
-    JobState(ElasticLimits elasticLimits, PendingActions pendingActions) {
-        this.maxResets = elasticLimits.maxResets();
-        this.actions = pendingActions;
+    JobState(ElasticLimits limits, Duration timeout) {
+        this.limits = limits;
+        this.timeout = timeout;
     }
 
     /// The number of the newest generation; negative before the first.
@@ -36,7 +44,7 @@ final class JobState {
 
     /// Whether another generation is allowed.
     boolean canStartGeneration() {
-        return !hasStarted() || resets() < maxResets;
+        return !hasStarted() || resets() < limits.maxResets();
     }
 
     /// Begins the next generation.

@@ -12,20 +12,12 @@ final class MembershipPlan {
     /// How long ready workers wait for starting ones, so that they join together.
     static final Duration MAX_JOIN_WAIT = Duration.ofSeconds(5);
 
-    private final ElasticLimits elasticLimits;
-    private final HostPool hosts;
-    private final WorkerTable workers;
     private final JobState jobState;
+    private final WorkerTable workers;
 
-    MembershipPlan(
-            ElasticLimits elasticLimits,
-            HostPool hosts,
-            WorkerTable workerTable,
-            JobState jobState) {
-        this.elasticLimits = elasticLimits;
-        this.hosts = hosts;
-        this.workers = workerTable;
+    MembershipPlan(JobState jobState) {
         this.jobState = jobState;
+        this.workers = jobState.workers;
     }
 
     /// How the current generation would change if its workers returned now.
@@ -62,7 +54,7 @@ final class MembershipPlan {
                 staying(),
                 joining.size(),
                 isComplete(joining, now),
-                elasticLimits.minWorkers());
+                jobState.limits.minWorkers());
     }
 
     /// New workers that cannot join: their hosts are gone, or there are enough others.
@@ -78,7 +70,7 @@ final class MembershipPlan {
     private List<WorkerState> joining() {
         return workers.ready().stream()
                 .filter(this::hasSlot)
-                .limit(Math.max(0, elasticLimits.maxWorkers() - staying()))
+                .limit(Math.max(0, jobState.limits.maxWorkers() - staying()))
                 .toList();
     }
 
@@ -93,11 +85,11 @@ final class MembershipPlan {
                 new ArrayList<>(
                         ready.stream()
                                 .filter(this::hasSlot)
-                                .limit(elasticLimits.maxWorkers())
+                                .limit(jobState.limits.maxWorkers())
                                 .toList());
         for (WorkerState workerState : ready) {
             boolean isNeeded =
-                    chosen.size() < elasticLimits.requiredWorkers(isFirst)
+                    chosen.size() < jobState.limits.requiredWorkers(isFirst)
                             || (!isFirst && chosen.stream().noneMatch(this::canProvideState));
             if (isNeeded && !hasSlot(workerState)) {
                 chosen.add(workerState);
@@ -105,7 +97,7 @@ final class MembershipPlan {
         }
         return chosen.stream()
                 .sorted(WorkerState.BY_SENIORITY)
-                .limit(elasticLimits.maxWorkers())
+                .limit(jobState.limits.maxWorkers())
                 .toList();
     }
 
@@ -120,13 +112,13 @@ final class MembershipPlan {
     /// Whether ready workers need not wait for more: no other is starting, or they have waited long
     /// enough.
     boolean isComplete(List<WorkerState> ready, Duration now) {
-        return (workers.starting().isEmpty() && !hosts.anyOpening())
+        return (workers.starting().isEmpty() && !jobState.hosts.anyOpening())
                 || WorkerTable.earliestReady(ready)
                         .filter(since -> now.minus(since).compareTo(MAX_JOIN_WAIT) >= 0)
                         .isPresent();
     }
 
     private boolean hasSlot(WorkerState workerState) {
-        return hosts.hasSlotFor(workerState.worker());
+        return jobState.hosts.hasSlotFor(workerState.worker());
     }
 }

@@ -6,29 +6,24 @@ import java.time.Duration;
 
 /// Starts a worker for each free slot, up to the maximum, except on blacklisted hosts.
 final class SlotFiller {
-    private final ElasticLimits elasticLimits;
-    private final HostPool hosts;
+    private final JobState jobState;
     private final Blacklist blacklist;
+    private final HostPool hosts;
     private final WorkerTable workers;
     private final PendingActions actions;
 
-    SlotFiller(
-            ElasticLimits elasticLimits,
-            HostPool hosts,
-            Blacklist blacklist,
-            WorkerTable workerTable,
-            PendingActions pendingActions) {
-        this.elasticLimits = elasticLimits;
-        this.hosts = hosts;
+    SlotFiller(JobState jobState, Blacklist blacklist) {
+        this.jobState = jobState;
         this.blacklist = blacklist;
-        this.workers = workerTable;
-        this.actions = pendingActions;
+        this.hosts = jobState.hosts;
+        this.workers = jobState.workers;
+        this.actions = jobState.actions;
     }
 
     /// Fills free slots. Workers on hosts that are gone do not count: they will leave.
     void fill(Duration now) {
         long wanted =
-                elasticLimits.maxWorkers()
+                jobState.limits.maxWorkers()
                         - workers.staying().stream()
                                 .filter(workerState -> hosts.hasSlotFor(workerState.worker()))
                                 .count();

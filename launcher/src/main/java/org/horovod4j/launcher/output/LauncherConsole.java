@@ -6,6 +6,8 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -63,7 +65,26 @@ public final class LauncherConsole {
         return new LauncherConsole(
                 new FileOutputStream(FileDescriptor.out),
                 new FileOutputStream(FileDescriptor.err),
-                Terminal.isStderrTerminal());
+                isStderrTerminal());
+    }
+
+    /// Whether standard error is a terminal that supports escape sequences.
+    ///
+    /// `System.console()` checks standard input and output together and loads a line editor. `/proc`
+    /// on Linux shows each stream separately; elsewhere there is no status line.
+    private static boolean isStderrTerminal() {
+        String type = System.getenv("TERM");
+        if (type == null || type.equals("dumb")) {
+            return false;
+        }
+        try {
+            Path device = Files.readSymbolicLink(Path.of("/proc/self/fd/2"));
+            return device.startsWith("/dev/pts")
+                    || (device.startsWith("/dev")
+                            && device.getFileName().toString().startsWith("tty"));
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     public boolean isTerminal() {

@@ -26,6 +26,8 @@ public final class LocalHost implements HostAgent {
         this.watchdog = watchdog;
     }
 
+    /// Starts the watchdog of a job.
+    ///
     /// @param jobVariable the variable, in the form `NAME=value`, that every process of the job and
     ///     no other process has in its environment
     public static LocalHost open(String jobVariable) throws IOException {

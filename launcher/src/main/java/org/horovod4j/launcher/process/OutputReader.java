@@ -20,6 +20,8 @@ public final class OutputReader {
 
     /// Gets the bytes, on the thread of the reader.
     public interface Receiver {
+        /// Takes the next bytes.
+        ///
         /// @param chunk may be used until this method returns
         void onBytes(byte[] chunk, int length);
 

@@ -17,6 +17,8 @@ public record SearchPath(List<Path> folders) {
         folders = List.copyOf(folders);
     }
 
+    /// Parses a path.
+    ///
     /// @param text the value of `PATH`; an empty part means the current folder
     public static SearchPath of(String text) {
         return new SearchPath(

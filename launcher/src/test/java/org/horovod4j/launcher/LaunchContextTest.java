@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import java.util.List;
 import java.util.Map;
 
-class InheritedOptionsTest {
+class LaunchContextTest {
     private static final String INVALID_VALUE = "no such value";
 
     /// The options that make a process fail for this value.
@@ -42,7 +42,7 @@ class InheritedOptionsTest {
                         name ->
                                 assertThatThrownBy(
                                                 () ->
-                                                        InheritedOptions.check(
+                                                        LaunchContext.checkOptions(
                                                                 Map.of(name, INVALID_VALUE)))
                                         .isInstanceOf(ConfigurationException.class)
                                         .hasMessageStartingWith(
@@ -54,7 +54,7 @@ class InheritedOptionsTest {
     void launcherSetAndWarnOnlyOptionsAreIgnored() {
         assertThatCode(
                         () ->
-                                InheritedOptions.check(
+                                LaunchContext.checkOptions(
                                         Map.of(
                                                 "HOROVOD_RANK",
                                                 INVALID_VALUE,
