@@ -4,199 +4,365 @@ import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 /// One rank's view of the job, and its collectives.
 ///
-/// Operations are submitted in any order, from any thread, and find each other by `name`: an
-/// operation runs when all ranks have submitted it, and what was submitted together travels
-/// together. A name may not be in flight twice. The asynchronous forms return at once; the tensors
-/// belong to the operation until its handle is done.
+/// ```java
+/// void train(Communicator comm, float[] weights) {
+///     comm.broadcast("weights", weights, 0);
+///     while (hasBatches()) {
+///         float[] gradient = gradient(weights, nextBatch());
+///         comm.allreduce("gradient", gradient, ReduceOp.AVERAGE);
+///         update(weights, gradient);
+///     }
+/// }
+/// ```
 ///
-/// A communicator serves one [ProcessSet]. Ranks in arguments, such as a root rank, are those of
-/// the job.
+/// `Hvd.communicator()` is that of all ranks, and `processSet.communicator()` that of some. In
+/// tests, `org.horovod4j.testing.World` runs several ranks as threads.
+///
+/// **Names.** Operations may be submitted in any order and from any thread. The operations of
+/// different ranks belong together if they have the same `name`. An operation runs when all ranks
+/// have submitted it. A name may be in flight only once. The asynchronous forms return at once; the
+/// tensors belong to the operation until its handle is done.
+///
+/// **Ranks.** A communicator serves one [ProcessSet]. As in MPI, every rank number in an argument
+/// or a result is a rank of that process set, from 0 to [#size] - 1: [#rank], a root rank, the
+/// positions of splits and of gathered rows, the result of [#join()]. [ProcessSet#jobRank] and
+/// [ProcessSet#rankOf] translate. [#addProcessSet] alone takes ranks of the job, because it is an
+/// operation of the whole job.
 public interface Communicator extends AutoCloseable {
+    /// Joins the job that `settings` describe, and returns when all its ranks have joined.
+    ///
+    /// For programs that have no process for each rank, such as servers, Spark executors and tests
+    /// with several ranks in one JVM. The settings are those that [Hvd#init] reads from the
+    /// environment (docs/options.md): nothing is read from the environment here.
+    ///
+    /// ```java
+    /// try (Communicator comm = Communicator.joinJob(Map.of(
+    ///         "HOROVOD_RANK", "1",
+    ///         "HOROVOD_SIZE", "4",
+    ///         "HOROVOD_RENDEZVOUS_ADDR", "10.0.0.1",
+    ///         "HOROVOD_RENDEZVOUS_PORT", "29400",
+    ///         "HOROVOD_SECRET_KEY", secret))) {
+    ///     comm.allreduce("sum", values, ReduceOp.SUM);
+    /// }
+    /// ```
+    ///
+    /// Installs no handlers in the JVM. A process that ends without [#shutdown] is a lost rank for
+    /// the others.
+    ///
+    /// @throws ConfigurationException when a setting is unknown or wrong, or the ranks cannot meet
+    /// @throws DismissedException when an elastic job has no place for this worker
+    static Communicator joinJob(Map<String, String> settings) {
+        return Hvd.joinJob(settings);
+    }
+
     /// This process among those of the process set, from 0.
     int rank();
 
     /// How many processes the process set has.
     int size();
 
-    /// This process among those of its host, from 0: usually the number of its device.
+    /// This process among those of the job on its host, from 0: usually the number of its device.
     int localRank();
 
-    /// How many processes this host has.
+    /// How many processes of the job this host has.
     int localSize();
 
-    /// This host among the hosts that have this local rank.
+    /// This host among the hosts of the job that have this local rank.
     int crossRank();
 
-    /// How many hosts have this local rank.
+    /// How many hosts of the job have this local rank.
     int crossSize();
 
-    /// Whether every host has as many processes as the others.
+    /// Whether all hosts of the job have the same number of processes.
     boolean isHomogeneous();
 
-    /// A tensor of zeros that the ranks of this host can reach directly: collectives on it copy
-    /// nothing in or out. Its room is taken until this communicator is closed, and its memory stays
-    /// where it is for as long after that as the program holds it.
+    /// A tensor of zeros that the ranks of this host can read directly: collectives on it copy
+    /// nothing in or out. Its space is taken until this rank leaves the job. The memory stays
+    /// valid after that, for as long as the program refers to it.
     Tensor allocate(DataType dataType, Shape shape);
 
-    /// Reduces `input` over all ranks into `output`, which may be the same tensor.
+    /// Reduces `input` over all ranks of the process set into `output`, which may be the same
+    /// tensor.
     Handle<Tensor> allreduceAsync(
-            String name, Tensor input, Tensor output, ReduceOp op, Scale scale);
+            String name, Tensor input, Tensor output, AllreduceOptions options);
 
-    /// Like [#allreduceAsync(String, Tensor, Tensor, ReduceOp, Scale)], in place and unscaled.
-    default Handle<Tensor> allreduceAsync(String name, Tensor tensor, ReduceOp op) {
-        return allreduceAsync(name, tensor, tensor, op, Scale.NONE);
+    /// Reduces `tensor` over all ranks of the process set in place.
+    default Handle<Tensor> allreduceAsync(String name, Tensor tensor, AllreduceOptions options) {
+        return allreduceAsync(name, tensor, tensor, options);
     }
 
-    /// Reduces `input` over all ranks into `output`, which may be the same tensor.
+    /// Reduces `tensor` over all ranks of the process set in place.
+    default Handle<Tensor> allreduceAsync(String name, Tensor tensor, ReduceOp op) {
+        return allreduceAsync(name, tensor, tensor, AllreduceOptions.of(op));
+    }
+
+    /// Reduces `input` over all ranks of the process set into `output`, which may be the same
+    /// tensor.
     ///
     /// @return `output`
-    Tensor allreduce(String name, Tensor input, Tensor output, ReduceOp op, Scale scale);
+    Tensor allreduce(String name, Tensor input, Tensor output, AllreduceOptions options);
 
-    /// Reduces `tensor` over all ranks in place.
+    /// Reduces `tensor` over all ranks of the process set in place.
+    ///
+    /// @return `tensor`
+    default Tensor allreduce(String name, Tensor tensor, AllreduceOptions options) {
+        return allreduce(name, tensor, tensor, options);
+    }
+
+    /// Reduces `tensor` over all ranks of the process set in place.
+    ///
+    /// @return `tensor`
     default Tensor allreduce(String name, Tensor tensor, ReduceOp op) {
-        return allreduce(name, tensor, tensor, op, Scale.NONE);
+        return allreduce(name, tensor, tensor, AllreduceOptions.of(op));
     }
 
-    /// Reduces `tensor` over all ranks in place, scaled before and after.
-    default Tensor allreduce(String name, Tensor tensor, ReduceOp op, Scale scale) {
-        return allreduce(name, tensor, tensor, op, scale);
-    }
-
-    /// Reduces the array over all ranks in place.
+    /// Reduces the array over all ranks of the process set in place.
     default void allreduce(String name, float[] values, ReduceOp op) {
         allreduce(name, Tensor.of(values), op);
     }
 
-    /// Reduces the array over all ranks in place.
+    /// Reduces the array over all ranks of the process set in place.
     default void allreduce(String name, double[] values, ReduceOp op) {
         allreduce(name, Tensor.of(values), op);
     }
 
-    /// Reduces `tensor` over all ranks in place, sent as small as `compressor` makes it.
-    default Handle<Tensor> allreduceAsync(
-            String name, Tensor tensor, ReduceOp op, Compressor compressor) {
-        return compressor.allreduceAsync(this, name, tensor, op);
+    /// Reduces the array over all ranks of the process set in place.
+    default void allreduce(String name, int[] values, ReduceOp op) {
+        allreduce(name, Tensor.of(values), op);
     }
 
-    /// Reduces `tensor` over all ranks in place, sent as small as `compressor` makes it.
-    default Tensor allreduce(String name, Tensor tensor, ReduceOp op, Compressor compressor) {
-        return allreduceAsync(name, tensor, op, compressor).join();
+    /// Reduces the array over all ranks of the process set in place.
+    default void allreduce(String name, long[] values, ReduceOp op) {
+        allreduce(name, Tensor.of(values), op);
     }
 
-    /// Sums or averages some rows of a larger tensor over all ranks, which may bring different
-    /// rows. `op` is AVERAGE or SUM. The rows belong to Horovod4J until the handle is done.
+    /// Reduces the array over all ranks of the process set in place.
+    default void allreduce(String name, byte[] values, ReduceOp op) {
+        allreduce(name, Tensor.of(values), op);
+    }
+
+    /// Sums or averages some rows of a larger tensor over all ranks of the process set. Each rank
+    /// may give different rows. `op` is AVERAGE or SUM. The rows belong to the operation until the
+    /// handle is done.
     Handle<SparseResult> sparseAllreduceAsync(String name, SparseTensor tensor, ReduceOp op);
 
-    /// Sums or averages some rows of a larger tensor over all ranks, which may bring different
-    /// rows.
+    /// Sums or averages some rows of a larger tensor over all ranks of the process set. Each rank
+    /// may give different rows. `op` is AVERAGE or SUM.
     default SparseResult sparseAllreduce(String name, SparseTensor tensor, ReduceOp op) {
         return sparseAllreduceAsync(name, tensor, op).join();
     }
 
-    /// Reduces each tensor over all ranks in place, submitted as one: nothing comes between them.
+    /// Reduces each tensor over all ranks of the process set in place. The tensors are submitted as
+    /// one group, which runs without other operations between them. With a compressor, each tensor
+    /// is an operation for itself.
     Handle<List<Tensor>> groupedAllreduceAsync(
-            String name, List<Tensor> tensors, ReduceOp op, Scale scale);
+            String name, List<Tensor> tensors, AllreduceOptions options);
 
-    /// Reduces each tensor over all ranks in place, submitted as one.
-    default List<Tensor> groupedAllreduce(String name, List<Tensor> tensors, ReduceOp op) {
-        return groupedAllreduceAsync(name, tensors, op, Scale.NONE).join();
+    /// Reduces each tensor over all ranks of the process set in place, as one group.
+    default Handle<List<Tensor>> groupedAllreduceAsync(
+            String name, List<Tensor> tensors, ReduceOp op) {
+        return groupedAllreduceAsync(name, tensors, AllreduceOptions.of(op));
     }
 
-    /// Joins the ranks' tensors along the first dimension, in rank order. First dimensions may
-    /// differ, the others may not.
+    /// Reduces each tensor over all ranks of the process set in place, as one group.
+    default List<Tensor> groupedAllreduce(
+            String name, List<Tensor> tensors, AllreduceOptions options) {
+        return groupedAllreduceAsync(name, tensors, options).join();
+    }
+
+    /// Reduces each tensor over all ranks of the process set in place, as one group.
+    default List<Tensor> groupedAllreduce(String name, List<Tensor> tensors, ReduceOp op) {
+        return groupedAllreduceAsync(name, tensors, AllreduceOptions.of(op)).join();
+    }
+
+    /// Joins the ranks' tensors along the first dimension, in the order of ranks in the process
+    /// set. First dimensions may differ, the others may not.
     Handle<Tensor> allgatherAsync(String name, Tensor tensor);
 
-    /// Joins the ranks' tensors along the first dimension, in rank order.
+    /// Joins the ranks' tensors along the first dimension, in the order of ranks in the process
+    /// set. First dimensions may differ, the others may not.
+    ///
+    /// @return a new tensor
     Tensor allgather(String name, Tensor tensor);
 
-    /// Gathers each tensor, submitted as one: nothing comes between them.
+    /// Joins the ranks' arrays into a new one, in the order of ranks in the process set. Their
+    /// lengths may differ.
+    default float[] allgather(String name, float[] values) {
+        return allgather(name, Tensor.of(values)).toFloatArray();
+    }
+
+    /// Joins the ranks' arrays into a new one, in the order of ranks in the process set. Their
+    /// lengths may differ.
+    default double[] allgather(String name, double[] values) {
+        return allgather(name, Tensor.of(values)).toDoubleArray();
+    }
+
+    /// Joins the ranks' arrays into a new one, in the order of ranks in the process set. Their
+    /// lengths may differ.
+    default int[] allgather(String name, int[] values) {
+        return allgather(name, Tensor.of(values)).toIntArray();
+    }
+
+    /// Joins the ranks' arrays into a new one, in the order of ranks in the process set. Their
+    /// lengths may differ.
+    default long[] allgather(String name, long[] values) {
+        return allgather(name, Tensor.of(values)).toLongArray();
+    }
+
+    /// Joins the ranks' arrays into a new one, in the order of ranks in the process set. Their
+    /// lengths may differ.
+    default byte[] allgather(String name, byte[] values) {
+        return allgather(name, Tensor.of(values)).toByteArray();
+    }
+
+    /// Gathers each tensor as [#allgatherAsync] does. The tensors are submitted as one group, which
+    /// runs without other operations between them.
     Handle<List<Tensor>> groupedAllgatherAsync(String name, List<Tensor> tensors);
 
-    /// Gathers each tensor, submitted as one.
+    /// Gathers each tensor as [#allgather(String, Tensor)] does, as one group.
     default List<Tensor> groupedAllgather(String name, List<Tensor> tensors) {
         return groupedAllgatherAsync(name, tensors).join();
     }
 
-    /// Overwrites `tensor` with that of `rootRank`.
+    /// Overwrites `tensor` with that of the root.
+    ///
+    /// @param rootRank a rank of the process set
     Handle<Tensor> broadcastAsync(String name, Tensor tensor, int rootRank);
 
-    /// Overwrites `tensor` with that of `rootRank`.
+    /// Overwrites `tensor` with that of the root.
+    ///
+    /// @param rootRank a rank of the process set
+    /// @return `tensor`
     Tensor broadcast(String name, Tensor tensor, int rootRank);
 
-    /// Sends `splits[r]` rows of `tensor` to each rank r, in order; without splits, equal shares.
-    Handle<AlltoallResult> alltoallAsync(String name, Tensor tensor, int @Nullable [] splits);
+    /// Overwrites the array with that of `rootRank`, a rank of the process set.
+    default void broadcast(String name, float[] values, int rootRank) {
+        broadcast(name, Tensor.of(values), rootRank);
+    }
 
-    /// Sends `splits[r]` rows of `tensor` to each rank r, in order; without splits, equal shares.
-    AlltoallResult alltoall(String name, Tensor tensor, int @Nullable [] splits);
+    /// Overwrites the array with that of `rootRank`, a rank of the process set.
+    default void broadcast(String name, double[] values, int rootRank) {
+        broadcast(name, Tensor.of(values), rootRank);
+    }
 
-    /// Sends an equal share of the rows of `tensor` to each rank, in order.
+    /// Overwrites the array with that of `rootRank`, a rank of the process set.
+    default void broadcast(String name, int[] values, int rootRank) {
+        broadcast(name, Tensor.of(values), rootRank);
+    }
+
+    /// Overwrites the array with that of `rootRank`, a rank of the process set.
+    default void broadcast(String name, long[] values, int rootRank) {
+        broadcast(name, Tensor.of(values), rootRank);
+    }
+
+    /// Overwrites the array with that of `rootRank`, a rank of the process set.
+    default void broadcast(String name, byte[] values, int rootRank) {
+        broadcast(name, Tensor.of(values), rootRank);
+    }
+
+    /// Sends rows of `tensor` to each rank of the process set, in the order of ranks, as many as
+    /// the options say.
+    Handle<AlltoallResult> alltoallAsync(String name, Tensor tensor, AlltoallOptions options);
+
+    /// Sends rows of `tensor` to each rank of the process set, in the order of ranks, as many as
+    /// the options say.
+    AlltoallResult alltoall(String name, Tensor tensor, AlltoallOptions options);
+
+    /// Sends the same number of rows of `tensor` to each rank of the process set, in the order of
+    /// ranks.
+    ///
+    /// @return the rows from all ranks, in the order of ranks
     default Tensor alltoall(String name, Tensor tensor) {
-        return alltoall(name, tensor, null).tensor();
+        return alltoall(name, tensor, AlltoallOptions.equalSplits()).tensor();
     }
 
-    /// Reduces `tensor` over all ranks and leaves each with its share of the rows; the first ranks
-    /// get one more where they do not divide evenly. `op` is AVERAGE or SUM.
-    Handle<Tensor> reducescatterAsync(String name, Tensor tensor, ReduceOp op, Scale scale);
+    /// Reduces `tensor` over all ranks of the process set and returns to each its part of the rows,
+    /// in the order of ranks. The first ranks get one row more if rows do not divide evenly.
+    Handle<Tensor> reducescatterAsync(String name, Tensor tensor, ReducescatterOptions options);
 
-    /// Reduces `tensor` over all ranks and leaves each with its share of the rows.
-    Tensor reducescatter(String name, Tensor tensor, ReduceOp op, Scale scale);
+    /// Reduces `tensor` as [#reducescatterAsync(String, Tensor, ReducescatterOptions)] does. `op` is
+    /// AVERAGE or SUM.
+    default Handle<Tensor> reducescatterAsync(String name, Tensor tensor, ReduceOp op) {
+        return reducescatterAsync(name, tensor, ReducescatterOptions.of(op));
+    }
 
-    /// Reduces `tensor` over all ranks and leaves each with its share of the rows.
+    /// Reduces `tensor` over all ranks of the process set and returns to each its part of the rows,
+    /// in the order of ranks. The first ranks get one row more if rows do not divide evenly.
+    ///
+    /// @return a new tensor
+    Tensor reducescatter(String name, Tensor tensor, ReducescatterOptions options);
+
+    /// Reduces `tensor` as [#reducescatter(String, Tensor, ReducescatterOptions)] does. `op` is
+    /// AVERAGE or SUM.
     default Tensor reducescatter(String name, Tensor tensor, ReduceOp op) {
-        return reducescatter(name, tensor, op, Scale.NONE);
+        return reducescatter(name, tensor, ReducescatterOptions.of(op));
     }
 
-    /// Reduces and scatters each tensor, submitted as one: nothing comes between them.
+    /// Reduces and scatters each tensor. The tensors are submitted as one group, which runs without
+    /// other operations between them.
     Handle<List<Tensor>> groupedReducescatterAsync(
-            String name, List<Tensor> tensors, ReduceOp op, Scale scale);
+            String name, List<Tensor> tensors, ReducescatterOptions options);
 
-    /// Reduces and scatters each tensor, submitted as one.
-    default List<Tensor> groupedReducescatter(String name, List<Tensor> tensors, ReduceOp op) {
-        return groupedReducescatterAsync(name, tensors, op, Scale.NONE).join();
+    /// Reduces and scatters each tensor, as one group. `op` is AVERAGE or SUM.
+    default Handle<List<Tensor>> groupedReducescatterAsync(
+            String name, List<Tensor> tensors, ReduceOp op) {
+        return groupedReducescatterAsync(name, tensors, ReducescatterOptions.of(op));
     }
 
-    /// Returns once every rank has come here.
+    /// Reduces and scatters each tensor, as one group.
+    default List<Tensor> groupedReducescatter(
+            String name, List<Tensor> tensors, ReducescatterOptions options) {
+        return groupedReducescatterAsync(name, tensors, options).join();
+    }
+
+    /// Reduces and scatters each tensor, as one group. `op` is AVERAGE or SUM.
+    default List<Tensor> groupedReducescatter(String name, List<Tensor> tensors, ReduceOp op) {
+        return groupedReducescatterAsync(name, tensors, ReducescatterOptions.of(op)).join();
+    }
+
+    /// Returns when every rank of the process set has called this.
     void barrier();
 
-    /// Says that this rank has no more data, and returns when all ranks have said so. Until then it
-    /// takes part with nothing of its own in whatever the others do, so that ranks may have
-    /// different numbers of batches:
+    /// Says that this rank has no more data, and returns when all ranks of the process set have
+    /// called this. Until then the rank takes part in the operations of the others without data, so
+    /// that ranks may have different numbers of batches:
     ///
     /// - a sum or an Adasum gets zeros from it, a product ones, a minimum or maximum nothing;
     /// - an average divides by the number of all ranks, as in Horovod, or by those that have not
     ///   joined, as `HOROVOD_JOIN_AVERAGE` says;
-    /// - an allgather gets no rows from it, an alltoall neither, and the rows meant for it fall
-    ///   away, as do its rows of a reducescatter;
+    /// - an allgather and an alltoall get no rows from it. Rows for it are dropped, and so are its
+    ///   rows of a reducescatter;
     /// - it cannot be the root of a broadcast.
     ///
-    /// @return the last rank to join, as a rank of the job: the same for all
+    /// @return the last rank to join, as a rank of the process set: the same on all ranks
     int join();
 
     /// The ranks that this communicator serves.
     ProcessSet processSet();
 
-    /// All process sets there are, that of all ranks first.
+    /// All process sets of the job, that of all ranks first.
     List<ProcessSet> processSets();
 
-    /// Makes a process set. All ranks of the job call this with the same ranks, members or not, and
-    /// it returns when all have.
+    /// Makes a process set. All ranks of the job call this with the same ranks, members or not. It
+    /// returns when all have called it.
     ///
     /// @param ranks of the job, in any order
-    /// @throws IllegalArgumentException when a rank does not exist, comes twice, or there is such a
-    ///     set
-    /// @throws MismatchException when the ranks want different sets
+    /// @throws IllegalArgumentException when a rank does not exist, is given twice, or a set of
+    ///     these ranks exists
+    /// @throws MismatchException when the ranks ask for different sets
     ProcessSet addProcessSet(int... ranks);
 
     /// Removes a process set, on all ranks of the job together. Operations in flight in it fail.
     ///
-    /// @return false for the set of all ranks, and for a set that is not there any more
+    /// @return false for the set of all ranks, and for a set that was removed before
     boolean removeProcessSet(ProcessSet processSet);
 
-    /// Writes a trace of what happens from now on to a file, for `chrome://tracing` or Perfetto. A
-    /// trace that is being written is ended first.
+    /// Starts a trace file for `chrome://tracing` or Perfetto. A trace that is being written is
+    /// ended first.
     ///
     /// @param markCycles whether to mark each round of negotiation
     void startTimeline(Path file, boolean markCycles);
@@ -204,24 +370,34 @@ public interface Communicator extends AutoCloseable {
     /// Ends the trace, if one is being written.
     void stopTimeline();
 
-    /// What every rank is doing, for people: which operations are in flight, for how long, and
-    /// which ranks lack them. Asks the other ranks, but not their programs, so it works while these
-    /// hang.
+    /// What every rank of the job is doing, as text: which operations are in flight, for how long,
+    /// and which ranks have not submitted them. Works while the programs of other ranks hang. Names
+    /// ranks of the job.
     String describeState();
 
-    /// The object of `rootRank`, on every rank: strings, numbers, booleans, byte arrays, enums,
-    /// null, and lists, maps and records of these. What the other ranks pass is ignored.
+    /// The object of the root, on every rank of the process set: a string, number, boolean, byte
+    /// array, enum or null, or a list, map or record of these. The objects of other ranks are
+    /// ignored.
+    ///
+    /// @param rootRank a rank of the process set
     <T extends @Nullable Object> T broadcastObject(String name, T object, int rootRank);
 
-    /// The objects of all ranks, in rank order. See [#broadcastObject] for what they may be.
+    /// The objects of all ranks, in the order of ranks in the process set. See [#broadcastObject]
+    /// for what they may be.
     <T extends @Nullable Object> List<T> allgatherObject(String name, T object);
 
-    /// Whether this rank has not left: its numbers mean something, and operations may be asked for.
-    default boolean isOpen() {
-        return true;
-    }
+    /// Whether this communicator can be used: this rank has not left the job, and this view is not
+    /// closed.
+    boolean isOpen();
 
-    /// Leaves the job; what other ranks still want of this one fails with [ShutDownException].
+    /// Leaves the job, with all process sets. Operations of other ranks that need this rank fail
+    /// with [ShutDownException]. A second call does nothing.
+    void shutdown();
+
+    /// Closes this view. On the communicator of all ranks this is [#shutdown]. On that of a smaller
+    /// process set, the set and the job continue: later calls of this object throw
+    /// [IllegalStateException], and [ProcessSet#communicator] gives a new view. A second call does
+    /// nothing.
     @Override
     void close();
 }

@@ -1,7 +1,7 @@
 package org.horovod4j;
 
-/// An elastic job has no place for this worker any more: its process is to end, and has done
-/// nothing wrong. [Hvd#init] ends it, so programs do not meet this.
+/// An elastic job has no place for this worker any more. This is not a failure: the process is to
+/// end. [Hvd#init] throws it; [org.horovod4j.elastic.Elastic#run] returns instead.
 public final class DismissedException extends HorovodException {
     private static final long serialVersionUID = 1L;
 

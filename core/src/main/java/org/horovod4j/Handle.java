@@ -1,20 +1,97 @@
 package org.horovod4j;
 
-import org.jspecify.annotations.Nullable;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /// An operation that was submitted and may still be running. Its tensors belong to Horovod4J until
 /// it is done.
 ///
+/// ```java
+/// Handle<Tensor> sum = Hvd.allreduceAsync("gradient", Tensor.of(gradient), ReduceOp.SUM);
+/// prepareNextBatch(); // while the ranks communicate
+/// Tensor result = sum.join();
+///
+/// Handle<float[]> copy = sum.thenApply(Tensor::toFloatArray);
+/// List<Tensor> all = Handle.allOf(List.of(sum, other)).join();
+/// ```
+///
+/// An operation cannot be cancelled: the other ranks may have begun to write its result. So an
+/// interrupt does not end a wait either. The waiting thread keeps its interrupt status, and the
+/// program sees it after the call.
+///
+/// Handles may be used from any thread.
+///
 /// @param <T> what the operation returns
 public interface Handle<T> {
+    /// Whether the operation has ended, with a result or a failure.
     boolean isDone();
 
-    /// Waits for the end and returns the result.
+    /// Waits for the end and returns the result. The thread that waits also drives communication,
+    /// so this is the fastest way to wait. An interrupt does not end the wait.
     ///
-    /// @throws HorovodException what went wrong: [MismatchException], [PeerLostException],
+    /// @throws HorovodException the failure: [MismatchException], [PeerLostException],
     ///     [ShutDownException]
     T join();
 
-    /// Why the operation failed; null while it runs and when it went well.
-    @Nullable HorovodException cause();
+    /// Waits for the end, but not longer than `timeout`, and returns the result. An interrupt does
+    /// not end the wait.
+    ///
+    /// @throws OperationTimeoutException after that time. The operation continues, its tensors stay
+    ///     in use, and this handle may be joined again.
+    /// @throws HorovodException the failure, as in [#join()]
+    T join(Duration timeout);
+
+    /// Why the operation failed; empty while it runs and after it succeeded.
+    Optional<HorovodException> failure();
+
+    /// A handle for the result of this operation after `function`.
+    ///
+    /// The function runs once, and only if the operation succeeds. It runs on the first thread that
+    /// joins the new handle, or calls its [#isDone] after the operation ended: so it may take long
+    /// without delaying other operations. If it throws, the new handle fails with that.
+    default <R> Handle<R> thenApply(Function<? super T, ? extends R> function) {
+        return DependentHandle.applying(this, function);
+    }
+
+    /// A handle for the operation that `function` submits when this one has succeeded.
+    ///
+    /// A virtual thread waits for that moment and calls the function, so all ranks submit the
+    /// second operation, in whatever order they join their handles.
+    default <R> Handle<R> thenCompose(Function<? super T, ? extends Handle<R>> function) {
+        return DependentHandle.composing(this, function);
+    }
+
+    /// A future that ends as the operation does. A virtual thread waits for the operation. To
+    /// cancel the future does not end the operation.
+    default CompletableFuture<T> toCompletableFuture() {
+        CompletableFuture<T> future = new CompletableFuture<>();
+        Thread.ofVirtual()
+                .name("hvd-future")
+                .start(
+                        () -> {
+                            try {
+                                future.complete(join());
+                            } catch (RuntimeException | Error e) {
+                                future.completeExceptionally(e);
+                            }
+                        });
+        return future;
+    }
+
+    /// A handle for several operations, which is done when all are. Its result has theirs in the
+    /// order of `handles`.
+    ///
+    /// Its [#join()] waits for all of them even when one fails, because their tensors are in use
+    /// until then, and throws the failure of the first in the list.
+    static <T> Handle<List<T>> allOf(List<? extends Handle<T>> handles) {
+        return new CombinedHandle<>(handles);
+    }
+
+    /// A handle that is done, with this result.
+    static <T> Handle<T> completed(T result) {
+        return new CompletedHandle<>(result);
+    }
 }

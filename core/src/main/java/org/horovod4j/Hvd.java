@@ -6,19 +6,21 @@ import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
-/// Horovod for a training program: one process, one rank, one world at a time.
+/// Horovod for a training program: one process, one rank, one job at a time.
 ///
 /// ```java
 /// Hvd.init();
 /// float rate = 0.1f * Hvd.size();
-/// Hvd.broadcast("weights", Tensor.of(weights), 0);
+/// Hvd.broadcast("weights", weights, 0);
 /// // every step:
 /// Hvd.allreduce("gradient", gradient, ReduceOp.AVERAGE);
 /// ```
 ///
-/// Started by `horovodrun -np 4 …` there are four such ranks; started without it, a world of one,
-/// in which every collective works. Code that is handed a [Communicator] does not need this class.
+/// `horovodrun -np 4 …` starts four such ranks. Without it the process is a job of one rank, in
+/// which every collective works. Every method below [#communicator] calls the one of the same name
+/// of this process's [Communicator]: code that has a communicator does not need this class.
 public final class Hvd {
     private static final Object LOCK = new Object();
     private static volatile @Nullable HvdRuntime runtime;
@@ -26,49 +28,104 @@ public final class Hvd {
 
     private Hvd() {}
 
-    /// Joins the job, or makes a world of one without a launcher, and returns when all ranks have
-    /// joined. A second call does nothing; after [#shutdown] it joins anew, with all the others.
+    /// Joins the job, and returns when all ranks have joined. A call while this process is in a job
+    /// does nothing. After [#shutdown] it joins again, together with the other ranks.
     ///
-    /// In an elastic job it waits for a place in the next generation, after a failure too. When
-    /// there is no place for this process any more, the process ends, with exit code 0.
+    /// The first call reads the options from the environment (docs/options.md); later calls use
+    /// what the first one read. It installs in the JVM, unless `HOROVOD_JVM_HOOKS=0`:
+    ///
+    /// - a default handler of uncaught exceptions. It remembers the exception, as the reason that
+    ///   the other ranks get if the process then ends, and calls the handler that was there before;
+    ///   without one it prints the stack trace, as the JVM does. A handler that the program sets
+    ///   later replaces it.
+    /// - a shutdown hook. If the process ends while it is in the job, the hook reports that to the
+    ///   other ranks at once. Without it they find out when the connections break.
+    /// - a handler of the signal that `HOROVOD_STATE_SIGNAL` names. It logs what all ranks do, and
+    ///   calls the handler that was there before.
+    ///
+    /// In an elastic job it waits for a place in the next generation, after a failure too. It never
+    /// ends the JVM.
+    ///
+    /// @throws ConfigurationException when an option is wrong, or the ranks cannot meet
+    /// @throws DismissedException when an elastic job has no place for this worker: return from
+    ///     `main`, or call [org.horovod4j.elastic.Elastic#run], which does
     public static void init() {
         init(List.of());
     }
 
     /// Like [#init()], and makes process sets, the same on every rank, numbered from 1.
     ///
-    /// @param processSets the ranks of each
+    /// @param processSets the members of each, as ranks of the job
     /// @throws IllegalArgumentException on every rank, when a set is not possible
-    /// @throws MismatchException on every rank, when the ranks want different sets
+    /// @throws MismatchException on every rank, when the ranks ask for different sets
     public static void init(List<List<Integer>> processSets) {
-        try {
-            join(processSets);
-        } catch (DismissedException e) { // which is logged, and no failure
-            System.exit(0);
+        synchronized (LOCK) {
+            HvdRuntime process = runtime;
+            join(process == null ? start(new HvdRuntime(System.getenv())) : process, processSets);
         }
     }
 
-    private static void join(List<List<Integer>> processSets) {
+    /// Like [#init()], with options from `settings` in place of the environment: what a variable
+    /// `HOROVOD_RANK` would say is the entry `HOROVOD_RANK`. Later calls of [#init()] use them too.
+    /// For several ranks in one JVM, see [Communicator#joinJob].
+    ///
+    /// @throws ConfigurationException when a setting is unknown or wrong, or the ranks cannot meet
+    public static void init(Map<String, String> settings) {
         synchronized (LOCK) {
-            Rank running = rank;
-            if (running != null && running.canRejoin()) {
-                running.close();
-            }
             if (isInitialized()) {
                 return;
             }
-            HvdRuntime process = runtime;
-            if (process == null) {
-                process = new HvdRuntime(System.getenv());
+            HvdRuntime before = runtime;
+            HvdRuntime process = HvdRuntime.of(settings);
+            if (before == null) {
+                start(process);
+            } else {
+                before.close();
                 runtime = process;
-                UncaughtExceptionReporter.install();
-                Runtime.getRuntime().addShutdownHook(new Thread(Hvd::onProcessExit, "hvd-exit"));
             }
+            join(process, List.of());
+        }
+    }
+
+    /// See [Communicator#joinJob].
+    static Communicator joinJob(Map<String, String> settings) {
+        return HvdRuntime.of(settings).startOnly().communicator();
+    }
+
+    private static HvdRuntime start(HvdRuntime process) {
+        runtime = process;
+        if (process.hasJvmHooks()) {
+            UncaughtExceptionReporter reporter = new UncaughtExceptionReporter();
+            reporter.install();
+            Runtime.getRuntime()
+                    .addShutdownHook(
+                            new Thread(() -> onProcessExit(reporter.reason()), "hvd-exit"));
+        }
+        return process;
+    }
+
+    private static void join(HvdRuntime process, List<List<Integer>> processSets) {
+        Rank running = rank;
+        if (running != null && running.canRejoin()) {
+            running.close();
+        }
+        if (!isInitialized()) {
             rank = process.start(processSets);
         }
     }
 
-    /// Leaves the job. Other ranks' collectives that still want this rank fail; [#init] may follow.
+    private static void onProcessExit(String reason) {
+        Rank running = rank;
+        if (running != null) {
+            running.abort(reason);
+        }
+        HvdRuntime serving = runtime;
+        if (serving != null) {
+            serving.closeRendezvous();
+        }
+    }
+
+    /// Leaves the job; see [Communicator#shutdown]. [#init] may follow.
     public static void shutdown() {
         synchronized (LOCK) {
             Rank running = rank;
@@ -79,8 +136,8 @@ public final class Hvd {
         }
     }
 
-    /// Leaves the job as a failure: the other ranks hear of it at once, with this reason, as they
-    /// would of a process that died.
+    /// Leaves the job as a failure: the other ranks get this reason at once, as they do when a
+    /// process dies.
     ///
     /// @param reason continues "rank 3 on node2 is lost:"
     public static void abandon(String reason) {
@@ -93,30 +150,20 @@ public final class Hvd {
         }
     }
 
-    private static void onProcessExit() {
-        Rank running = rank;
-        if (running != null) {
-            running.abort(UncaughtExceptionReporter.reason());
-        }
-        HvdRuntime serving = runtime;
-        if (serving != null) {
-            serving.closeRendezvous();
-        }
-    }
-
+    /// Whether this process is in a job.
     public static boolean isInitialized() {
         Rank running = rank;
         return running != null && !running.isClosed();
     }
 
-    /// This process's communicator.
+    /// The communicator of all ranks.
     ///
     /// @throws IllegalStateException before [#init] and after [#shutdown]
     public static Communicator communicator() {
         return running().communicator();
     }
 
-    /// How this process belongs to its job at present.
+    /// The generation of the job that this process is in.
     ///
     /// @throws IllegalStateException before [#init] and after [#shutdown]
     public static Membership membership() {
@@ -171,6 +218,34 @@ public final class Hvd {
         return communicator().allocate(dataType, shape);
     }
 
+    /// See [Communicator#allreduceAsync(String, Tensor, Tensor, AllreduceOptions)].
+    public static Handle<Tensor> allreduceAsync(
+            String name, Tensor input, Tensor output, AllreduceOptions options) {
+        return communicator().allreduceAsync(name, input, output, options);
+    }
+
+    /// See [Communicator#allreduceAsync(String, Tensor, AllreduceOptions)].
+    public static Handle<Tensor> allreduceAsync(
+            String name, Tensor tensor, AllreduceOptions options) {
+        return communicator().allreduceAsync(name, tensor, options);
+    }
+
+    /// See [Communicator#allreduceAsync(String, Tensor, ReduceOp)].
+    public static Handle<Tensor> allreduceAsync(String name, Tensor tensor, ReduceOp op) {
+        return communicator().allreduceAsync(name, tensor, op);
+    }
+
+    /// See [Communicator#allreduce(String, Tensor, Tensor, AllreduceOptions)].
+    public static Tensor allreduce(
+            String name, Tensor input, Tensor output, AllreduceOptions options) {
+        return communicator().allreduce(name, input, output, options);
+    }
+
+    /// See [Communicator#allreduce(String, Tensor, AllreduceOptions)].
+    public static Tensor allreduce(String name, Tensor tensor, AllreduceOptions options) {
+        return communicator().allreduce(name, tensor, options);
+    }
+
     /// See [Communicator#allreduce(String, Tensor, ReduceOp)].
     public static Tensor allreduce(String name, Tensor tensor, ReduceOp op) {
         return communicator().allreduce(name, tensor, op);
@@ -186,37 +261,19 @@ public final class Hvd {
         communicator().allreduce(name, values, op);
     }
 
-    /// See [Communicator#allreduce(String, Tensor, ReduceOp, Scale)].
-    public static Tensor allreduce(String name, Tensor tensor, ReduceOp op, Scale scale) {
-        return communicator().allreduce(name, tensor, op, scale);
+    /// See [Communicator#allreduce(String, int[], ReduceOp)].
+    public static void allreduce(String name, int[] values, ReduceOp op) {
+        communicator().allreduce(name, values, op);
     }
 
-    /// See [Communicator#allreduce(String, Tensor, Tensor, ReduceOp, Scale)].
-    public static Tensor allreduce(
-            String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
-        return communicator().allreduce(name, input, output, op, scale);
+    /// See [Communicator#allreduce(String, long[], ReduceOp)].
+    public static void allreduce(String name, long[] values, ReduceOp op) {
+        communicator().allreduce(name, values, op);
     }
 
-    /// See [Communicator#allreduceAsync(String, Tensor, ReduceOp)].
-    public static Handle<Tensor> allreduceAsync(String name, Tensor tensor, ReduceOp op) {
-        return communicator().allreduceAsync(name, tensor, op);
-    }
-
-    /// See [Communicator#allreduceAsync(String, Tensor, Tensor, ReduceOp, Scale)].
-    public static Handle<Tensor> allreduceAsync(
-            String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
-        return communicator().allreduceAsync(name, input, output, op, scale);
-    }
-
-    /// See [Communicator#allreduceAsync(String, Tensor, ReduceOp, Compressor)].
-    public static Handle<Tensor> allreduceAsync(
-            String name, Tensor tensor, ReduceOp op, Compressor compressor) {
-        return communicator().allreduceAsync(name, tensor, op, compressor);
-    }
-
-    /// See [Communicator#allreduce(String, Tensor, ReduceOp, Compressor)].
-    public static Tensor allreduce(String name, Tensor tensor, ReduceOp op, Compressor compressor) {
-        return communicator().allreduce(name, tensor, op, compressor);
+    /// See [Communicator#allreduce(String, byte[], ReduceOp)].
+    public static void allreduce(String name, byte[] values, ReduceOp op) {
+        communicator().allreduce(name, values, op);
     }
 
     /// See [Communicator#sparseAllreduceAsync].
@@ -230,20 +287,27 @@ public final class Hvd {
         return communicator().sparseAllreduce(name, tensor, op);
     }
 
-    /// See [Communicator#groupedAllreduce].
+    /// See [Communicator#groupedAllreduceAsync(String, List, AllreduceOptions)].
+    public static Handle<List<Tensor>> groupedAllreduceAsync(
+            String name, List<Tensor> tensors, AllreduceOptions options) {
+        return communicator().groupedAllreduceAsync(name, tensors, options);
+    }
+
+    /// See [Communicator#groupedAllreduceAsync(String, List, ReduceOp)].
+    public static Handle<List<Tensor>> groupedAllreduceAsync(
+            String name, List<Tensor> tensors, ReduceOp op) {
+        return communicator().groupedAllreduceAsync(name, tensors, op);
+    }
+
+    /// See [Communicator#groupedAllreduce(String, List, AllreduceOptions)].
+    public static List<Tensor> groupedAllreduce(
+            String name, List<Tensor> tensors, AllreduceOptions options) {
+        return communicator().groupedAllreduce(name, tensors, options);
+    }
+
+    /// See [Communicator#groupedAllreduce(String, List, ReduceOp)].
     public static List<Tensor> groupedAllreduce(String name, List<Tensor> tensors, ReduceOp op) {
         return communicator().groupedAllreduce(name, tensors, op);
-    }
-
-    /// See [Communicator#groupedAllreduceAsync].
-    public static Handle<List<Tensor>> groupedAllreduceAsync(
-            String name, List<Tensor> tensors, ReduceOp op, Scale scale) {
-        return communicator().groupedAllreduceAsync(name, tensors, op, scale);
-    }
-
-    /// See [Communicator#allgather].
-    public static Tensor allgather(String name, Tensor tensor) {
-        return communicator().allgather(name, tensor);
     }
 
     /// See [Communicator#allgatherAsync].
@@ -251,9 +315,34 @@ public final class Hvd {
         return communicator().allgatherAsync(name, tensor);
     }
 
-    /// See [Communicator#groupedAllgather].
-    public static List<Tensor> groupedAllgather(String name, List<Tensor> tensors) {
-        return communicator().groupedAllgather(name, tensors);
+    /// See [Communicator#allgather(String, Tensor)].
+    public static Tensor allgather(String name, Tensor tensor) {
+        return communicator().allgather(name, tensor);
+    }
+
+    /// See [Communicator#allgather(String, float[])].
+    public static float[] allgather(String name, float[] values) {
+        return communicator().allgather(name, values);
+    }
+
+    /// See [Communicator#allgather(String, double[])].
+    public static double[] allgather(String name, double[] values) {
+        return communicator().allgather(name, values);
+    }
+
+    /// See [Communicator#allgather(String, int[])].
+    public static int[] allgather(String name, int[] values) {
+        return communicator().allgather(name, values);
+    }
+
+    /// See [Communicator#allgather(String, long[])].
+    public static long[] allgather(String name, long[] values) {
+        return communicator().allgather(name, values);
+    }
+
+    /// See [Communicator#allgather(String, byte[])].
+    public static byte[] allgather(String name, byte[] values) {
+        return communicator().allgather(name, values);
     }
 
     /// See [Communicator#groupedAllgatherAsync].
@@ -261,9 +350,9 @@ public final class Hvd {
         return communicator().groupedAllgatherAsync(name, tensors);
     }
 
-    /// See [Communicator#broadcast].
-    public static Tensor broadcast(String name, Tensor tensor, int rootRank) {
-        return communicator().broadcast(name, tensor, rootRank);
+    /// See [Communicator#groupedAllgather].
+    public static List<Tensor> groupedAllgather(String name, List<Tensor> tensors) {
+        return communicator().groupedAllgather(name, tensors);
     }
 
     /// See [Communicator#broadcastAsync].
@@ -271,20 +360,66 @@ public final class Hvd {
         return communicator().broadcastAsync(name, tensor, rootRank);
     }
 
+    /// See [Communicator#broadcast(String, Tensor, int)].
+    public static Tensor broadcast(String name, Tensor tensor, int rootRank) {
+        return communicator().broadcast(name, tensor, rootRank);
+    }
+
+    /// See [Communicator#broadcast(String, float[], int)].
+    public static void broadcast(String name, float[] values, int rootRank) {
+        communicator().broadcast(name, values, rootRank);
+    }
+
+    /// See [Communicator#broadcast(String, double[], int)].
+    public static void broadcast(String name, double[] values, int rootRank) {
+        communicator().broadcast(name, values, rootRank);
+    }
+
+    /// See [Communicator#broadcast(String, int[], int)].
+    public static void broadcast(String name, int[] values, int rootRank) {
+        communicator().broadcast(name, values, rootRank);
+    }
+
+    /// See [Communicator#broadcast(String, long[], int)].
+    public static void broadcast(String name, long[] values, int rootRank) {
+        communicator().broadcast(name, values, rootRank);
+    }
+
+    /// See [Communicator#broadcast(String, byte[], int)].
+    public static void broadcast(String name, byte[] values, int rootRank) {
+        communicator().broadcast(name, values, rootRank);
+    }
+
+    /// See [Communicator#alltoallAsync].
+    public static Handle<AlltoallResult> alltoallAsync(
+            String name, Tensor tensor, AlltoallOptions options) {
+        return communicator().alltoallAsync(name, tensor, options);
+    }
+
+    /// See [Communicator#alltoall(String, Tensor, AlltoallOptions)].
+    public static AlltoallResult alltoall(String name, Tensor tensor, AlltoallOptions options) {
+        return communicator().alltoall(name, tensor, options);
+    }
+
     /// See [Communicator#alltoall(String, Tensor)].
     public static Tensor alltoall(String name, Tensor tensor) {
         return communicator().alltoall(name, tensor);
     }
 
-    /// See [Communicator#alltoall(String, Tensor, int[])].
-    public static AlltoallResult alltoall(String name, Tensor tensor, int @Nullable [] splits) {
-        return communicator().alltoall(name, tensor, splits);
+    /// See [Communicator#reducescatterAsync(String, Tensor, ReducescatterOptions)].
+    public static Handle<Tensor> reducescatterAsync(
+            String name, Tensor tensor, ReducescatterOptions options) {
+        return communicator().reducescatterAsync(name, tensor, options);
     }
 
-    /// See [Communicator#alltoallAsync].
-    public static Handle<AlltoallResult> alltoallAsync(
-            String name, Tensor tensor, int @Nullable [] splits) {
-        return communicator().alltoallAsync(name, tensor, splits);
+    /// See [Communicator#reducescatterAsync(String, Tensor, ReduceOp)].
+    public static Handle<Tensor> reducescatterAsync(String name, Tensor tensor, ReduceOp op) {
+        return communicator().reducescatterAsync(name, tensor, op);
+    }
+
+    /// See [Communicator#reducescatter(String, Tensor, ReducescatterOptions)].
+    public static Tensor reducescatter(String name, Tensor tensor, ReducescatterOptions options) {
+        return communicator().reducescatter(name, tensor, options);
     }
 
     /// See [Communicator#reducescatter(String, Tensor, ReduceOp)].
@@ -292,27 +427,28 @@ public final class Hvd {
         return communicator().reducescatter(name, tensor, op);
     }
 
-    /// See [Communicator#reducescatter(String, Tensor, ReduceOp, Scale)].
-    public static Tensor reducescatter(String name, Tensor tensor, ReduceOp op, Scale scale) {
-        return communicator().reducescatter(name, tensor, op, scale);
+    /// See [Communicator#groupedReducescatterAsync(String, List, ReducescatterOptions)].
+    public static Handle<List<Tensor>> groupedReducescatterAsync(
+            String name, List<Tensor> tensors, ReducescatterOptions options) {
+        return communicator().groupedReducescatterAsync(name, tensors, options);
     }
 
-    /// See [Communicator#reducescatterAsync].
-    public static Handle<Tensor> reducescatterAsync(
-            String name, Tensor tensor, ReduceOp op, Scale scale) {
-        return communicator().reducescatterAsync(name, tensor, op, scale);
+    /// See [Communicator#groupedReducescatterAsync(String, List, ReduceOp)].
+    public static Handle<List<Tensor>> groupedReducescatterAsync(
+            String name, List<Tensor> tensors, ReduceOp op) {
+        return communicator().groupedReducescatterAsync(name, tensors, op);
     }
 
-    /// See [Communicator#groupedReducescatter].
+    /// See [Communicator#groupedReducescatter(String, List, ReducescatterOptions)].
+    public static List<Tensor> groupedReducescatter(
+            String name, List<Tensor> tensors, ReducescatterOptions options) {
+        return communicator().groupedReducescatter(name, tensors, options);
+    }
+
+    /// See [Communicator#groupedReducescatter(String, List, ReduceOp)].
     public static List<Tensor> groupedReducescatter(
             String name, List<Tensor> tensors, ReduceOp op) {
         return communicator().groupedReducescatter(name, tensors, op);
-    }
-
-    /// See [Communicator#groupedReducescatterAsync].
-    public static Handle<List<Tensor>> groupedReducescatterAsync(
-            String name, List<Tensor> tensors, ReduceOp op, Scale scale) {
-        return communicator().groupedReducescatterAsync(name, tensors, op, scale);
     }
 
     /// See [Communicator#barrier].
@@ -320,13 +456,13 @@ public final class Hvd {
         communicator().barrier();
     }
 
-    /// See [Communicator#join].
+    /// See [Communicator#join()].
     public static int join() {
         return communicator().join();
     }
 
-    /// The process set of all ranks.
-    public static ProcessSet globalProcessSet() {
+    /// See [Communicator#processSet].
+    public static ProcessSet processSet() {
         return communicator().processSet();
     }
 

@@ -1,31 +1,14 @@
 package org.horovod4j;
 
-/// How a process belongs to its job at present: to one *generation* of it, a world of certain
-/// processes.
+/// The *generation* of a job that a process is in.
 ///
-/// An elastic job has many, one after the other, and a process may have another rank in each. Any
-/// other job has one, and a new one whenever its processes call [Hvd#init] again.
+/// An elastic job has one generation after the other, each with its own ranks. A process may have
+/// another rank in each. Any other job has one generation, and a new one each time its processes
+/// call [Hvd#init] again.
 public interface Membership {
-    /// The number of the generation, which grows.
+    /// The number of the generation. It grows.
     int generation();
 
-    /// Whether workers may come and go.
+    /// Whether workers may join and leave while the job runs.
     boolean isElastic();
-
-    /// Whether one rank's state is to be sent to all others before they go on together: decided
-    /// once, for all ranks of the generation.
-    boolean sync();
-
-    /// The newest change of hosts that this generation takes into account: the same on all its
-    /// ranks.
-    long hostsVersion();
-
-    /// The newest change of hosts that this process has heard of. When it is above [#hostsVersion], the
-    /// generation is out of date; ranks may hear of it at different moments.
-    long latestHostsVersion();
-
-    /// This process now has the state that the ranks of this generation train with, which
-    /// [org.horovod4j.elastic.Elastic#run] says. Until then it has the state of an earlier one, or
-    /// none that counts, and the launcher never lets training go on from that.
-    void stateSynced();
 }

@@ -1,37 +1,39 @@
 package org.horovod4j;
 
-/// What the other ranks hear when this process ends without having left the job: the exception that
-/// a thread died of, if any did.
+import org.jspecify.annotations.Nullable;
+
+/// Remembers the uncaught exception that ends this process: the reason that the other ranks get.
 ///
-/// The JVM tells such an exception to one handler. Who has set one is told as before, and what the
-/// JVM prints where there is none is printed here.
+/// The JVM reports such an exception to one handler only. So this one calls the handler that was
+/// there before, and without one prints what the JVM would.
 final class UncaughtExceptionReporter {
-    private static volatile String reason = "its process has ended";
+    private volatile String reason = "its process has ended";
 
-    private UncaughtExceptionReporter() {}
-
-    /// Listens from now on, unless the program sets another handler later.
-    static void install() {
-        Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
+    /// Becomes the default handler, until the program sets another.
+    void install() {
+        Thread.UncaughtExceptionHandler previous = Thread.getDefaultUncaughtExceptionHandler();
         Thread.setDefaultUncaughtExceptionHandler(
-                (thread, thrown) -> {
-                    reason = "its program failed: " + thrown;
-                    if (before == null) {
-                        print(thread, thrown);
-                    } else {
-                        before.uncaughtException(thread, thrown);
-                    }
-                });
+                (thread, thrown) -> report(previous, thread, thrown));
     }
 
-    @SuppressWarnings("CatchAndPrintStackTrace") // this is where it ends
+    private void report(
+            Thread.@Nullable UncaughtExceptionHandler previous, Thread thread, Throwable thrown) {
+        reason = "its program failed: " + thrown;
+        if (previous == null) {
+            print(thread, thrown);
+        } else {
+            previous.uncaughtException(thread, thrown);
+        }
+    }
+
+    @SuppressWarnings("CatchAndPrintStackTrace") // no caller is left to handle it
     private static void print(Thread thread, Throwable thrown) {
         System.err.print("Exception in thread \"%s\" ".formatted(thread.getName()));
         thrown.printStackTrace();
     }
 
-    /// Continues "rank 3 on node2 is lost:".
-    static String reason() {
+    /// Why the process ends; continues "rank 3 on node2 is lost:".
+    String reason() {
         return reason;
     }
 }

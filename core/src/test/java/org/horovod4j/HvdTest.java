@@ -5,8 +5,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 
 /// The facade in a process that nobody launched: a world of one.
 class HvdTest {
@@ -63,6 +72,77 @@ class HvdTest {
         assertThat(Hvd.isInitialized()).isFalse();
         Hvd.init();
         Hvd.barrier();
+    }
+
+    @Test
+    void settingsTakeThePlaceOfTheEnvironment(@TempDir Path folder) throws IOException {
+        Path trace = folder.resolve("trace.json");
+        Hvd.init(Map.of("HOROVOD_TIMELINE", trace.toString()));
+        Hvd.init(Map.of()); // without effect, as long as this process is in a job
+        Hvd.shutdown();
+        assertThat(Files.deleteIfExists(trace)).isTrue();
+        Hvd.init(); // with the same settings
+        Hvd.shutdown();
+        assertThat(Files.deleteIfExists(trace)).isTrue();
+        Hvd.init(Map.of());
+        Hvd.shutdown();
+        assertThat(trace).doesNotExist();
+    }
+
+    @Test
+    void unknownSettingIsRefused() {
+        assertThatThrownBy(() -> Hvd.init(Map.of("HOROVOD_RNAK", "1")))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessage(
+                        "HOROVOD_RNAK: Horovod4J has no such option. Did you mean HOROVOD_RANK?");
+        assertThat(Hvd.isInitialized()).isFalse();
+    }
+
+    /// One static method for each method of a communicator, with the same parameters and result.
+    @Test
+    void hvdMirrorsTheCommunicator() {
+        Set<String> others = Set.of("close", "isOpen"); // shutdown and isInitialized
+        List<String> missing = new ArrayList<>();
+        for (Method method : Communicator.class.getDeclaredMethods()) {
+            if (Modifier.isStatic(method.getModifiers()) || others.contains(method.getName())) {
+                continue;
+            }
+            try {
+                Method mirror = Hvd.class.getMethod(method.getName(), method.getParameterTypes());
+                assertThat(Modifier.isStatic(mirror.getModifiers())).isTrue();
+                assertThat(mirror.getGenericReturnType().toString())
+                        .isEqualTo(method.getGenericReturnType().toString());
+                assertThat(mirror.isVarArgs()).isEqualTo(method.isVarArgs());
+            } catch (NoSuchMethodException e) {
+                missing.add(method.toString());
+            }
+        }
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void arraysOfAllTypesAreAccepted() {
+        Hvd.init();
+        float[] floats = {1, 2};
+        Hvd.allreduce("t", floats, ReduceOp.SUM);
+        Hvd.broadcast("t", floats, 0);
+        assertThat(Hvd.allgather("t", floats)).containsExactly(1, 2);
+        double[] doubles = {1, 2};
+        Hvd.allreduce("t", doubles, ReduceOp.SUM);
+        Hvd.broadcast("t", doubles, 0);
+        assertThat(Hvd.allgather("t", doubles)).containsExactly(1, 2);
+        int[] ints = {1, 2};
+        Hvd.allreduce("t", ints, ReduceOp.SUM);
+        Hvd.broadcast("t", ints, 0);
+        assertThat(Hvd.allgather("t", ints)).containsExactly(1, 2);
+        long[] longs = {1, 2};
+        Hvd.allreduce("t", longs, ReduceOp.SUM);
+        Hvd.broadcast("t", longs, 0);
+        assertThat(Hvd.allgather("t", longs)).containsExactly(1, 2);
+        byte[] bytes = {1, 2};
+        Hvd.allreduce("t", bytes, ReduceOp.SUM);
+        Hvd.broadcast("t", bytes, 0);
+        assertThat(Hvd.allgather("t", bytes)).containsExactly(1, 2);
     }
 
     @Test

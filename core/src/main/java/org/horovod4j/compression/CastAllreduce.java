@@ -4,7 +4,6 @@ import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Sequel;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.kernel.HalfArrays;
 
@@ -33,9 +32,9 @@ final class CastAllreduce {
         if (!Compression.isCompressible(tensor.dataType())) {
             return communicator.allreduceAsync(name, tensor, op);
         }
-        return Sequel.of(
-                communicator.allreduceAsync(name, narrow(tensor, narrow), op),
-                reduced -> widen(reduced, tensor));
+        return communicator
+                .allreduceAsync(name, narrow(tensor, narrow), op)
+                .thenApply(reduced -> widen(reduced, tensor));
     }
 
     private static Tensor narrow(Tensor source, DataType dataType) {

@@ -4,7 +4,6 @@ import org.horovod4j.Communicator;
 import org.horovod4j.Compressor;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Sequel;
 import org.horovod4j.Tensor;
 import org.horovod4j.sparse.AverageDivisor;
 import org.horovod4j.sparse.SparseRequest;
@@ -104,17 +103,17 @@ public final class TopK implements Compressor {
                                 Tensor.of(sent),
                                 pick(corrected, sent).tensor()));
         return errorFeedback.track(
-                Sequel.chain(
-                        gather,
+                gather.thenCompose(
                         gathered -> {
                             int ranks = sparseRequest.checkAgreement(name, gathered.get(0)).ranks();
-                            return Sequel.of(
-                                    AverageDivisor.of(communicator, name, op, ranks),
-                                    divisor -> {
-                                        storeResult(gathered, divisor, new DoubleView(tensor));
-                                        errorFeedback.updateResidual(corrected, sent);
-                                        return tensor;
-                                    });
+                            return AverageDivisor.of(communicator, name, op, ranks)
+                                    .thenApply(
+                                            divisor -> {
+                                                storeResult(
+                                                        gathered, divisor, new DoubleView(tensor));
+                                                errorFeedback.updateResidual(corrected, sent);
+                                                return tensor;
+                                            });
                         }));
     }
 

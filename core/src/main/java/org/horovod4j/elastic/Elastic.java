@@ -1,8 +1,9 @@
 package org.horovod4j.elastic;
 
+import org.horovod4j.DismissedException;
 import org.horovod4j.Hvd;
-import org.horovod4j.Membership;
 import org.horovod4j.PeerLostException;
+import org.horovod4j.elastic.registry.GenerationMembership;
 import org.jspecify.annotations.Nullable;
 
 /// Runs training that goes on when workers come and go.
@@ -49,29 +50,42 @@ public final class Elastic {
 
     /// Calls `body` in one generation after the other, until it returns on all ranks.
     ///
-    /// @throws X what the body throws of its own
+    /// @return whether this worker took part until the end of training. False when the job
+    ///     dismissed it, because it has no place for it any more: then this process is not in the
+    ///     job, `Hvd.rank()` and the like throw, and the program is to end.
+    /// @throws X what the body throws
     /// @throws PeerLostException when a rank is lost in a job that is not elastic, or the launcher
-    ///     is
-    public static <S extends State, X extends Exception> void run(S state, Body<S, X> body)
+    ///     is lost
+    public static <S extends State, X extends Exception> boolean run(S state, Body<S, X> body)
             throws X {
-        new ElasticLoop<>(new HvdGenerations(), state, body).run();
+        try {
+            new ElasticLoop<>(new HvdGenerations(), state, body).run();
+            return true;
+        } catch (DismissedException _) { // Hvd has logged it
+            return false;
+        }
     }
 
     /// The worlds of [Hvd].
     private static final class HvdGenerations implements Generations {
-        private @Nullable Membership last;
+        private @Nullable GenerationMembership last;
 
         @Override
         public Generation enter() {
             // The program may be in one that has failed since, and that init leaves.
-            Membership before = Hvd.isInitialized() ? Hvd.membership() : last;
+            GenerationMembership before = Hvd.isInitialized() ? membership() : last;
             Hvd.init();
-            Membership now = Hvd.membership();
+            GenerationMembership now = membership();
             last = now;
             return new Generation(
                     Hvd.communicator(),
                     now,
                     before != null && before.generation() != now.generation());
+        }
+
+        /// Every rank's membership is of the internal type.
+        private static GenerationMembership membership() {
+            return (GenerationMembership) Hvd.membership();
         }
 
         @Override

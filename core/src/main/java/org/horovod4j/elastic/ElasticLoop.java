@@ -1,11 +1,11 @@
 package org.horovod4j.elastic;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Membership;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.elastic.Generations.Generation;
+import org.horovod4j.elastic.registry.GenerationMembership;
 import org.horovod4j.log.Log;
 import org.jspecify.annotations.Nullable;
 
@@ -132,7 +132,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
     }
 
     /// Whether it ends the generation and not this worker, and says so.
-    private boolean isRecoverable(Throwable failure, Membership membership) {
+    private boolean isRecoverable(Throwable failure, GenerationMembership membership) {
         int generation = membership.generation();
         if (causeOf(failure, HostsUpdatedInterrupt.class) != null) {
             LOG.log(Level.INFO, "generation {0} is over: hosts have come or will go", generation);

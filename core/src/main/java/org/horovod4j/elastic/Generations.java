@@ -1,14 +1,15 @@
 package org.horovod4j.elastic;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Membership;
+import org.horovod4j.elastic.registry.GenerationMembership;
 
 /// The worlds that a process belongs to, one after the other.
 interface Generations {
     /// A world that the process is in.
     ///
     /// @param isReset whether it takes the place of one that the program may have adapted itself to
-    record Generation(Communicator communicator, Membership membership, boolean isReset) {}
+    record Generation(
+            Communicator communicator, GenerationMembership membership, boolean isReset) {}
 
     /// Joins the next one, unless the process is in one already. What it throws, the process does
     /// not survive.

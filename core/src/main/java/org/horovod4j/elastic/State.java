@@ -1,10 +1,10 @@
 package org.horovod4j.elastic;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Membership;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.elastic.Generations.Generation;
+import org.horovod4j.elastic.registry.GenerationMembership;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -64,7 +64,7 @@ public abstract class State {
         }
         // Whoever has heard of it tells all: the news reach the ranks at different moments, and
         // may reach some only.
-        Membership membership = current.membership();
+        GenerationMembership membership = current.membership();
         long[] newest = {membership.latestHostsVersion()};
         current.communicator()
                 .allreduce("elastic: newest change of hosts", Tensor.of(newest), ReduceOp.MAX);

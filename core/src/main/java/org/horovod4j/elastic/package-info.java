@@ -5,7 +5,7 @@
 /// shares out the data. How states keep copies: [CommitBuffers], [Snapshot].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.data`,
-///   `org.horovod4j.log`.
+///   `org.horovod4j.elastic.registry`, `org.horovod4j.log`.
 /// - Invariant: what a generation begins with is the same on all its ranks, whatever happened before it.
 @NullMarked
 package org.horovod4j.elastic;

@@ -1,12 +1,11 @@
 package org.horovod4j.optim;
 
-import org.horovod4j.AllOf;
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.Compressor;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
-import org.horovod4j.Sequel;
 import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
@@ -31,15 +30,16 @@ record DistributedReduction(
         if (compressor != Compression.NONE) {
             return compress(members, tensors);
         }
+        AllreduceOptions options = AllreduceOptions.of(op).withScale(scale);
         if (tensors.size() == 1) {
             Tensor tensor = tensors.getFirst();
-            return Sequel.of(
-                    communicator.allreduceAsync(name, tensor, tensor, op, scale),
-                    reduced -> List.of(new Gradient.Dense(reduced)));
+            return communicator
+                    .allreduceAsync(name, tensor, options)
+                    .thenApply(reduced -> List.of(new Gradient.Dense(reduced)));
         }
-        return Sequel.of(
-                communicator.groupedAllreduceAsync(name, tensors, op, scale),
-                DistributedReduction::dense);
+        return communicator
+                .groupedAllreduceAsync(name, tensors, options)
+                .thenApply(DistributedReduction::dense);
     }
 
     /// A compressor may remember by name what it has left out of a tensor. So the name is that of the
@@ -51,12 +51,14 @@ record DistributedReduction(
             gradientArithmetic.scale(tensor, scale.prescale());
             handles.add(compressor.allreduceAsync(communicator, members.get(i), tensor, op));
         }
-        return Sequel.of(
-                new AllOf<>(handles),
-                reduced -> {
-                    reduced.forEach(tensor -> gradientArithmetic.scale(tensor, scale.postscale()));
-                    return dense(reduced);
-                });
+        return Handle.allOf(handles)
+                .thenApply(
+                        reduced -> {
+                            for (Tensor tensor : reduced) {
+                                gradientArithmetic.scale(tensor, scale.postscale());
+                            }
+                            return dense(reduced);
+                        });
     }
 
     private static List<Gradient> dense(List<Tensor> tensors) {
@@ -73,7 +75,7 @@ record DistributedReduction(
                             .formatted(name));
         }
         gradientArithmetic.scale(rows.values(), scale.prescale());
-        return Sequel.of(communicator.sparseAllreduceAsync(name, rows, op), this::scaled);
+        return communicator.sparseAllreduceAsync(name, rows, op).thenApply(this::scaled);
     }
 
     private Gradient scaled(SparseResult result) {

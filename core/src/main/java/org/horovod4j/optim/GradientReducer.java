@@ -3,7 +3,6 @@ package org.horovod4j.optim;
 import org.horovod4j.Handle;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.Scale;
-import org.horovod4j.Sequel;
 import org.horovod4j.Tensor;
 import org.horovod4j.optim.LaunchGroups.Group;
 import org.jspecify.annotations.Nullable;
@@ -317,7 +316,7 @@ public final class GradientReducer {
 
     private void launch(int parameter, Gradient.Sparse sparse) {
         Handle<Gradient> handle = gradientReduction.reduce(name(parameter), sparse.rows());
-        launches.add(new Launch(List.of(parameter), Sequel.of(handle, List::of)));
+        launches.add(new Launch(List.of(parameter), handle.thenApply(List::of)));
     }
 
     /// The name of a collective for one gradient.

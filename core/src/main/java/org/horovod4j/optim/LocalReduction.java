@@ -1,7 +1,6 @@
 package org.horovod4j.optim;
 
 import org.horovod4j.Handle;
-import org.horovod4j.Sequel;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 
@@ -16,12 +15,12 @@ record LocalReduction(GradientArithmetic gradientArithmetic, double factor)
     @Override
     public Handle<List<Gradient>> reduce(String name, List<String> members, List<Tensor> tensors) {
         tensors.forEach(tensor -> gradientArithmetic.scale(tensor, factor));
-        return Sequel.done(tensors.stream().<Gradient>map(Gradient.Dense::new).toList());
+        return Handle.completed(tensors.stream().<Gradient>map(Gradient.Dense::new).toList());
     }
 
     @Override
     public Handle<Gradient> reduce(String name, SparseTensor rows) {
-        return Sequel.done(gradientArithmetic.scaledDense(new Gradient.Sparse(rows), factor));
+        return Handle.completed(gradientArithmetic.scaledDense(new Gradient.Sparse(rows), factor));
     }
 
     @Override

@@ -109,6 +109,23 @@ public final class Environment {
         return warnings;
     }
 
+    /// Refuses variables that look like options of ours but are not.
+    ///
+    /// @throws ConfigurationException which names the first, and the option with the nearest name
+    public void checkKnown() {
+        List<String> known = new ArrayList<>();
+        Options.all().forEach(option -> known.addAll(option.names()));
+        for (String name : unknown(known)) {
+            if (UnsupportedVariable.find(name).isEmpty()) {
+                String problem = "%s: Horovod4J has no such option".formatted(name);
+                throw new ConfigurationException(
+                        SpellingSuggestion.nearest(name, known, PREFIX.length())
+                                .map(meant -> "%s. Did you mean %s?".formatted(problem, meant))
+                                .orElse(problem + ". See docs/options.md for all options."));
+            }
+        }
+    }
+
     /// Variables that look like options of ours but are none, in alphabetical order.
     private SortedSet<String> unknown(List<String> known) {
         SortedSet<String> unknown = new TreeSet<>();

@@ -124,6 +124,16 @@ public final class RuntimeOptions {
                             "The signal that makes a process write to its log what all ranks are doing:"
                                     + " `kill -URG <pid>`; `none` leaves all signals alone.");
 
+    public static final Option<Boolean> JVM_HOOKS =
+            Option.bool("jvm-hooks")
+                    .environment("HOROVOD_JVM_HOOKS")
+                    .byDefault(true)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "Let `Hvd.init` install a default handler of uncaught exceptions, a shutdown"
+                                    + " hook and the handler of the state signal in the JVM. Each calls what"
+                                    + " was there before.");
+
     public static final Option<Path> TIMELINE =
             Option.path("timeline-filename")
                     .environment("HOROVOD_TIMELINE")
@@ -241,6 +251,7 @@ public final class RuntimeOptions {
                     STALL_CHECK_TIME,
                     STALL_SHUTDOWN_TIME,
                     STATE_SIGNAL,
+                    JVM_HOOKS,
                     TIMELINE,
                     TIMELINE_MARK_CYCLES,
                     TIMELINE_ALL_RANKS,

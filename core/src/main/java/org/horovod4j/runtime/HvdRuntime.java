@@ -12,6 +12,7 @@ import org.horovod4j.option.ProcessIdentity;
 import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.option.RuntimeSettings;
+import org.horovod4j.option.StateSignal;
 import org.horovod4j.option.WorkerSettings;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +28,7 @@ public final class HvdRuntime implements AutoCloseable {
     private static final Logger LOG = Log.of(HvdRuntime.class);
 
     private final WorkerSettings settings;
+    private final boolean hasJvmHooks;
     private final Kernels kernels;
     private final StateSignalHandler stateSignalHandler;
     private final RankAssignment rankAssignment;
@@ -40,14 +42,30 @@ public final class HvdRuntime implements AutoCloseable {
     /// @param environment the variables of the process
     /// @throws ConfigurationException when they are wrong
     public HvdRuntime(Map<String, String> environment) {
-        Environment options = new Environment(environment);
+        this(new Environment(environment));
+    }
+
+    /// The process that a program describes by settings. An unknown setting is an error: the
+    /// environment may have variables of other programs, a map of settings has none.
+    ///
+    /// @throws ConfigurationException when a setting is unknown or wrong
+    public static HvdRuntime of(Map<String, String> settings) {
+        Environment options = new Environment(settings);
+        options.checkKnown();
+        return new HvdRuntime(options);
+    }
+
+    private HvdRuntime(Environment options) {
         ProcessIdentity processIdentity = ProcessIdentity.from(options);
         Log.configure(
                 RuntimeSettings.log(options),
                 processIdentity.isAssigned() ? processIdentity.world().rank() : null);
         options.warnings().forEach(warning -> LOG.log(Level.WARNING, warning));
         this.settings = WorkerSettings.from(options);
-        this.stateSignalHandler = new StateSignalHandler(options.get(RuntimeOptions.STATE_SIGNAL));
+        this.hasJvmHooks = options.get(RuntimeOptions.JVM_HOOKS);
+        StateSignal stateSignal = options.get(RuntimeOptions.STATE_SIGNAL);
+        this.stateSignalHandler =
+                new StateSignalHandler(hasJvmHooks ? stateSignal : StateSignal.NONE);
         LOG.log(
                 Level.INFO,
                 "{0}, on {1}",
@@ -58,9 +76,27 @@ public final class HvdRuntime implements AutoCloseable {
         this.rankAssignment = RankAssignment.of(settings, new WorkerWarmUp(settings, kernels)::run);
     }
 
+    /// Whether the process may get a handler of uncaught exceptions and a shutdown hook.
+    public boolean hasJvmHooks() {
+        return hasJvmHooks;
+    }
+
     /// Joins the next world of the job and returns when all ranks have.
     public Rank start() {
         return start(List.of());
+    }
+
+    /// Joins the one world that this object is for: when the rank leaves it, all connections of
+    /// this object close.
+    public Rank startOnly() {
+        try {
+            Rank rank = join(List.of());
+            rank.onClose(this::close);
+            return rank;
+        } catch (RuntimeException | Error e) {
+            close();
+            throw e;
+        }
     }
 
     /// Like the other, and makes process sets: these, or in an elastic job those that rank 0 has
@@ -70,6 +106,12 @@ public final class HvdRuntime implements AutoCloseable {
     /// @param processSets the ranks of each
     /// @throws DismissedException when there is no place for this process any more
     public Rank start(List<List<Integer>> processSets) {
+        Rank rank = join(processSets);
+        stateSignalHandler.watch(rank);
+        return rank;
+    }
+
+    private Rank join(List<List<Integer>> processSets) {
         if (initialProcessSets.isEmpty()) {
             initialProcessSets = processSets.stream().map(List::copyOf).toList();
         }
@@ -79,7 +121,6 @@ public final class HvdRuntime implements AutoCloseable {
             try {
                 Rank rank = join(assignedRank);
                 createProcessSets(rank, processSets);
-                stateSignalHandler.watch(rank);
                 lastRank = rank;
                 return rank;
             } catch (PeerLostException e) {
@@ -111,7 +152,7 @@ public final class HvdRuntime implements AutoCloseable {
         } catch (DismissedException e) {
             LOG.log(
                     Level.WARNING,
-                    "%s ends, for there is no place for it any more: %s"
+                    "%s is dismissed: the job has no place for it any more: %s"
                             .formatted(settings.elastic(), e.getMessage()));
             throw e;
         }

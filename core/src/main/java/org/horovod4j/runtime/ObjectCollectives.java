@@ -27,15 +27,14 @@ final class ObjectCollectives {
 
     <T extends @Nullable Object> T broadcast(String name, T object, int rootRank) {
         EncodedObject mine =
-                set.worldRank() == rootRank
+                set.rank() == rootRank
                         ? EncodedObject.of(object)
                         : new EncodedObject(new byte[0], null);
         long[] length = {mine.length()};
         communicator.broadcast(name + ".size", Tensor.of(length), rootRank);
         mine.check();
-        checkOther(name, rootRank, length[0]);
-        byte[] bytes =
-                set.worldRank() == rootRank ? mine.bytes : new byte[Math.toIntExact(length[0])];
+        checkOther(name, set.ranks().get(rootRank), length[0]);
+        byte[] bytes = set.rank() == rootRank ? mine.bytes : new byte[Math.toIntExact(length[0])];
         communicator.broadcast(name + ".bytes", Tensor.of(bytes), rootRank);
         return decoded(Tensor.of(bytes));
     }

@@ -400,10 +400,22 @@ final class ProcessSets {
             if (!set.isIncluded()) {
                 throw notIncluded();
             }
-            if (runtime == null) {
+            ProcessSetRuntime running = runtime;
+            if (running == null) {
                 throw new IllegalStateException(this + " was removed");
             }
-            return Objects.requireNonNull(communicator);
+            return view(running);
+        }
+
+        /// The one view that all callers share, until one of them closes it.
+        private synchronized Communicator view(ProcessSetRuntime running) {
+            Communicator view = Objects.requireNonNull(communicator);
+            if (view.isOpen() || set.id() == 0) {
+                return view;
+            }
+            Communicator next = communicatorFactory.communicator(set, running, this);
+            communicator = next;
+            return next;
         }
 
         private IllegalStateException notIncluded() {

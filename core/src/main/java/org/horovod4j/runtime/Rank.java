@@ -1,8 +1,8 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Membership;
 import org.horovod4j.ProcessSet;
+import org.horovod4j.elastic.registry.GenerationMembership;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.autotune.Autotuner;
@@ -23,10 +23,11 @@ public final class Rank implements AutoCloseable {
     private static final Logger AUTOTUNE = Log.ofProgress(Autotuner.class);
 
     private final RankContext context;
-    private final Membership membership;
+    private final GenerationMembership membership;
     private final @Nullable Autotuner autotuner;
 
-    private Rank(RankContext context, Membership membership, @Nullable Autotuner autotuner) {
+    private Rank(
+            RankContext context, GenerationMembership membership, @Nullable Autotuner autotuner) {
         this.context = context;
         this.membership = membership;
         this.autotuner = autotuner;
@@ -41,7 +42,9 @@ public final class Rank implements AutoCloseable {
     ///
     /// @param before the autotuner of the last, if it was this process's
     static Rank of(
-            RankComponents rankComponents, Membership membership, @Nullable Autotuner before) {
+            RankComponents rankComponents,
+            GenerationMembership membership,
+            @Nullable Autotuner before) {
         Topology topology = Topology.of(rankComponents.rank(), rankComponents.members());
         RankPlacement rankPlacement =
                 RankPlacement.of(topology, rankComponents.local(), rankComponents.cross());
@@ -86,7 +89,7 @@ public final class Rank implements AutoCloseable {
         return context.isClosed();
     }
 
-    public Membership membership() {
+    public GenerationMembership membership() {
         return membership;
     }
 
@@ -126,7 +129,12 @@ public final class Rank implements AutoCloseable {
         return context.processSets().ranksById();
     }
 
-    /// Leaves in an orderly way; see [Communicator#close].
+    /// Calls `action` after this rank has left its world.
+    void onClose(Runnable action) {
+        context.onClose(action);
+    }
+
+    /// Leaves in an orderly way; see [Communicator#shutdown].
     @Override
     public void close() {
         context.close();

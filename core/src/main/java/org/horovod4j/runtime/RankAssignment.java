@@ -1,6 +1,6 @@
 package org.horovod4j.runtime;
 
-import org.horovod4j.Membership;
+import org.horovod4j.elastic.registry.GenerationMembership;
 import org.horovod4j.elastic.registry.RegistryClient;
 import org.horovod4j.elastic.registry.WorkerPlacement;
 import org.horovod4j.option.ElasticWorker;
@@ -19,7 +19,7 @@ sealed interface RankAssignment extends AutoCloseable {
     /// A rank, and what belongs to it.
     ///
     /// @param settings of the process, at this rank
-    record AssignedRank(WorkerSettings settings, Membership membership) {}
+    record AssignedRank(WorkerSettings settings, GenerationMembership membership) {}
 
     /// The next one. May wait for long: the launcher ends it.
     ///
@@ -58,7 +58,7 @@ sealed interface RankAssignment extends AutoCloseable {
     /// A generation of a job whose processes stay.
     ///
     /// @param generation how many worlds this process has joined before
-    record StaticMembership(int generation) implements Membership {
+    record StaticMembership(int generation) implements GenerationMembership {
         @Override
         public boolean isElastic() {
             return false;
@@ -166,7 +166,7 @@ sealed interface RankAssignment extends AutoCloseable {
             RegistryClient.WorkerAssignment assignment,
             RegistryClient connection,
             Runnable onSettled)
-            implements Membership {
+            implements GenerationMembership {
         @Override
         public int generation() {
             return assignment.placement().generation();

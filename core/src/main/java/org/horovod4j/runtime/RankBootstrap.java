@@ -1,8 +1,8 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.Membership;
 import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.elastic.registry.GenerationMembership;
 import org.horovod4j.network.LocalAddresses;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.WorkerSettings;
@@ -35,7 +35,7 @@ import java.util.stream.IntStream;
 /// @param previousAutotuner the autotuner of the world before, if it was this process's
 record RankBootstrap(
         WorkerSettings settings,
-        Membership membership,
+        GenerationMembership membership,
         Kernels kernels,
         @Nullable Autotuner previousAutotuner) {
     /// A world of one.

@@ -1,17 +1,21 @@
 package org.horovod4j.runtime;
 
-import org.horovod4j.AllOf;
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
+import org.horovod4j.Compressor;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
+import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.runtime.cycle.CycleAgent;
 import org.horovod4j.runtime.message.CollectiveKind;
@@ -25,23 +29,23 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /// Turns a user's calls into requests, after checking what one rank can check alone.
 final class RankCommunicator implements Communicator, FrameworkSettings.Source {
-    private static final Set<ReduceOp> SCATTERABLE = Set.of(ReduceOp.AVERAGE, ReduceOp.SUM);
-
     private final RankSet set;
+    private final int rank;
     private final int size;
     private final RankPlacement placement;
     private final CycleAgent agent;
     private final Backend backend;
+    private final Kernels kernels;
     private final ProcessSet processSet;
     private final RankContext context;
     private final ObjectCollectives objectCollectives;
     private final GroupNames groupNames = new GroupNames();
+    private volatile boolean isViewClosed;
 
     /// @param rankPlacement of this rank among hosts
     /// @param context what it shares with the communicators of other process sets
@@ -52,7 +56,9 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
             RankPlacement rankPlacement,
             RankContext context) {
         this.set = set;
+        this.rank = set.rank();
         this.size = set.size();
+        this.kernels = context.kernels();
         this.placement = rankPlacement;
         this.agent = runtime.agent();
         this.backend = runtime.backend();
@@ -63,36 +69,43 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     @Override
     public int rank() {
-        return set.rank();
+        checkView();
+        return rank;
     }
 
     @Override
     public int size() {
+        checkView();
         return size;
     }
 
     @Override
     public int localRank() {
+        checkView();
         return placement.local().rank();
     }
 
     @Override
     public int localSize() {
+        checkView();
         return placement.local().size();
     }
 
     @Override
     public int crossRank() {
+        checkView();
         return placement.cross().rank();
     }
 
     @Override
     public int crossSize() {
+        checkView();
         return placement.cross().size();
     }
 
     @Override
     public boolean isHomogeneous() {
+        checkView();
         return placement.isHomogeneous();
     }
 
@@ -103,77 +116,151 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
+        checkView();
         context.checkOpen();
         return backend.allocate(dataType, shape);
     }
 
     @Override
-    public Tensor allreduce(String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
+    public Tensor allreduce(String name, Tensor input, Tensor output, AllreduceOptions options) {
+        checkView();
+        if (options.processSet().isPresent() || options.compressor().isPresent()) {
+            return allreduceAsync(name, input, output, options).join();
+        }
         checkOutput(name, input, output);
         Tensor in = shareable(input);
         Tensor out = input == output ? in : shareable(output);
-        Tensor _ = agent.perform(allreduceRequest(name, in, out, op, scale), allreduce(in, out));
+        Tensor _ =
+                agent.perform(
+                        allreduceRequest(name, in, out, options.op(), options.scale()),
+                        allreduce(in, out));
         return copyBack(out, output);
     }
 
     @Override
     public Handle<Tensor> allreduceAsync(
-            String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
+            String name, Tensor input, Tensor output, AllreduceOptions options) {
+        checkView();
+        if (options.processSet().isPresent()) {
+            return options.processSet()
+                    .get()
+                    .communicator()
+                    .allreduceAsync(name, input, output, options.withoutProcessSet());
+        }
         checkOutput(name, input, output);
         checkShareable(name, input);
         if (input != output) {
             checkShareable(name, output);
         }
+        if (options.compressor().isPresent()) {
+            return allreduceCompressed(name, input, output, options.compressor().get(), options);
+        }
         return agent.submit(
-                allreduceRequest(name, input, output, op, scale), allreduce(input, output));
+                allreduceRequest(name, input, output, options.op(), options.scale()),
+                allreduce(input, output));
+    }
+
+    /// The factors go around the compressor, in passes over the whole tensor: what the compressor
+    /// sends may have too few bits for them.
+    private Handle<Tensor> allreduceCompressed(
+            String name,
+            Tensor input,
+            Tensor output,
+            Compressor compressor,
+            AllreduceOptions options) {
+        Scale scale = options.scale();
+        checkReducible(name, input, options.op(), scale);
+        Tensor sent =
+                input == output && scale.prescale() == 1.0
+                        ? input
+                        : scaledCopy(input, scale.prescale());
+        return compressor
+                .allreduceAsync(this, name, sent, options.op())
+                .thenApply(
+                        reduced ->
+                                copyBack(
+                                        scale.postscale() == 1.0
+                                                ? reduced
+                                                : scaledCopy(reduced, scale.postscale()),
+                                        output));
+    }
+
+    /// In memory outside the heap, where kernels work.
+    private Tensor scaledCopy(Tensor tensor, double factor) {
+        Tensor copy = tensor.copy();
+        if (factor != 1.0) {
+            kernels.scale(copy.dataType(), copy.segment(), 0, copy.elementCount(), factor);
+        }
+        return copy;
     }
 
     @Override
     public Handle<List<Tensor>> groupedAllreduceAsync(
-            String name, List<Tensor> tensors, ReduceOp op, Scale scale) {
+            String name, List<Tensor> tensors, AllreduceOptions options) {
+        checkView();
+        if (options.processSet().isPresent()) {
+            return options.processSet()
+                    .get()
+                    .communicator()
+                    .groupedAllreduceAsync(name, tensors, options.withoutProcessSet());
+        }
+        if (options.compressor().isPresent()) {
+            String[] names = groupNames.of(name, tensors.size());
+            return Handle.allOf(
+                    IntStream.range(0, names.length)
+                            .mapToObj(i -> allreduceAsync(names[i], tensors.get(i), options))
+                            .toList());
+        }
         return submitGroup(
                 name,
                 tensors,
-                (member, tensor) -> allreduceRequest(member, tensor, tensor, op, scale),
+                (member, tensor) ->
+                        allreduceRequest(member, tensor, tensor, options.op(), options.scale()),
                 tensor -> allreduce(tensor, tensor));
     }
 
     @Override
     public Handle<SparseResult> sparseAllreduceAsync(
             String name, SparseTensor tensor, ReduceOp op) {
+        checkView();
         return SparseAllreduce.DEFAULT.allreduceAsync(this, name, tensor, op);
     }
 
     @Override
     public Tensor allgather(String name, Tensor tensor) {
+        checkView();
         return agent.perform(
                 allgatherRequest(name, tensor), new Operation.Allgather(shareable(tensor)));
     }
 
     @Override
     public Handle<Tensor> allgatherAsync(String name, Tensor tensor) {
+        checkView();
         checkShareable(name, tensor);
         return agent.submit(allgatherRequest(name, tensor), new Operation.Allgather(tensor));
     }
 
     @Override
     public Handle<List<Tensor>> groupedAllgatherAsync(String name, List<Tensor> tensors) {
+        checkView();
         return submitGroup(
                 name, tensors, RankCommunicator::allgatherRequest, Operation.Allgather::new);
     }
 
     @Override
     public Tensor broadcast(String name, Tensor tensor, int rootRank) {
+        checkView();
         checkRoot(name, rootRank);
-        Tensor lent = shareable(tensor);
+        Tensor shared = shareable(tensor);
         Tensor _ =
                 agent.perform(
-                        Request.broadcast(name, lent, rootRank), new Operation.Broadcast(lent));
-        return copyBack(lent, tensor);
+                        Request.broadcast(name, shared, rootRank), new Operation.Broadcast(shared));
+        return copyBack(shared, tensor);
     }
 
     @Override
     public Handle<Tensor> broadcastAsync(String name, Tensor tensor, int rootRank) {
+        checkView();
         checkRoot(name, rootRank);
         checkShareable(name, tensor);
         return agent.submit(
@@ -181,8 +268,12 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     }
 
     @Override
-    public AlltoallResult alltoall(String name, Tensor tensor, int @Nullable [] splits) {
-        int[] rows = rows(name, tensor, splits);
+    public AlltoallResult alltoall(String name, Tensor tensor, AlltoallOptions options) {
+        checkView();
+        if (options.processSet().isPresent()) {
+            return alltoallAsync(name, tensor, options).join();
+        }
+        int[] rows = rows(name, tensor, options);
         return agent.perform(
                 Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor),
                 new Operation.Alltoall(shareable(tensor), rows));
@@ -190,8 +281,15 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     @Override
     public Handle<AlltoallResult> alltoallAsync(
-            String name, Tensor tensor, int @Nullable [] splits) {
-        int[] rows = rows(name, tensor, splits);
+            String name, Tensor tensor, AlltoallOptions options) {
+        checkView();
+        if (options.processSet().isPresent()) {
+            return options.processSet()
+                    .get()
+                    .communicator()
+                    .alltoallAsync(name, tensor, options.withoutProcessSet());
+        }
+        int[] rows = rows(name, tensor, options);
         checkShareable(name, tensor);
         return agent.submit(
                 Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor),
@@ -199,93 +297,141 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     }
 
     @Override
-    public Tensor reducescatter(String name, Tensor tensor, ReduceOp op, Scale scale) {
+    public Tensor reducescatter(String name, Tensor tensor, ReducescatterOptions options) {
+        checkView();
+        if (options.processSet().isPresent()) {
+            return reducescatterAsync(name, tensor, options).join();
+        }
         return agent.perform(
-                reducescatterRequest(name, tensor, op, scale),
+                reducescatterRequest(name, tensor, options),
                 new Operation.Reducescatter(shareable(tensor)));
     }
 
     @Override
-    public Handle<Tensor> reducescatterAsync(String name, Tensor tensor, ReduceOp op, Scale scale) {
+    public Handle<Tensor> reducescatterAsync(
+            String name, Tensor tensor, ReducescatterOptions options) {
+        checkView();
+        if (options.processSet().isPresent()) {
+            return options.processSet()
+                    .get()
+                    .communicator()
+                    .reducescatterAsync(name, tensor, options.withoutProcessSet());
+        }
         checkShareable(name, tensor);
         return agent.submit(
-                reducescatterRequest(name, tensor, op, scale), new Operation.Reducescatter(tensor));
+                reducescatterRequest(name, tensor, options), new Operation.Reducescatter(tensor));
     }
 
     @Override
     public Handle<List<Tensor>> groupedReducescatterAsync(
-            String name, List<Tensor> tensors, ReduceOp op, Scale scale) {
+            String name, List<Tensor> tensors, ReducescatterOptions options) {
+        checkView();
+        if (options.processSet().isPresent()) {
+            return options.processSet()
+                    .get()
+                    .communicator()
+                    .groupedReducescatterAsync(name, tensors, options.withoutProcessSet());
+        }
         return submitGroup(
                 name,
                 tensors,
-                (member, tensor) -> reducescatterRequest(member, tensor, op, scale),
+                (member, tensor) -> reducescatterRequest(member, tensor, options),
                 Operation.Reducescatter::new);
     }
 
     @Override
     public void barrier() {
+        checkView();
         Boolean _ = agent.perform(Request.barrier(), new Operation.Barrier());
     }
 
     @Override
     public int join() {
+        checkView();
         return agent.join();
     }
 
     @Override
     public <T extends @Nullable Object> T broadcastObject(String name, T object, int rootRank) {
+        checkView();
         checkRoot(name, rootRank);
         return objectCollectives.broadcast(name, object, rootRank);
     }
 
     @Override
     public <T extends @Nullable Object> List<T> allgatherObject(String name, T object) {
+        checkView();
         return objectCollectives.allgather(name, object);
     }
 
     @Override
     public ProcessSet processSet() {
+        checkView();
         return processSet;
     }
 
     @Override
     public List<ProcessSet> processSets() {
+        checkView();
         return context.processSets().all();
     }
 
     @Override
     public ProcessSet addProcessSet(int... ranks) {
+        checkView();
         return context.processSets().add(List.of(Arrays.stream(ranks).boxed().toList())).getFirst();
     }
 
     @Override
     public boolean removeProcessSet(ProcessSet other) {
+        checkView();
         return context.processSets().remove(other);
     }
 
     @Override
     public void startTimeline(Path file, boolean markCycles) {
+        checkView();
         context.startTimeline(file, markCycles);
     }
 
     @Override
     public void stopTimeline() {
+        checkView();
         context.stopTimeline();
     }
 
     @Override
     public String describeState() {
+        checkView();
         return context.describeState();
     }
 
     @Override
     public boolean isOpen() {
-        return !context.isClosed();
+        return !isViewClosed && !context.isClosed();
+    }
+
+    @Override
+    public void shutdown() {
+        checkView();
+        context.close();
     }
 
     @Override
     public void close() {
-        context.close();
+        if (set.id() == 0) {
+            context.close();
+        } else {
+            isViewClosed = true;
+        }
+    }
+
+    private void checkView() {
+        if (isViewClosed) {
+            throw new IllegalStateException(
+                    "this communicator of %s is closed: get another from ProcessSet.communicator()"
+                            .formatted(processSet));
+        }
     }
 
     /// Submits one operation for each tensor.
@@ -304,7 +450,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
             requests.add(request.request(names[i], tensor).inGroup(name));
             operations.add(operation.apply(tensor));
         }
-        return new AllOf<>(agent.submitAll(requests, operations));
+        return Handle.allOf(agent.submitAll(requests, operations));
     }
 
     /// Makes the request for a member of a group.
@@ -329,15 +475,11 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     }
 
     private static Request reducescatterRequest(
-            String name, Tensor tensor, ReduceOp op, Scale scale) {
+            String name, Tensor tensor, ReducescatterOptions options) {
         checkNotScalar(CollectiveKind.REDUCESCATTER, name, tensor);
-        if (!SCATTERABLE.contains(op)) {
-            throw new IllegalArgumentException(
-                    "reducescatter of '%s': the reduce op is AVERAGE or SUM, not %s"
-                            .formatted(name, op));
-        }
-        checkReducible(name, tensor, op, scale);
-        return Request.forReduction(CollectiveKind.REDUCESCATTER, name, tensor, op, scale, false);
+        checkReducible(name, tensor, options.op(), options.scale());
+        return Request.forReduction(
+                CollectiveKind.REDUCESCATTER, name, tensor, options.op(), options.scale(), false);
     }
 
     /// A tensor that any thread may use: a copy, when only the caller's may.
@@ -345,23 +487,23 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         return isShareable(tensor) ? tensor : tensor.copy();
     }
 
-    /// Brings the result home when the operation worked on a copy.
-    private static Tensor copyBack(Tensor lent, Tensor tensor) {
-        if (lent != tensor) {
-            tensor.segment().copyFrom(lent.segment());
+    /// Copies the result to the caller's tensor if the operation worked on a copy.
+    private static Tensor copyBack(Tensor result, Tensor tensor) {
+        if (result != tensor) {
+            tensor.segment().copyFrom(result.segment());
         }
         return tensor;
     }
 
-    /// The rows for each rank: those given, checked, or equal shares.
-    private int[] rows(String name, Tensor tensor, int @Nullable [] splits) {
+    /// The rows for each rank: those given, checked, or equal parts.
+    private int[] rows(String name, Tensor tensor, AlltoallOptions options) {
         checkNotScalar(CollectiveKind.ALLTOALL, name, tensor);
         long rows = tensor.shape().dimension(0);
-        if (splits == null) {
+        if (options.splits().isEmpty()) {
             if (rows % size != 0) {
                 throw new IllegalArgumentException(
                         """
-                        alltoall of '%s': its %d rows cannot be shared out equally to %d ranks
+                        alltoall of '%s': its %d rows cannot be divided equally among %d ranks
                         Give splits that say how many rows each rank gets."""
                                 .formatted(name, rows, size));
             }
@@ -372,6 +514,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
             }
             return IntStream.generate(() -> (int) (rows / size)).limit(size).toArray();
         }
+        int[] splits = options.splits().get().stream().mapToInt(Integer::intValue).toArray();
         if (splits.length != size) {
             throw new IllegalArgumentException(
                     "alltoall of '%s': %d splits given for %d ranks"
@@ -381,7 +524,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         for (int split : splits) {
             if (split < 0) {
                 throw new IllegalArgumentException(
-                        "alltoall of '%s': a split is not negative: %d".formatted(name, split));
+                        "alltoall of '%s': split %d is negative".formatted(name, split));
             }
             sum += split;
         }
@@ -390,18 +533,26 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
                     "alltoall of '%s': the splits ask for %d rows, but it has %d"
                             .formatted(name, sum, rows));
         }
-        return splits.clone();
+        return splits;
     }
 
     private void checkRoot(String name, int rootRank) {
-        if (!set.ranks().contains(rootRank)) {
+        if (rootRank < 0 || rootRank >= size) {
             throw new IllegalArgumentException(
                     set.id() == 0
                             ? "broadcast of '%s': there is no root rank %d, ranks go from 0 to %d"
                                     .formatted(name, rootRank, size - 1)
-                            : "broadcast of '%s': root rank %d is not in %s; a root is a rank of the job"
-                                    .formatted(name, rootRank, processSet));
+                            : "broadcast of '%s': there is no root rank %d in %s. A root is a rank of the process set, from 0 to %d%s"
+                                    .formatted(
+                                            name, rootRank, processSet, size - 1, hint(rootRank)));
         }
+    }
+
+    private String hint(int rootRank) {
+        int setRank = set.ranks().indexOf(rootRank);
+        return setRank < 0
+                ? ""
+                : "; rank %d of the job is rank %d of the set".formatted(rootRank, setRank);
     }
 
     private static void checkNotScalar(CollectiveKind collectiveKind, String name, Tensor tensor) {
@@ -439,7 +590,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         if (!input.segment().equals(output.segment())
                 && input.segment().asOverlappingSlice(output.segment()).isPresent()) {
             throw new IllegalArgumentException(
-                    "allreduce of '%s': input and output overlap; let them be the same or apart"
+                    "allreduce of '%s': input and output overlap: use one tensor for both, or two that do not overlap"
                             .formatted(name));
         }
     }

@@ -4,6 +4,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ShutDownException;
+import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.runtime.stall.StallInspector;
@@ -27,6 +28,7 @@ final class RankContext {
     private final StallInspector stalls;
     private @Nullable ProcessSet all;
     private volatile boolean closed;
+    private Runnable closeAction = () -> {};
 
     RankContext(RankServices rankServices, RankTracing rankTracing, RankPlacement rankPlacement) {
         this.rankComponents = rankServices.rankComponents();
@@ -85,6 +87,10 @@ final class RankContext {
         return rankComponents.state().failure();
     }
 
+    Kernels kernels() {
+        return rankComponents.kernels();
+    }
+
     void checkOpen() {
         if (closed) {
             throw new ShutDownException("this rank has called shutdown and has no memory to share");
@@ -131,5 +137,11 @@ final class RankContext {
         processSets.close();
         rankComponents.linkTransport().close();
         rankTracing.close();
+        closeAction.run();
+    }
+
+    /// Calls `action` when this rank has left its world.
+    synchronized void onClose(Runnable action) {
+        closeAction = action;
     }
 }

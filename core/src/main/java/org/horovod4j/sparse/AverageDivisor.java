@@ -3,7 +3,6 @@ package org.horovod4j.sparse;
 import org.horovod4j.Communicator;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Sequel;
 import org.horovod4j.Tensor;
 
 /// What an average divides by that is made of gathered parts.
@@ -22,14 +21,14 @@ public final class AverageDivisor {
     public static Handle<Integer> of(
             Communicator communicator, String name, ReduceOp op, int bringing) {
         if (op != ReduceOp.AVERAGE) {
-            return Sequel.done(1);
+            return Handle.completed(1);
         }
         if (bringing == communicator.size()) {
-            return Sequel.done(bringing);
+            return Handle.completed(bringing);
         }
         Tensor one = Tensor.of(new double[] {1});
-        return Sequel.of(
-                communicator.allreduceAsync(name + ".ranks", one, ReduceOp.AVERAGE),
-                mean -> Math.toIntExact(Math.round(bringing / mean.toDoubleArray()[0])));
+        return communicator
+                .allreduceAsync(name + ".ranks", one, ReduceOp.AVERAGE)
+                .thenApply(mean -> Math.toIntExact(Math.round(bringing / mean.toDoubleArray()[0])));
     }
 }

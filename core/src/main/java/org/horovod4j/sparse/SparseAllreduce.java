@@ -4,7 +4,6 @@ import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Sequel;
 import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
@@ -56,19 +55,26 @@ public final class SparseAllreduce {
         IndexedRows mine =
                 rowCoalescer.coalesce(IndexedRows.of(tensor.indices(), tensor.values()), denseRows);
         SparseRequest sparseRequest = new SparseRequest(tensor.denseShape(), op, denseThreshold);
-        return Sequel.chain(
-                communicator.allgatherAsync(name + ".terms", sparseRequest.toTensor(mine.count())),
-                gathered -> {
-                    SparseRequest.GatheredTotals gatheredTotals =
-                            sparseRequest.checkAgreement(name, gathered);
-                    if (gatheredTotals.rows() > denseThreshold * denseRows
-                            || gatheredTotals.rows() > MAX_ROWS) {
-                        return reduceDense(communicator, name, tensor, mine, op);
-                    }
-                    return Sequel.chain(
-                            AverageDivisor.of(communicator, name, op, gatheredTotals.ranks()),
-                            divisor -> gatherRows(communicator, name, tensor, mine, divisor));
-                });
+        return communicator
+                .allgatherAsync(name + ".terms", sparseRequest.toTensor(mine.count()))
+                .thenCompose(
+                        gathered -> {
+                            SparseRequest.GatheredTotals totals =
+                                    sparseRequest.checkAgreement(name, gathered);
+                            if (totals.rows() > denseThreshold * denseRows
+                                    || totals.rows() > MAX_ROWS) {
+                                return reduceDense(communicator, name, tensor, mine, op);
+                            }
+                            return AverageDivisor.of(communicator, name, op, totals.ranks())
+                                    .thenCompose(
+                                            divisor ->
+                                                    gatherRows(
+                                                            communicator,
+                                                            name,
+                                                            tensor,
+                                                            mine,
+                                                            divisor));
+                        });
     }
 
     private static void checkReducible(String name, SparseTensor tensor, ReduceOp op) {
@@ -105,7 +111,7 @@ public final class SparseAllreduce {
             IndexedRows mine,
             ReduceOp op) {
         Tensor whole = mine.toDense(like.denseShape());
-        return Sequel.of(communicator.allreduceAsync(name, whole, op), SparseResult.Dense::new);
+        return communicator.allreduceAsync(name, whole, op).thenApply(SparseResult.Dense::new);
     }
 
     private Handle<SparseResult> gatherRows(
@@ -117,24 +123,25 @@ public final class SparseAllreduce {
         long denseRows = like.denseShape().dimension(0);
         // ranks may hold indices of different types: the shape, which they share, says what travels
         DataType wire = denseRows <= Integer.MAX_VALUE ? DataType.INT32 : DataType.INT64;
-        return Sequel.of(
-                communicator.groupedAllgatherAsync(
-                        name, List.of(mine.indices(wire), mine.values())),
-                gathered -> {
-                    IndexedRows all = IndexedRows.of(gathered.getFirst(), gathered.getLast());
-                    IndexedRows sums = rowCoalescer.coalesce(all, denseRows);
-                    Tensor values = sums.values();
-                    if (divisor > 1) {
-                        kernels.divide(
-                                values.dataType(),
-                                values.segment(),
-                                0,
-                                values.elementCount(),
-                                divisor);
-                    }
-                    Tensor unique = sums.indices(like.indices().dataType());
-                    return new SparseResult.Rows(
-                            new SparseTensor(unique, values, like.denseShape()));
-                });
+        return communicator
+                .groupedAllgatherAsync(name, List.of(mine.indices(wire), mine.values()))
+                .thenApply(
+                        gathered -> {
+                            IndexedRows all =
+                                    IndexedRows.of(gathered.getFirst(), gathered.getLast());
+                            IndexedRows sums = rowCoalescer.coalesce(all, denseRows);
+                            Tensor values = sums.values();
+                            if (divisor > 1) {
+                                kernels.divide(
+                                        values.dataType(),
+                                        values.segment(),
+                                        0,
+                                        values.elementCount(),
+                                        divisor);
+                            }
+                            Tensor unique = sums.indices(like.indices().dataType());
+                            return new SparseResult.Rows(
+                                    new SparseTensor(unique, values, like.denseShape()));
+                        });
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
@@ -43,7 +44,7 @@ class AllreduceTest {
 
         void check(Communicator communicator) {
             Tensor tensor = SampleTensors.copy(inputs.get(communicator.rank()));
-            communicator.allreduce(name, tensor, op, scale);
+            communicator.allreduce(name, tensor, AllreduceOptions.of(op).withScale(scale));
             assertThat(tensor).as(name).isBitwiseEqualTo(expected);
         }
     }
@@ -134,7 +135,7 @@ class AllreduceTest {
                 SampleTensors.forRanks(
                         communicator.size(), type, Shape.of(997), ReduceOp.SUM, SEED);
         Tensor tensor = SampleTensors.copy(inputs.get(communicator.rank()));
-        communicator.allreduce("rounded", tensor, ReduceOp.SUM, scale);
+        communicator.allreduce("rounded", tensor, AllreduceOptions.sum().withScale(scale));
         assertThat(tensor)
                 .isWithin(tolerance, ReferenceCollectives.allreduce(inputs, ReduceOp.SUM, scale));
     }
@@ -181,8 +182,7 @@ class AllreduceTest {
                                 Tensor input = SampleTensors.copy(original);
                                 Tensor output = Tensor.zeros(DataType.FLOAT32, Shape.of(count));
                                 Tensor result =
-                                        comm.allreduce(
-                                                "t", input, output, ReduceOp.SUM, Scale.NONE);
+                                        comm.allreduce("t", input, output, AllreduceOptions.sum());
                                 assertThat(result).isSameAs(output);
                                 assertThat(output).isBitwiseEqualTo(each.expected);
                                 assertThat(input).isBitwiseEqualTo(original);
@@ -209,7 +209,10 @@ class AllreduceTest {
                             for (Case each : cases) {
                                 Tensor tensor =
                                         SampleTensors.shared(comm, each.inputs.get(comm.rank()));
-                                comm.allreduce(each.name, tensor, each.op, each.scale);
+                                comm.allreduce(
+                                        each.name,
+                                        tensor,
+                                        AllreduceOptions.of(each.op).withScale(each.scale));
                                 assertThat(tensor).as(each.name).isBitwiseEqualTo(each.expected);
                             }
                         });
@@ -279,7 +282,9 @@ class AllreduceTest {
                     assertThatThrownBy(
                                     () ->
                                             comm.allreduce(
-                                                    "bools", bools, ReduceOp.SUM, Scale.after(2)))
+                                                    "bools",
+                                                    bools,
+                                                    AllreduceOptions.sum().withPostscale(2)))
                             .isInstanceOf(IllegalArgumentException.class);
                     comm.allreduce("bools", bools, ReduceOp.MAX);
                     assertThat(bools.toByteArray()).containsExactly(1, 0);

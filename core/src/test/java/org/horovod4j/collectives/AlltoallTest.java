@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
@@ -16,7 +17,6 @@ import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.ReferenceCollectives;
 import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 import java.util.ArrayList;
@@ -52,7 +52,8 @@ class AlltoallTest {
         void check(Communicator communicator) {
             int rank = communicator.rank();
             AlltoallResult alltoallResult =
-                    communicator.alltoall("t", inputs.get(rank), splits[rank]);
+                    communicator.alltoall(
+                            "t", inputs.get(rank), AlltoallOptions.splits(splits[rank]));
             assertThat(alltoallResult.tensor())
                     .isBitwiseEqualTo(ReferenceCollectives.alltoall(inputs, splits, rank));
             assertThat(alltoallResult.receivedSplits())
@@ -126,7 +127,8 @@ class AlltoallTest {
                             Tensor rows =
                                     SampleTensors.of(DataType.INT8, Shape.of(40), ReduceOp.SUM, 1);
                             int[] ones = IntStream.generate(() -> 1).limit(comm.size()).toArray();
-                            AlltoallResult alltoallResult = comm.alltoall("rows", rows, ones);
+                            AlltoallResult alltoallResult =
+                                    comm.alltoall("rows", rows, AlltoallOptions.splits(ones));
                             assertThat(alltoallResult.tensor().shape())
                                     .isEqualTo(Shape.of(comm.size()));
                             assertThat(alltoallResult.receivedSplits()).containsExactly(ones);
@@ -139,22 +141,37 @@ class AlltoallTest {
                 2,
                 comm -> {
                     Tensor three = Tensor.of(new float[] {1, 2, 3});
-                    refuses(comm, three, null, "3 rows cannot be shared out equally to 2 ranks");
-                    refuses(comm, three, new int[] {1, 1, 1}, "3 splits given for 2 ranks");
-                    refuses(comm, three, new int[] {2, 2}, "ask for 4 rows, but it has 3");
-                    refuses(comm, three, new int[] {4, -1}, "not negative: -1");
+                    refuses(
+                            comm,
+                            three,
+                            AlltoallOptions.equalSplits(),
+                            "3 rows cannot be divided equally among 2 ranks");
+                    refuses(
+                            comm,
+                            three,
+                            AlltoallOptions.splits(1, 1, 1),
+                            "3 splits given for 2 ranks");
+                    refuses(
+                            comm,
+                            three,
+                            AlltoallOptions.splits(2, 2),
+                            "ask for 4 rows, but it has 3");
+                    refuses(comm, three, AlltoallOptions.splits(4, -1), "split -1 is negative");
                     Tensor scalar = Tensor.zeros(DataType.FLOAT32, Shape.SCALAR);
-                    refuses(comm, scalar, new int[] {0, 0}, "a scalar has none");
+                    refuses(comm, scalar, AlltoallOptions.splits(0, 0), "a scalar has none");
                     int[] all = {Integer.MAX_VALUE, Integer.MAX_VALUE};
-                    refuses(comm, three, all, "ask for 4294967294 rows");
-                    assertThat(comm.alltoall("rows", three, new int[] {1, 2}).tensor().shape())
+                    refuses(comm, three, AlltoallOptions.splits(all), "ask for 4294967294 rows");
+                    assertThat(
+                                    comm.alltoall("rows", three, AlltoallOptions.splits(1, 2))
+                                            .tensor()
+                                            .shape())
                             .isEqualTo(Shape.of(comm.rank() == 0 ? 2 : 4));
                 });
     }
 
     private static void refuses(
-            Communicator communicator, Tensor tensor, int @Nullable [] splits, String reason) {
-        assertThatThrownBy(() -> communicator.alltoall("rows", tensor, splits))
+            Communicator communicator, Tensor tensor, AlltoallOptions options, String reason) {
+        assertThatThrownBy(() -> communicator.alltoall("rows", tensor, options))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("alltoall of 'rows'")
                 .hasMessageContaining(reason);

@@ -2,10 +2,10 @@ package org.horovod4j.collectives;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.AllreduceChoice;
@@ -87,7 +87,10 @@ class BitIdentityTest {
                 ReduceOp op = count % 2 == 0 ? ReduceOp.PRODUCT : ReduceOp.AVERAGE;
                 long seed = count * 1_000 + communicator.rank();
                 Tensor tensor = SampleTensors.anyBits(type, Shape.of(count), seed);
-                communicator.allreduce("random", tensor, op, new Scale(0.3, 1.7));
+                communicator.allreduce(
+                        "random",
+                        tensor,
+                        AllreduceOptions.of(op).withPrescale(0.3).withPostscale(1.7));
                 fingerprints.add(fingerprint(SampleTensors.withOneNaN(tensor)));
             }
         }

@@ -7,6 +7,7 @@ import static org.horovod4j.testing.TensorAssert.assertThat;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
@@ -32,7 +33,9 @@ class ReducescatterTest {
         void check(Communicator communicator) {
             Tensor original = inputs.get(communicator.rank());
             Tensor input = SampleTensors.copy(original);
-            Tensor share = communicator.reducescatter("rows", input, op, scale);
+            Tensor share =
+                    communicator.reducescatter(
+                            "rows", input, ReducescatterOptions.of(op).withScale(scale));
             assertThat(share)
                     .isBitwiseEqualTo(
                             ReferenceCollectives.reducescatterPart(

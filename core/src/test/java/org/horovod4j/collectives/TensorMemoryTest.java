@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
@@ -165,15 +167,15 @@ class TensorMemoryTest {
         assertThat(memory.get(ValueLayout.JAVA_INT, 0)).isEqualTo(communicator.size());
         communicator.broadcast("t", tensor, 0);
         communicator.allgather("t", tensor);
-        communicator.alltoall("t", tensor, new int[communicator.size()]);
+        communicator.alltoall("t", tensor, AlltoallOptions.splits(new int[communicator.size()]));
         communicator.reducescatter("t", tensor, ReduceOp.SUM);
         int[] none = new int[communicator.size()];
         refusesConfined(() -> communicator.allreduceAsync("t", tensor, ReduceOp.SUM));
         refusesConfined(() -> communicator.broadcastAsync("t", tensor, 0));
         refusesConfined(() -> communicator.allgatherAsync("t", tensor));
-        refusesConfined(() -> communicator.alltoallAsync("t", tensor, none));
         refusesConfined(
-                () -> communicator.reducescatterAsync("t", tensor, ReduceOp.SUM, Scale.NONE));
+                () -> communicator.alltoallAsync("t", tensor, AlltoallOptions.splits(none)));
+        refusesConfined(() -> communicator.reducescatterAsync("t", tensor, ReduceOp.SUM));
         refusesConfined(() -> communicator.groupedAllreduce("t", List.of(tensor), ReduceOp.SUM));
     }
 
@@ -213,14 +215,13 @@ class TensorMemoryTest {
                     refusesOutput(comm, input, Tensor.of(new float[4]), "[4]");
                     refusesOutput(comm, input, Tensor.of(new float[3], 3, 1), "[3, 1]");
                     Tensor again = Tensor.of(memory.asSlice(0, 12), DataType.FLOAT32);
-                    comm.allreduce("t", input, again, ReduceOp.SUM, Scale.NONE);
+                    comm.allreduce("t", input, again, AllreduceOptions.sum());
                 });
     }
 
     private static void refusesOutput(
             Communicator communicator, Tensor input, Tensor output, String reason) {
-        assertThatThrownBy(
-                        () -> communicator.allreduce("t", input, output, ReduceOp.SUM, Scale.NONE))
+        assertThatThrownBy(() -> communicator.allreduce("t", input, output, AllreduceOptions.sum()))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("allreduce of 't'")
                 .hasMessageContaining(reason);

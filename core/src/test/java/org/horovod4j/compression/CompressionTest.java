@@ -3,6 +3,7 @@ package org.horovod4j.compression;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
@@ -46,7 +47,12 @@ class CompressionTest {
 
         void check(Communicator communicator) {
             Tensor tensor = SampleTensors.copy(inputs.get(communicator.rank()));
-            assertThat(communicator.allreduce("tensor", tensor, op, compression)).isSameAs(tensor);
+            assertThat(
+                            communicator.allreduce(
+                                    "tensor",
+                                    tensor,
+                                    AllreduceOptions.of(op).withCompressor(compression)))
+                    .isSameAs(tensor);
             if (op == ReduceOp.AVERAGE && tensor.dataType().isFloatingPoint()) {
                 assertThat(tensor).as(toString()).isWithin(ROUNDING, expected);
             } else {
@@ -86,7 +92,10 @@ class CompressionTest {
                                     SampleTensors.copy(input),
                                     SampleTensors.onHeap(input),
                                     SampleTensors.shared(comm, input))) {
-                        comm.allreduce("tensor", tensor, ReduceOp.SUM, Compression.FP16);
+                        comm.allreduce(
+                                "tensor",
+                                tensor,
+                                AllreduceOptions.sum().withCompressor(Compression.FP16));
                         assertThat(tensor).isBitwiseEqualTo(expected);
                     }
                 });
@@ -99,7 +108,10 @@ class CompressionTest {
                 2,
                 comm -> {
                     float[] values = {given};
-                    comm.allreduce("tensor", Tensor.of(values), ReduceOp.MAX, compression);
+                    comm.allreduce(
+                            "tensor",
+                            Tensor.of(values),
+                            AllreduceOptions.of(ReduceOp.MAX).withCompressor(compression));
                     assertThat(values).containsExactly(expected);
                 });
     }
@@ -111,7 +123,10 @@ class CompressionTest {
                 2,
                 comm -> {
                     float[] values = {1, 65_536};
-                    comm.allreduce("tensor", Tensor.of(values, 2), ReduceOp.SUM, compression);
+                    comm.allreduce(
+                            "tensor",
+                            Tensor.of(values, 2),
+                            AllreduceOptions.sum().withCompressor(compression));
                     assertThat(values[1]).isEqualTo(sum);
                 });
     }
@@ -126,7 +141,9 @@ class CompressionTest {
                         Tensor tensor = Tensor.of(new float[] {comm.rank() + i});
                         handles.add(
                                 comm.allreduceAsync(
-                                        "tensor " + i, tensor, ReduceOp.SUM, Compression.FP16));
+                                        "tensor " + i,
+                                        tensor,
+                                        AllreduceOptions.sum().withCompressor(Compression.FP16)));
                     }
                     for (int i = 0; i < handles.size(); i++) {
                         assertThat(handles.get(i).join().toFloatArray()).containsExactly(3 + 3 * i);

@@ -3,11 +3,11 @@ package org.horovod4j.compression;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.Compressor;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Sequel;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
@@ -39,9 +39,13 @@ class CustomCompressorTest {
                 signs[i] = (byte) Math.signum(values[i]);
                 error[i] = values[i] - signs[i] * mean[0];
             }
-            return Sequel.of(
-                    comm.groupedAllgatherAsync(name, List.of(Tensor.of(mean), Tensor.of(signs))),
-                    all -> average(all.get(0).toFloatArray(), all.get(1).toByteArray(), tensor));
+            return comm.groupedAllgatherAsync(name, List.of(Tensor.of(mean), Tensor.of(signs)))
+                    .thenApply(
+                            all ->
+                                    average(
+                                            all.get(0).toFloatArray(),
+                                            all.get(1).toByteArray(),
+                                            tensor));
         }
 
         private static Tensor average(float[] means, byte[] signs, Tensor tensor) {
@@ -65,7 +69,9 @@ class CustomCompressorTest {
                             for (int step = 0; step < steps; step++) {
                                 float[] values = {1, 0.1f * comm.rank(), -0.7f};
                                 comm.allreduce(
-                                        "tensor", Tensor.of(values), ReduceOp.AVERAGE, signs);
+                                        "tensor",
+                                        Tensor.of(values),
+                                        AllreduceOptions.average().withCompressor(signs));
                                 for (int i = 0; i < total.length; i++) {
                                     total[i] += values[i];
                                 }

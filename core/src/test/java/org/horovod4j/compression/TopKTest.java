@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.Compressor;
 import org.horovod4j.DataType;
@@ -42,7 +43,12 @@ class TopKTest {
                                     comm -> {
                                         Tensor tensor = SampleTensors.copy(inputs.get(comm.rank()));
                                         TopK all = TopK.ratio(1);
-                                        assertThat(comm.allreduce("tensor", tensor, op, all))
+                                        assertThat(
+                                                        comm.allreduce(
+                                                                "tensor",
+                                                                tensor,
+                                                                AllreduceOptions.of(op)
+                                                                        .withCompressor(all)))
                                                 .isSameAs(tensor);
                                         assertThat(tensor).isWithin(0, expected);
                                     });
@@ -61,7 +67,10 @@ class TopKTest {
                             values[comm.size()] = 4;
                             values[comm.size() + 1] = 2;
                             TopK top = TopK.count(2);
-                            comm.allreduce("tensor", Tensor.of(values), ReduceOp.SUM, top);
+                            comm.allreduce(
+                                    "tensor",
+                                    Tensor.of(values),
+                                    AllreduceOptions.sum().withCompressor(top));
                             float[] expected = new float[comm.size() + 2];
                             Arrays.fill(expected, -8);
                             expected[comm.size()] = 4 * comm.size();
@@ -82,7 +91,10 @@ class TopKTest {
                                 float[] given = gaussian(random, left.length);
                                 float[] owed = sum(given, left);
                                 float[] reduced = given.clone();
-                                comm.allreduce("tensor", Tensor.of(reduced), ReduceOp.SUM, top);
+                                comm.allreduce(
+                                        "tensor",
+                                        Tensor.of(reduced),
+                                        AllreduceOptions.sum().withCompressor(top));
                                 left = top.residual("tensor").orElseThrow().toFloatArray();
                                 assertThat(reduced).isEqualTo(gatheredSum(comm, owed, left));
                             }
@@ -165,7 +177,10 @@ class TopKTest {
             for (int i = 0; i < gradient.length; i++) {
                 gradient[i] = weights[i] - own[i];
             }
-            comm.allreduce("gradient", Tensor.of(gradient), ReduceOp.AVERAGE, compressor);
+            comm.allreduce(
+                    "gradient",
+                    Tensor.of(gradient),
+                    AllreduceOptions.average().withCompressor(compressor));
             for (int i = 0; i < weights.length; i++) {
                 weights[i] -= 0.01 * gradient[i];
             }
@@ -189,8 +204,14 @@ class TopKTest {
                 comm -> {
                     int[] values = {1, 2, 3};
                     TopK top = TopK.count(1);
-                    comm.allreduce("tensor", Tensor.of(values), ReduceOp.MAX, top);
-                    comm.allreduce("tensor", Tensor.of(values), ReduceOp.SUM, top);
+                    comm.allreduce(
+                            "tensor",
+                            Tensor.of(values),
+                            AllreduceOptions.of(ReduceOp.MAX).withCompressor(top));
+                    comm.allreduce(
+                            "tensor",
+                            Tensor.of(values),
+                            AllreduceOptions.sum().withCompressor(top));
                     assertThat(values).containsExactly(2, 4, 6);
                     assertThat(top.residual("tensor")).isEmpty();
                 });
@@ -204,7 +225,10 @@ class TopKTest {
                     TopK top = TopK.count(1);
                     float inf = Float.POSITIVE_INFINITY;
                     float[] values = {1, comm.rank() == 0 ? inf : 0, Float.NaN};
-                    comm.allreduce("tensor", Tensor.of(values), ReduceOp.SUM, top);
+                    comm.allreduce(
+                            "tensor",
+                            Tensor.of(values),
+                            AllreduceOptions.sum().withCompressor(top));
                     assertThat(values).containsExactly(0, 0, Float.NaN);
                     assertThat(top.residual("tensor").orElseThrow().toFloatArray())
                             .containsExactly(1, 0, 0);
@@ -217,9 +241,13 @@ class TopKTest {
                 2,
                 comm -> {
                     TopK top = TopK.count(1);
-                    comm.allreduce("t", Tensor.of(new float[] {2, 1}), ReduceOp.SUM, top);
+                    comm.allreduce(
+                            "t",
+                            Tensor.of(new float[] {2, 1}),
+                            AllreduceOptions.sum().withCompressor(top));
                     float[] longer = {0, 0, 1};
-                    comm.allreduce("t", Tensor.of(longer), ReduceOp.SUM, top);
+                    comm.allreduce(
+                            "t", Tensor.of(longer), AllreduceOptions.sum().withCompressor(top));
                     assertThat(longer).containsExactly(0, 0, 2);
                 });
     }
@@ -230,10 +258,19 @@ class TopKTest {
                 .run(
                         comm -> {
                             TopK top = TopK.count(1);
-                            comm.allreduce("t", Tensor.of(new float[] {2, 1}), ReduceOp.SUM, top);
+                            comm.allreduce(
+                                    "t",
+                                    Tensor.of(new float[] {2, 1}),
+                                    AllreduceOptions.sum().withCompressor(top));
                             float[] values = new float[comm.rank() == 1 ? 3 : 2];
                             Tensor tensor = Tensor.of(values);
-                            assertThatThrownBy(() -> comm.allreduce("t", tensor, ReduceOp.SUM, top))
+                            assertThatThrownBy(
+                                            () ->
+                                                    comm.allreduce(
+                                                            "t",
+                                                            tensor,
+                                                            AllreduceOptions.sum()
+                                                                    .withCompressor(top)))
                                     .isInstanceOf(MismatchException.class)
                                     .hasMessageContaining("'t'")
                                     .hasMessageContaining("[3], dense above Infinity on ranks [1]");
@@ -252,8 +289,8 @@ class TopKTest {
                                                 comm.allreduce(
                                                         "t",
                                                         Tensor.of(new float[1]),
-                                                        ReduceOp.MIN,
-                                                        TopK.count(1)))
+                                                        AllreduceOptions.of(ReduceOp.MIN)
+                                                                .withCompressor(TopK.count(1))))
                                 .isInstanceOf(IllegalArgumentException.class)
                                 .hasMessageContaining("'t'")
                                 .hasMessageContaining("not MIN")

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
-import org.horovod4j.Membership;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.Tensor;
+import org.horovod4j.elastic.registry.GenerationMembership;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
@@ -66,7 +66,7 @@ final class ElasticLoopTest {
             events.add("abandon: " + reason);
         }
 
-        private final class FakeMembership implements Membership {
+        private final class FakeMembership implements GenerationMembership {
             private final int number;
             private final long hostsVersion = changes.get();
 

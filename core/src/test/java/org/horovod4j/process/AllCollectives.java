@@ -2,12 +2,13 @@ package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 
@@ -65,7 +66,10 @@ record AllCollectives(Communicator comm) {
         float[] input = {comm.rank(), 1};
         float[] output = new float[2];
         comm.allreduce(
-                "scaled", Tensor.of(input), Tensor.of(output), ReduceOp.SUM, new Scale(2, 0.5));
+                "scaled",
+                Tensor.of(input),
+                Tensor.of(output),
+                AllreduceOptions.sum().withPrescale(2).withPostscale(0.5));
         assertThat(output).containsExactly(sumOfRanks(), comm.size());
         assertThat(input).as("the input").containsExactly(comm.rank(), 1);
     }
@@ -129,7 +133,8 @@ record AllCollectives(Communicator comm) {
         int[] splits = everyRank().toArray();
         int[] mine = new int[sumOfRanks()];
         Arrays.fill(mine, comm.rank());
-        AlltoallResult alltoallResult = comm.alltoall("ragged exchange", Tensor.of(mine), splits);
+        AlltoallResult alltoallResult =
+                comm.alltoall("ragged exchange", Tensor.of(mine), AlltoallOptions.splits(splits));
         int[] fromEach = new int[comm.size()];
         Arrays.fill(fromEach, comm.rank());
         assertThat(alltoallResult.receivedSplits()).isEqualTo(fromEach);

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.horovod4j.process.RuntimeAcceptanceTests.filled;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Sequel;
 import org.horovod4j.Shape;
 import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
@@ -36,7 +36,10 @@ record CompressionAcceptanceTests(Communicator comm) {
         assertExact(Compression.FP16);
         float[] third = {1f / 3};
         Tensor rounded =
-                comm.allreduce("third", Tensor.of(third), ReduceOp.AVERAGE, Compression.FP16);
+                comm.allreduce(
+                        "third",
+                        Tensor.of(third),
+                        AllreduceOptions.average().withCompressor(Compression.FP16));
         assertThat(rounded.toFloatArray()[0]).isNotEqualTo(1f / 3).isCloseTo(1f / 3, within(1e-3f));
     }
 
@@ -46,18 +49,29 @@ record CompressionAcceptanceTests(Communicator comm) {
         // Neither of the first two is a float16, and 257 takes a bit more than bfloat16 has.
         float[] values = {0x1p100f, 0x1p-100f, 257};
         Tensor rounded =
-                comm.allreduce("magnitudes", Tensor.of(values), ReduceOp.MAX, Compression.BF16);
+                comm.allreduce(
+                        "magnitudes",
+                        Tensor.of(values),
+                        AllreduceOptions.of(ReduceOp.MAX).withCompressor(Compression.BF16));
         assertThat(rounded.toFloatArray()).containsExactly(0x1p100f, 0x1p-100f, 256);
     }
 
     private void assertExact(Compression compression) {
         double[] exact = {0.5, 2, comm.rank()};
-        Tensor real = comm.allreduce("real", Tensor.of(exact), ReduceOp.SUM, compression);
+        Tensor real =
+                comm.allreduce(
+                        "real",
+                        Tensor.of(exact),
+                        AllreduceOptions.sum().withCompressor(compression));
         assertThat(real.toDoubleArray())
                 .containsExactly(0.5 * comm.size(), 2 * comm.size(), sumOfRanks());
         // As any smaller type, it would lose its last digits.
         int[] whole = {1_000_001};
-        Tensor kept = comm.allreduce("whole", Tensor.of(whole), ReduceOp.MAX, compression);
+        Tensor kept =
+                comm.allreduce(
+                        "whole",
+                        Tensor.of(whole),
+                        AllreduceOptions.of(ReduceOp.MAX).withCompressor(compression));
         assertThat(kept.toIntArray()).containsExactly(1_000_001);
     }
 
@@ -79,7 +93,8 @@ record CompressionAcceptanceTests(Communicator comm) {
 
     private float[] largest(TopK topK, float mine, float last) {
         Tensor tensor = Tensor.of(own(mine, last));
-        return comm.allreduce("largest", tensor, ReduceOp.SUM, topK).toFloatArray();
+        return comm.allreduce("largest", tensor, AllreduceOptions.sum().withCompressor(topK))
+                .toFloatArray();
     }
 
     private static float[] residual(TopK topK) {
@@ -100,14 +115,14 @@ record CompressionAcceptanceTests(Communicator comm) {
                 comm.allreduceAsync(
                         "own one",
                         Tensor.of(values),
-                        ReduceOp.SUM,
-                        CompressionAcceptanceTests::sumOfBytes);
+                        AllreduceOptions.sum()
+                                .withCompressor(CompressionAcceptanceTests::sumOfBytes));
         Handle<Tensor> other =
                 comm.allreduceAsync(
                         "own other",
                         Tensor.of(values),
-                        ReduceOp.SUM,
-                        CompressionAcceptanceTests::sumOfBytes);
+                        AllreduceOptions.sum()
+                                .withCompressor(CompressionAcceptanceTests::sumOfBytes));
         for (Handle<Tensor> handle : List.of(other, one)) {
             assertThat(handle.join().toFloatArray())
                     .containsExactly(comm.size(), -100 * comm.size(), sumOfRanks());
@@ -123,17 +138,17 @@ record CompressionAcceptanceTests(Communicator comm) {
         for (int i = 0; i < small.length; i++) {
             small[i] = (byte) values[i];
         }
-        return Sequel.of(
-                among.allgatherAsync(name, Tensor.of(small)),
-                gathered -> {
-                    byte[] all = gathered.toByteArray();
-                    float[] sums = new float[values.length];
-                    for (int i = 0; i < all.length; i++) {
-                        sums[i % sums.length] += all[i];
-                    }
-                    tensor.segment().copyFrom(MemorySegment.ofArray(sums));
-                    return tensor;
-                });
+        return among.allgatherAsync(name, Tensor.of(small))
+                .thenApply(
+                        gathered -> {
+                            byte[] all = gathered.toByteArray();
+                            float[] sums = new float[values.length];
+                            for (int i = 0; i < all.length; i++) {
+                                sums[i % sums.length] += all[i];
+                            }
+                            tensor.segment().copyFrom(MemorySegment.ofArray(sums));
+                            return tensor;
+                        });
     }
 
     /// The ranks give each row twice: counted so, they would outnumber those of the whole.

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 import static org.horovod4j.process.RuntimeAcceptanceTests.filled;
 
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.Handle;
@@ -105,7 +106,8 @@ record JoinAcceptanceTests(Communicator comm, JoinAverage average) {
         assertThat(gathered.toIntArray()).isEqualTo(others);
 
         int[] toEach = IntStream.range(0, comm.size()).map(to -> 10 * comm.rank() + to).toArray();
-        AlltoallResult alltoallResult = comm.alltoall("exchanged", Tensor.of(toEach), null);
+        AlltoallResult alltoallResult =
+                comm.alltoall("exchanged", Tensor.of(toEach), AlltoallOptions.equalSplits());
         assertThat(alltoallResult.tensor().toIntArray())
                 .isEqualTo(IntStream.of(others).map(from -> 10 * from + comm.rank()).toArray());
         assertThat(alltoallResult.receivedSplits())

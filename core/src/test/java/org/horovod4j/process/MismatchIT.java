@@ -2,6 +2,7 @@ package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Handle;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
@@ -90,7 +91,7 @@ class MismatchIT {
                 case "scale" -> {
                     Tensor tensor = one();
                     Scale scale = other ? Scale.before(0.5) : Scale.NONE;
-                    yield Hvd.allreduceAsync(name, tensor, tensor, ReduceOp.SUM, scale);
+                    yield Hvd.allreduceAsync(name, tensor, AllreduceOptions.sum().withScale(scale));
                 }
                 case "root" -> Hvd.broadcastAsync(name, one(), wrong ? Hvd.rank() : 0);
                 case "kind" -> other ? Hvd.broadcastAsync(name, one(), 0) : sum(name, 1);

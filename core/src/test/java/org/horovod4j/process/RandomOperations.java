@@ -3,13 +3,13 @@ package org.horovod4j.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 
@@ -129,7 +129,9 @@ final class RandomOperations {
                 yield () -> assertThat(handle.join().toIntArray()).as(name).isEqualTo(expected);
             }
             case 3 -> {
-                var handle = among.alltoallAsync(name, filled(size, rank), null);
+                var handle =
+                        among.alltoallAsync(
+                                name, filled(size, rank), AlltoallOptions.equalSplits());
                 int[] expected = IntStream.range(0, size).toArray();
                 yield () ->
                         assertThat(handle.join().tensor().toIntArray())
@@ -138,14 +140,13 @@ final class RandomOperations {
             }
             case 4 -> {
                 Handle<Tensor> handle =
-                        among.reducescatterAsync(
-                                name, filled(size, rank), ReduceOp.SUM, Scale.NONE);
+                        among.reducescatterAsync(name, filled(size, rank), ReduceOp.SUM);
                 yield () -> assertAll(handle.join(), 1, sum);
             }
             case 5 -> {
                 List<Tensor> group = List.of(filled(length / 2, 1), filled(3, rank));
                 Handle<List<Tensor>> handle =
-                        among.groupedAllreduceAsync(name, group, ReduceOp.SUM, Scale.NONE);
+                        among.groupedAllreduceAsync(name, group, ReduceOp.SUM);
                 yield () -> {
                     assertAll(handle.join().getFirst(), length / 2, size);
                     assertAll(handle.join().getLast(), 3, sum);
@@ -194,7 +195,7 @@ final class RandomOperations {
     }
 
     private static int last(Communicator among) {
-        return among.processSet().ranks().getLast();
+        return among.size() - 1;
     }
 
     private Tensor sharedTensor(int length) {

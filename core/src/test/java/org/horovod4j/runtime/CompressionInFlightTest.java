@@ -2,6 +2,7 @@ package org.horovod4j.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.Compressor;
 import org.horovod4j.Handle;
@@ -50,8 +51,12 @@ class CompressionInFlightTest {
                                             comm.allreduceAsync(
                                                     "t" + i,
                                                     filled(10 + 7 * i, i + 1),
-                                                    ReduceOp.SUM,
-                                                    compressors.get(i % compressors.size())));
+                                                    AllreduceOptions.sum()
+                                                            .withCompressor(
+                                                                    compressors.get(
+                                                                            i
+                                                                                    % compressors
+                                                                                            .size()))));
                                 }
                                 for (int i = handles.size() - 1; i >= 0; i--) {
                                     assertThat(handles.get(i).join().toFloatArray())

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
@@ -71,7 +72,9 @@ class GroupsTest {
                             List<Tensor> tensors = copiesFor(comm.rank(), inputs);
                             Handle<List<Tensor>> handle =
                                     comm.groupedAllreduceAsync(
-                                            "group", tensors, ReduceOp.SUM, scale);
+                                            "group",
+                                            tensors,
+                                            AllreduceOptions.sum().withScale(scale));
                             for (int i = 0; i < tensors.size(); i++) {
                                 assertThat(handle.join().get(i))
                                         .isBitwiseEqualTo(
@@ -141,8 +144,7 @@ class GroupsTest {
                         refused.await();
                     }
                     Handle<List<Tensor>> group =
-                            comm.groupedAllreduceAsync(
-                                    "group", List.of(a, b), ReduceOp.SUM, Scale.NONE);
+                            comm.groupedAllreduceAsync("group", List.of(a, b), ReduceOp.SUM);
                     if (comm.rank() == 0) {
                         assertThatThrownBy(() -> comm.groupedAllgatherAsync("group", List.of(a, b)))
                                 .isInstanceOf(IllegalArgumentException.class)

@@ -4,14 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.Handle;
+import org.horovod4j.OperationTimeoutException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
+import org.horovod4j.testing.MultiRankLayouts;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -40,7 +43,7 @@ class HandlesTest {
                                 Arrays.fill(sums, ranks + i * comm.size());
                                 assertThat(handles.get(i).join().toFloatArray()).isEqualTo(sums);
                                 assertThat(handles.get(i).isDone()).isTrue();
-                                assertThat(handles.get(i).cause()).isNull();
+                                assertThat(handles.get(i).failure()).isEmpty();
                             }
                         });
     }
@@ -58,13 +61,65 @@ class HandlesTest {
                     Handle<Tensor> handle = comm.allreduceAsync("t", tensor, ReduceOp.SUM);
                     if (comm.rank() == 0) {
                         assertThat(handle.isDone()).isFalse();
-                        assertThat(handle.cause()).isNull();
+                        assertThat(handle.failure()).isEmpty();
                         looked.countDown();
                     }
                     assertThat(handle.join()).isSameAs(tensor);
                     assertThat(handle.isDone()).isTrue();
                     assertThat(tensor.toIntArray()).containsExactly(2);
                 });
+    }
+
+    @Test
+    void joinWithTimeoutLeavesTheOperationRunning() {
+        CountDownLatch timedOut = new CountDownLatch(1);
+        World.run(
+                2,
+                comm -> {
+                    Tensor tensor = Tensor.of(new int[] {1});
+                    if (comm.rank() == 1) {
+                        timedOut.await();
+                    }
+                    Handle<Tensor> handle = comm.allreduceAsync("t", tensor, ReduceOp.SUM);
+                    if (comm.rank() == 0) {
+                        Thread.currentThread().interrupt();
+                        assertThatThrownBy(() -> handle.join(Duration.ofMillis(20)))
+                                .isInstanceOf(OperationTimeoutException.class)
+                                .hasMessageContaining("allreduce of 't'");
+                        assertThat(Thread.interrupted()).isTrue();
+                        assertThat(handle.failure()).isEmpty();
+                        timedOut.countDown();
+                    }
+                    assertThat(handle.join(Duration.ofSeconds(Long.MAX_VALUE))).isSameAs(tensor);
+                    assertThat(tensor.toIntArray()).containsExactly(2);
+                });
+    }
+
+    @MultiRankLayouts
+    void futuresAndCombinedHandlesEndWithTheOperations(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            List<Handle<Tensor>> handles = new ArrayList<>();
+                            for (int i = 0; i < 20; i++) {
+                                Tensor tensor = Tensor.of(new int[] {i});
+                                handles.add(comm.allreduceAsync("t" + i, tensor, ReduceOp.SUM));
+                            }
+                            List<Integer> sums =
+                                    Handle.allOf(handles)
+                                            .thenApply(
+                                                    all ->
+                                                            all.stream()
+                                                                    .map(t -> t.toIntArray()[0])
+                                                                    .toList())
+                                            .toCompletableFuture()
+                                            .get();
+                            assertThat(sums)
+                                    .isEqualTo(
+                                            IntStream.range(0, 20)
+                                                    .mapToObj(i -> i * comm.size())
+                                                    .toList());
+                        });
     }
 
     @Test

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
@@ -165,7 +167,8 @@ class JoinTest {
         assertThat(comm.allgather("gathered", mine).toIntArray()).isEqualTo(live);
         int[] everybody = new int[comm.size()];
         Arrays.fill(everybody, comm.rank());
-        AlltoallResult alltoallResult = comm.alltoall("exchanged", Tensor.of(everybody), null);
+        AlltoallResult alltoallResult =
+                comm.alltoall("exchanged", Tensor.of(everybody), AlltoallOptions.equalSplits());
         assertThat(alltoallResult.tensor().toIntArray()).isEqualTo(live);
         assertThat(comm.broadcast("sent", mine, 0).toIntArray()).containsExactly(0);
         comm.barrier();
@@ -175,7 +178,9 @@ class JoinTest {
         assertThatThrownBy(
                         () ->
                                 comm.allreduce(
-                                        "scaled", mine, mine, ReduceOp.PRODUCT, Scale.before(2)))
+                                        "scaled",
+                                        mine,
+                                        AllreduceOptions.of(ReduceOp.PRODUCT).withPrescale(2)))
                 .isInstanceOf(MismatchException.class)
                 .hasMessageContaining("prescaled by 2.0");
         assertThat(comm.broadcast("sent", mine, 0).toIntArray()).containsExactly(0);
@@ -214,10 +219,15 @@ class JoinTest {
                         dense -> assertThat(dense.tensor().toFloatArray()).containsOnly(average));
         topK.reset();
         Tensor values = Tensor.of(new float[] {0, 3});
-        assertThat(comm.allreduce("largest", values, ReduceOp.AVERAGE, topK).toFloatArray())
+        assertThat(
+                        comm.allreduce(
+                                        "largest",
+                                        values,
+                                        AllreduceOptions.average().withCompressor(topK))
+                                .toFloatArray())
                 .containsExactly(0, average);
         Tensor sum = Tensor.of(new double[] {6});
-        comm.allreduce("sum", sum, ReduceOp.SUM, topK);
+        comm.allreduce("sum", sum, AllreduceOptions.sum().withCompressor(topK));
         assertThat(sum.toDoubleArray()).containsExactly(6 * bringing);
     }
 

@@ -1,5 +1,7 @@
 package org.horovod4j.runtime;
 
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
@@ -55,7 +57,11 @@ record MismatchCase(String about, RankRequest usual, RankRequest odd) {
                                 (comm, tensor) -> comm.broadcast("t", tensor, comm.size() - 1)),
                         kind(
                                 "alltoall",
-                                (comm, tensor) -> comm.alltoall("t", tensor, new int[comm.size()])),
+                                (comm, tensor) ->
+                                        comm.alltoall(
+                                                "t",
+                                                tensor,
+                                                AlltoallOptions.splits(new int[comm.size()]))),
                         kind(
                                 "reducescatter",
                                 (comm, tensor) -> comm.reducescatter("t", tensor, ReduceOp.SUM)));
@@ -76,7 +82,9 @@ record MismatchCase(String about, RankRequest usual, RankRequest odd) {
         Shape shape = Shape.of(rows, 6);
         CollectiveCall sum = (comm, tensor) -> comm.allreduce("t", tensor, ReduceOp.SUM);
         CollectiveCall max = (comm, tensor) -> comm.allreduce("t", tensor, ReduceOp.MAX);
-        CollectiveCall twice = (comm, tensor) -> comm.allreduce("t", tensor, ReduceOp.SUM, TWICE);
+        CollectiveCall twice =
+                (comm, tensor) ->
+                        comm.allreduce("t", tensor, AllreduceOptions.sum().withScale(TWICE));
         CollectiveCall scatter = (comm, tensor) -> comm.reducescatter("t", tensor, ReduceOp.SUM);
         CollectiveCall scatterMean =
                 (comm, tensor) -> comm.reducescatter("t", tensor, ReduceOp.AVERAGE);
@@ -105,7 +113,8 @@ record MismatchCase(String about, RankRequest usual, RankRequest odd) {
         Shape shape = Shape.of(rows, 6);
         CollectiveCall gather = (comm, tensor) -> comm.allgather("t", tensor);
         CollectiveCall alltoall =
-                (comm, tensor) -> comm.alltoall("t", tensor, new int[comm.size()]);
+                (comm, tensor) ->
+                        comm.alltoall("t", tensor, AlltoallOptions.splits(new int[comm.size()]));
         CollectiveCall fromFirst = (comm, tensor) -> comm.broadcast("t", tensor, 0);
         CollectiveCall fromLast = (comm, tensor) -> comm.broadcast("t", tensor, comm.size() - 1);
         return List.of(

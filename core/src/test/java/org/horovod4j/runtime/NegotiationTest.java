@@ -10,7 +10,6 @@ import org.horovod4j.Handle;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.Tensor;
@@ -381,8 +380,7 @@ class NegotiationTest {
                                                     comm.groupedAllreduceAsync(
                                                             "g",
                                                             List.of(ones(), ones()),
-                                                            ReduceOp.SUM,
-                                                            Scale.NONE))
+                                                            ReduceOp.SUM))
                                     .isInstanceOf(IllegalArgumentException.class)
                                     .hasMessageContaining("'g_2of2' is in flight");
                             refused.countDown();

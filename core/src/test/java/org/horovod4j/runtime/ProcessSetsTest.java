@@ -3,11 +3,14 @@ package org.horovod4j.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.Handle;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.Layout;
@@ -222,8 +225,9 @@ class ProcessSetsTest {
                         });
     }
 
+    /// One rule for all rank numbers: they are those of the process set.
     @MultiRankLayouts
-    void rootRankIsAGlobalRankInTheSet(Layout layout) {
+    void rootRankIsARankOfTheSet(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
@@ -232,19 +236,140 @@ class ProcessSetsTest {
                                 return;
                             }
                             Communicator some = set.communicator();
-                            int last = comm.size() - 1;
-                            Tensor tensor = Tensor.of(new int[] {comm.rank()});
-                            some.broadcast("t", tensor, last);
-                            assertThat(tensor.toIntArray()).containsExactly(last);
-                            assertThatThrownBy(() -> some.broadcast("t", tensor, 0))
+                            int last = set.size() - 1;
+                            int[] values = {comm.rank()};
+                            some.broadcast("t", values, last);
+                            assertThat(values).containsExactly(set.jobRank(last));
+                            assertThat(some.<Integer>broadcastObject("o", comm.rank(), 0))
+                                    .isEqualTo(1);
+                            assertThat(some.allgather("g", new int[] {some.rank()}))
+                                    .containsExactly(IntStream.range(0, set.size()).toArray());
+                            assertThatThrownBy(() -> some.broadcast("t", values, last + 1))
                                     .isInstanceOf(IllegalArgumentException.class)
-                                    .hasMessageContaining("root rank 0 is not in process set 1");
+                                    .hasMessage(
+                                            "broadcast of 't': there is no root rank %d in process set 1 of ranks %s."
+                                                    + " A root is a rank of the process set, from 0 to %d;"
+                                                    + " rank %d of the job is rank %d of the set",
+                                            last + 1, set.ranks(), last, last + 1, last);
+                            assertThatThrownBy(() -> some.broadcastObject("o", 1, 99))
+                                    .isInstanceOf(IllegalArgumentException.class)
+                                    .hasMessageEndingWith("from 0 to " + last);
                         });
+    }
+
+    @Test
+    void ranksAreTranslatedBothWays() {
+        World.run(
+                4,
+                comm -> {
+                    ProcessSet set = comm.addProcessSet(3, 1);
+                    assertThat(set.jobRank(0)).isEqualTo(1);
+                    assertThat(set.jobRank(1)).isEqualTo(3);
+                    assertThat(set.rankOf(1)).isZero();
+                    assertThat(set.rankOf(3)).isEqualTo(1);
+                    assertThatThrownBy(() -> set.jobRank(2))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("has no rank 2: its ranks go from 0 to 1");
+                    assertThatThrownBy(() -> set.rankOf(2))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("rank 2 of the job is not in process set 1");
+                });
+    }
+
+    @Test
+    void optionsNameTheSetThatAnOperationRunsIn() {
+        World.run(
+                3,
+                comm -> {
+                    ProcessSet set = comm.addProcessSet(0, 2);
+                    AllreduceOptions sum = AllreduceOptions.sum().withPostscale(10).in(set);
+                    Tensor one = Tensor.of(new float[] {1, 1});
+                    if (set.isIncluded()) {
+                        comm.allreduce("t", one, sum);
+                        comm.groupedAllreduce("g", List.of(one), sum.withPostscale(0.5));
+                        assertThat(one.toFloatArray()).containsExactly(20, 20);
+                        assertThat(
+                                        comm.alltoall(
+                                                        "a",
+                                                        Tensor.of(new int[] {comm.rank(), 7}),
+                                                        AlltoallOptions.splits(1, 0).in(set))
+                                                .receivedSplits())
+                                .containsExactly(set.rank() == 0 ? 1 : 0, set.rank() == 0 ? 1 : 0);
+                        Tensor half =
+                                comm.reducescatter(
+                                        "r", one, ReducescatterOptions.average().in(set));
+                        assertThat(half.toFloatArray()).containsExactly(20);
+                    } else {
+                        assertThatThrownBy(() -> comm.allreduce("t", one, sum))
+                                .isInstanceOf(IllegalStateException.class)
+                                .hasMessageContaining("rank 1 is not in");
+                    }
+                });
+    }
+
+    @Test
+    void closingASetsCommunicatorClosesThatViewOnly() {
+        World.run(
+                3,
+                comm -> {
+                    ProcessSet set = comm.addProcessSet(0, 1);
+                    if (set.isIncluded()) {
+                        Communicator view = set.communicator();
+                        try (view) {
+                            assertThat(view.isOpen()).isTrue();
+                        }
+                        view.close();
+                        assertThat(view.isOpen()).isFalse();
+                        assertThatThrownBy(view::rank)
+                                .isInstanceOf(IllegalStateException.class)
+                                .hasMessageContaining("process set 1 of ranks [0, 1] is closed");
+                        assertThatThrownBy(view::barrier).isInstanceOf(IllegalStateException.class);
+                        assertThatThrownBy(view::shutdown)
+                                .isInstanceOf(IllegalStateException.class);
+                        sumsItsRanks(set, "t", 2); // through a new view
+                        assertThat(set.communicator()).isSameAs(set.communicator());
+                    }
+                    assertThat(comm.isOpen()).isTrue();
+                    comm.barrier();
+                });
+    }
+
+    @Test
+    void shutdownOfASetsCommunicatorLeavesTheJob() {
+        World.run(
+                2,
+                comm -> {
+                    ProcessSet set = comm.addProcessSet(0);
+                    comm.barrier();
+                    if (set.isIncluded()) {
+                        set.communicator().shutdown();
+                        assertThat(comm.isOpen()).isFalse();
+                        assertThatThrownBy(comm::barrier).isInstanceOf(ShutDownException.class);
+                    } else {
+                        assertThatThrownBy(comm::barrier)
+                                .isInstanceOf(ShutDownException.class)
+                                .hasMessageContaining("rank 0");
+                    }
+                });
+    }
+
+    @Test
+    void closingTheJobsCommunicatorLeavesTheJob() {
+        World.run(
+                2,
+                comm -> {
+                    comm.barrier();
+                    comm.close();
+                    comm.close();
+                    comm.shutdown();
+                    assertThat(comm.isOpen()).isFalse();
+                    assertThatThrownBy(comm::barrier).isInstanceOf(ShutDownException.class);
+                });
     }
 
     /// Reports name ranks of the job, not of the set.
     @Test
-    void mismatchInASetNamesGlobalRanks() {
+    void mismatchInASetNamesRanksOfTheJob() {
         World.run(
                 4,
                 comm -> {
@@ -264,14 +389,14 @@ class ProcessSetsTest {
     }
 
     @MultiRankLayouts
-    void joinInASetReturnsAGlobalRank(Layout layout) {
+    void joinInASetReturnsARankOfTheSet(Layout layout) {
         layout.world()
                 .run(
                         comm -> {
                             int last = comm.size() - 1;
                             ProcessSet set = comm.addProcessSet(last);
                             if (set.isIncluded()) {
-                                assertThat(set.communicator().join()).isEqualTo(last);
+                                assertThat(set.communicator().join()).isZero();
                             }
                         });
     }

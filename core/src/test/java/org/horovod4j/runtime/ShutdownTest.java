@@ -3,6 +3,7 @@ package org.horovod4j.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
@@ -35,7 +36,7 @@ class ShutdownTest {
         assertThat(communicator.allgather("gathered", ones).elementCount())
                 .isEqualTo((long) length * size);
         communicator.reducescatter("scattered", ones, ReduceOp.SUM);
-        communicator.alltoall("exchanged", ones, new int[size]);
+        communicator.alltoall("exchanged", ones, AlltoallOptions.splits(new int[size]));
         if (last == 0) {
             communicator.allreduce("last", ones, ReduceOp.SUM);
             assertThat(ones.toByteArray()).containsOnly(size);
@@ -142,7 +143,8 @@ class ShutdownTest {
                                     .isInstanceOf(ShutDownException.class)
                                     .hasMessageContaining("rank 0 on host0 called shutdown");
                             assertThatThrownBy(second::join).isInstanceOf(ShutDownException.class);
-                            assertThat(second.cause()).isInstanceOf(ShutDownException.class);
+                            assertThat(second.failure())
+                                    .containsInstanceOf(ShutDownException.class);
                         });
     }
 

@@ -1,10 +1,13 @@
 package org.horovod4j.testing;
 
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
@@ -59,9 +62,11 @@ final class RandomSteps {
                 (comm, name) -> {
                     Tensor tensor = memory.copy(comm, inputs.get(comm.rank()));
                     if (async) {
-                        return comm.allreduceAsync(name, tensor, tensor, op, scale)::join;
+                        return comm.allreduceAsync(
+                                        name, tensor, AllreduceOptions.of(op).withScale(scale))
+                                ::join;
                     }
-                    comm.allreduce(name, tensor, op, scale);
+                    comm.allreduce(name, tensor, AllreduceOptions.of(op).withScale(scale));
                     return () -> tensor;
                 },
                 sameForAll(() -> ReferenceCollectives.allreduce(inputs, op, scale)));
@@ -81,8 +86,16 @@ final class RandomSteps {
                 (comm, name) -> {
                     Tensor tensor = inputs.get(comm.rank());
                     return async
-                            ? comm.reducescatterAsync(name, tensor, op, scale)::join
-                            : done(comm.reducescatter(name, tensor, op, scale));
+                            ? comm.reducescatterAsync(
+                                            name,
+                                            tensor,
+                                            ReducescatterOptions.of(op).withScale(scale))
+                                    ::join
+                            : done(
+                                    comm.reducescatter(
+                                            name,
+                                            tensor,
+                                            ReducescatterOptions.of(op).withScale(scale)));
                 },
                 rank -> ReferenceCollectives.reducescatterPart(reduced.apply(rank), rank, ranks));
     }
@@ -141,10 +154,11 @@ final class RandomSteps {
                     Tensor tensor = inputs.get(comm.rank());
                     int[] mine = splits[comm.rank()];
                     if (async) {
-                        Handle<AlltoallResult> handle = comm.alltoallAsync(name, tensor, mine);
+                        Handle<AlltoallResult> handle =
+                                comm.alltoallAsync(name, tensor, AlltoallOptions.splits(mine));
                         return () -> handle.join().tensor();
                     }
-                    return done(comm.alltoall(name, tensor, mine).tensor());
+                    return done(comm.alltoall(name, tensor, AlltoallOptions.splits(mine)).tensor());
                 },
                 rank -> ReferenceCollectives.alltoall(inputs, splits, rank));
     }

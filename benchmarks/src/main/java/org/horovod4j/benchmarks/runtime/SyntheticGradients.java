@@ -3,7 +3,6 @@ package org.horovod4j.benchmarks.runtime;
 import org.horovod4j.Communicator;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Scale;
 import org.horovod4j.Tensor;
 
 import java.lang.foreign.MemorySegment;
@@ -64,7 +63,7 @@ final class SyntheticGradients {
     }
 
     void groupedAllreduce() {
-        comm.groupedAllreduceAsync("gradients", tensors, ReduceOp.SUM, Scale.NONE).join();
+        comm.groupedAllreduce("gradients", tensors, ReduceOp.SUM);
     }
 
     /// The backward pass alone.

@@ -243,7 +243,7 @@ public final class Coordinator {
             agreed.forEach(RequestTally::clearRequests);
         }
         if (joined.cardinality() == size) {
-            decide(new CoordinatorMessage.Joined(worldRanks.get(lastJoined)));
+            decide(new CoordinatorMessage.Joined(lastJoined));
             operations++;
             joined.clear();
         }
@@ -265,7 +265,7 @@ public final class Coordinator {
     private @Nullable String failureReasonAfterJoin(RequestTally requestTally) {
         Request request = requestTally.first();
         if (request.collectiveKind() == CollectiveKind.BROADCAST
-                && !requestTally.has(worldRanks.indexOf(request.rootRank()))) {
+                && !requestTally.has(request.rootRank())) {
             return """
             %s: root rank %d has joined, so it has nothing to send
             Broadcast from a rank that still has data, or before the join."""

@@ -187,7 +187,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// Takes part with nothing in whatever the others do, until all ranks have called this.
     ///
-    /// @return the last rank to call it, as a rank of the world
+    /// @return the last rank to call it, as a rank of the process set
     public int join() {
         TensorEntry<Integer> last =
                 new TensorEntry<>(Request.join(), new Operation.Barrier(), this);

@@ -139,7 +139,7 @@ public final class Dispatcher {
                 tensorEntry == null
                         ? neutral(request)
                         : ((Operation.Broadcast) tensorEntry.operation()).tensor();
-        backend.broadcast(stamp, tensor, worldRanks.indexOf(request.rootRank()));
+        backend.broadcast(stamp, tensor, request.rootRank());
         batch.result(0, tensor);
     }
 

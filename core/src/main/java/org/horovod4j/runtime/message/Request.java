@@ -15,7 +15,7 @@ import org.horovod4j.Tensor;
 /// @param shape its shape on the rank that asks
 /// @param op how it is reduced, where it is
 /// @param scale factors around the reduction
-/// @param rootRank whose tensor is broadcast, as a rank of the world; -1 for other kinds
+/// @param rootRank whose tensor is broadcast, as a rank of the process set; -1 for other kinds
 /// @param group the name of the group it was submitted in; empty without one
 /// @param shared whether it lies in memory that the ranks of a host share
 public record Request(

@@ -2,9 +2,12 @@ package org.horovod4j.runtime.queue;
 
 import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
+import org.horovod4j.OperationTimeoutException;
 import org.horovod4j.runtime.message.Request;
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
 
@@ -18,6 +21,9 @@ public final class TensorEntry<T> implements Handle<T> {
     private static final AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable Thread> WAITER =
             waiter();
     private static final long SECOND_WAITER_NANOS = 200_000;
+
+    /// How often a wait with a timeout checks that a thread drives communication.
+    private static final long POLL_NANOS = 3_000_000;
 
     private final Request request;
     private final Operation<?> operation;
@@ -154,21 +160,49 @@ public final class TensorEntry<T> implements Handle<T> {
     }
 
     @Override
-    public @Nullable HorovodException cause() {
-        return state == State.FAILED ? cause : null;
+    public Optional<HorovodException> failure() {
+        return state == State.FAILED ? Optional.ofNullable(cause) : Optional.empty();
     }
 
     @Override
-    @SuppressWarnings(
-            "NullAway") // a result is there when no cause is; T says whether it may be null
     public T join() {
         if (state == State.RUNNING) {
             progressEngine.await(this);
         }
+        return outcome();
+    }
+
+    /// Does not drive communication, as [#join()] does: a thread that drives cannot leave a batch
+    /// before all ranks have taken part in it.
+    @Override
+    public T join(Duration timeout) {
+        long start = System.nanoTime();
+        long nanos = saturatedNanos(timeout);
+        while (state == State.RUNNING) {
+            long left = nanos - (System.nanoTime() - start);
+            if (left <= 0) {
+                throw new OperationTimeoutException(
+                        "%s has not ended after %s; it continues, and its tensors stay in use"
+                                .formatted(request, timeout));
+            }
+            progressEngine.polled(this);
+            awaitEnd(Math.min(left, POLL_NANOS));
+        }
+        return outcome();
+    }
+
+    /// A wait of more than 292 years is one without end.
+    private static long saturatedNanos(Duration timeout) {
+        return timeout.compareTo(Duration.ofNanos(Long.MAX_VALUE)) >= 0
+                ? Long.MAX_VALUE
+                : timeout.toNanos();
+    }
+
+    @SuppressWarnings("NullAway") // without a cause there is a result, null if T allows it
+    private T outcome() {
         observe();
-        HorovodException failure = cause();
-        if (failure != null) {
-            throw failure;
+        if (state == State.FAILED && cause != null) {
+            throw cause;
         }
         return result;
     }

@@ -262,7 +262,7 @@ class CoordinatorTest {
         coordinator.receive(1, new RankMessage.Join(0));
         assertThat(only()).isInstanceOf(CoordinatorMessage.Run.class);
         coordinator.receive(0, new RankMessage.Join(0));
-        assertThat(only()).isEqualTo(new CoordinatorMessage.Joined(4));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Joined(0));
         submit(0, sums("c"));
         assertThat(coordinator.decisions()).isEmpty();
     }
@@ -275,15 +275,15 @@ class CoordinatorTest {
         }
         List<CoordinatorMessage> decisions = coordinator.decisions();
         assertThat(decisions.getFirst()).isInstanceOf(CoordinatorMessage.Run.class);
-        assertThat(decisions.getLast()).isEqualTo(new CoordinatorMessage.Joined(4));
+        assertThat(decisions.getLast()).isEqualTo(new CoordinatorMessage.Joined(0));
     }
 
     @Test
     void aBroadcastFromARankThatHasJoinedFails() {
         coordinator.receive(2, new RankMessage.Join(0));
-        submit(0, TestRequests.broadcast("b", 6));
-        submit(1, TestRequests.broadcast("b", 6));
-        assertThat(((CoordinatorMessage.Fail) only()).reason()).contains("root rank 6 has joined");
+        submit(0, TestRequests.broadcast("b", 2));
+        submit(1, TestRequests.broadcast("b", 2));
+        assertThat(((CoordinatorMessage.Fail) only()).reason()).contains("root rank 2 has joined");
     }
 
     @Test

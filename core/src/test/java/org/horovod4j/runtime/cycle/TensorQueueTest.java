@@ -196,8 +196,8 @@ class TensorQueueTest {
         ShutDownException reason = new ShutDownException("over");
         queue.close(reason);
         queue.close(new ShutDownException("later"));
-        assertThat(pending.cause()).isSameAs(reason);
-        assertThat(last.cause()).isSameAs(reason);
+        assertThat(pending.failure()).containsSame(reason);
+        assertThat(last.failure()).containsSame(reason);
         assertThatThrownBy(() -> submit("b")).isSameAs(reason);
         assertThatThrownBy(() -> queue.join(entry("join"))).isSameAs(reason);
         assertThat(queue.hasWork()).isFalse();

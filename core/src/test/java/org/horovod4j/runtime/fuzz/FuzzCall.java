@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.horovod4j.testing.TensorAssert.assertThat;
 
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
@@ -80,7 +81,7 @@ final class FuzzCall {
                             ? running(
                                     rank,
                                     communicator.groupedAllreduceAsync(
-                                            name, tensors, operation.op(), Scale.NONE),
+                                            name, tensors, operation.op()),
                                     Function.identity())
                             : running(
                                     rank,
@@ -88,20 +89,17 @@ final class FuzzCall {
                                     List::of);
             case ALLGATHER -> running(rank, communicator.allgatherAsync(name, tensor), List::of);
             case BROADCAST ->
-                    running(
-                            rank,
-                            communicator.broadcastAsync(name, tensor, worldRoot(communicator)),
-                            List::of);
+                    running(rank, communicator.broadcastAsync(name, tensor, root()), List::of);
             case ALLTOALL ->
                     running(
                             rank,
-                            communicator.alltoallAsync(name, tensor, splits()[rank]),
+                            communicator.alltoallAsync(
+                                    name, tensor, AlltoallOptions.splits(splits()[rank])),
                             FuzzCall::received);
             case REDUCESCATTER ->
                     running(
                             rank,
-                            communicator.reducescatterAsync(
-                                    name, tensor, operation.op(), Scale.NONE),
+                            communicator.reducescatterAsync(name, tensor, operation.op()),
                             List::of);
             case BARRIER -> throw new IllegalStateException("a barrier is not asynchronous");
         };
@@ -238,10 +236,6 @@ final class FuzzCall {
             }
         }
         return splits;
-    }
-
-    private int worldRoot(Communicator communicator) {
-        return communicator.processSet().ranks().get(root());
     }
 
     /// One that has not joined. The name alone decides, so that steps with the same ranks are
