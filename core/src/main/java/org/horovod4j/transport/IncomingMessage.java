@@ -51,8 +51,9 @@ final class IncomingMessage {
 
     private boolean stepThroughWindow() {
         long start = stampRead ? 0 : PointToPoint.STAMP_BYTES;
-        long wanted = Math.min(window.byteSize(), start + sink.length() - consumed);
-        long count = filled == wanted ? 0 : link.tryReceive(window, filled, wanted - filled);
+        long windowLimit = Math.min(window.byteSize(), start + sink.length() - consumed);
+        long count =
+                filled == windowLimit ? 0 : link.tryReceive(window, filled, windowLimit - filled);
         filled += count;
         if (filled < start) {
             return count > 0;

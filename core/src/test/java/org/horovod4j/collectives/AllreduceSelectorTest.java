@@ -17,8 +17,8 @@ class AllreduceSelectorTest {
     /// A message costs as much as 50 000 bytes.
     private static final CostModel COSTS = new CostModel(20_000, 0.4);
 
-    private static Allreduce choose(AllreduceChoice wanted, int size, long bytes) {
-        return new AllreduceSelector(COSTS, wanted).algorithm(size, bytes);
+    private static Allreduce choose(AllreduceChoice choice, int size, long bytes) {
+        return new AllreduceSelector(COSTS, choice).algorithm(size, bytes);
     }
 
     @ParameterizedTest

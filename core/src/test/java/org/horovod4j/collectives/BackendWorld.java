@@ -41,10 +41,10 @@ final class BackendWorld implements AutoCloseable {
         this.threads = Executors.newFixedThreadPool(config.size);
         this.simulatedHosts =
                 new SimulatedHosts(config.size, config.transport, config.hosts, config.protection);
-        boolean crowded = config.size > Runtime.getRuntime().availableProcessors();
+        boolean oversubscribed = config.size > Runtime.getRuntime().availableProcessors();
         for (int rank = 0; rank < config.size; rank++) {
             Liveness liveness = liveness(rank);
-            IdleStrategy idleStrategy = new IdleStrategy(liveness, Clock.SYSTEM, crowded);
+            IdleStrategy idleStrategy = new IdleStrategy(liveness, Clock.SYSTEM, oversubscribed);
             AllreduceSelector selector = new AllreduceSelector(CostModel.DEFAULT, config.allreduce);
             PointToPoint pointToPoint =
                     new PointToPoint(simulatedHosts.links(rank, liveness), idleStrategy);

@@ -136,13 +136,15 @@ class SharedTensorLocatorTest {
             List<List<RepeatedAllreduce>> ranks =
                     world.call(
                             (rank, backend) -> {
-                                List<RepeatedAllreduce> bundles =
+                                List<RepeatedAllreduce> allreduces =
                                         List.of(
                                                 new RepeatedAllreduce(tensors, rank, backend),
                                                 new RepeatedAllreduce(tensors, rank, backend));
-                                bundles.forEach(each -> each.reduceInNewMemory(Memory.SHARED));
-                                bundles.reversed().forEach(RepeatedAllreduce::reduceInSameMemory);
-                                return bundles;
+                                allreduces.forEach(each -> each.reduceInNewMemory(Memory.SHARED));
+                                allreduces
+                                        .reversed()
+                                        .forEach(RepeatedAllreduce::reduceInSameMemory);
+                                return allreduces;
                             });
             world.reset();
             world.run((rank, _) -> ranks.get(rank).forEach(RepeatedAllreduce::reduceInSameMemory));

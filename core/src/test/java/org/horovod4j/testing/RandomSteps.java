@@ -28,12 +28,12 @@ final class RandomSteps {
 
     private final SplittableRandom random;
     private final int ranks;
-    private final int mostElements;
+    private final int maxElements;
 
-    RandomSteps(long seed, int ranks, int mostElements) {
+    RandomSteps(long seed, int ranks, int maxElements) {
         this.random = new SplittableRandom(seed);
         this.ranks = ranks;
-        this.mostElements = mostElements;
+        this.maxElements = maxElements;
     }
 
     WorkloadStep next() {
@@ -195,7 +195,7 @@ final class RandomSteps {
 
     /// One to three dimensions, with the maximum number of elements or far fewer.
     private Shape shape() {
-        long elements = (long) Math.expm1(random.nextDouble() * Math.log1p(mostElements));
+        long elements = (long) Math.expm1(random.nextDouble() * Math.log1p(maxElements));
         return switch (random.nextInt(3)) {
             case 0 -> Shape.of(elements);
             case 1 -> Shape.of(elements / 3, 3);

@@ -28,9 +28,9 @@ public final class TensorAssert extends AbstractAssert<TensorAssert, Tensor> {
     public TensorAssert isWithin(double tolerance, Tensor expected) {
         isLike(expected);
         Elements found = Elements.of(actual);
-        Elements wanted = Elements.of(expected);
+        Elements expectedElements = Elements.of(expected);
         for (int i = 0; i < found.count(); i++) {
-            double distance = found.real(i) - wanted.real(i);
+            double distance = found.real(i) - expectedElements.real(i);
             if (!(Math.abs(distance) <= tolerance)) {
                 fail(expected, i);
             }

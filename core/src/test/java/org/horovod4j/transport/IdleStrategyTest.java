@@ -14,8 +14,8 @@ class IdleStrategyTest {
     private final ManualClock clock = new ManualClock();
     private final AtomicInteger checks = new AtomicInteger();
 
-    private IdleStrategy idleStrategy(boolean crowded) {
-        return new IdleStrategy(checks::incrementAndGet, clock, crowded);
+    private IdleStrategy idleStrategy(boolean oversubscribed) {
+        return new IdleStrategy(checks::incrementAndGet, clock, oversubscribed);
     }
 
     @Test

@@ -50,11 +50,11 @@ final class TcpLink implements Link {
         long limit = Math.min(length, MAX_BYTES_PER_CALL);
         long done = 0;
         while (done < limit) {
-            int want = bytesLeftInStripe(sent, limit - done);
-            int moved = send(segment, offset + done, want);
+            int pieceLength = bytesLeftInStripe(sent, limit - done);
+            int moved = send(segment, offset + done, pieceLength);
             sent += moved;
             done += moved;
-            if (moved < want) {
+            if (moved < pieceLength) {
                 break; // this stream is full, and bytes must stay in order
             }
         }
@@ -66,11 +66,11 @@ final class TcpLink implements Link {
         long limit = Math.min(length, MAX_BYTES_PER_CALL);
         long done = 0;
         while (done < limit) {
-            int want = bytesLeftInStripe(received, limit - done);
-            int moved = receive(segment, offset + done, want, done > 0);
+            int pieceLength = bytesLeftInStripe(received, limit - done);
+            int moved = receive(segment, offset + done, pieceLength, done > 0);
             received += moved;
             done += moved;
-            if (moved < want) {
+            if (moved < pieceLength) {
                 break;
             }
         }

@@ -76,7 +76,7 @@ class InPlaceAllreduceTest {
     /// sums are exact.
     private final class ThreeRanks {
         private final long length;
-        private final List<LocalGroup> nears = new ArrayList<>();
+        private final List<LocalGroup> locals = new ArrayList<>();
         private final List<InPlaceAllreduce> algorithms = new ArrayList<>();
         private final MemorySegment[][] tensors = new MemorySegment[1][RANKS];
         private long stamp;
@@ -84,12 +84,12 @@ class InPlaceAllreduceTest {
         ThreeRanks(Arena arena, long length) {
             this.length = length;
             for (int rank = 0; rank < RANKS; rank++) {
-                LocalGroup near =
+                LocalGroup local =
                         new LocalGroup(
                                 domain.memory(rank),
                                 new IdleStrategy(() -> {}, Clock.SYSTEM, true));
-                nears.add(near);
-                algorithms.add(new InPlaceAllreduce(near, ActivityRecorder.NONE));
+                locals.add(local);
+                algorithms.add(new InPlaceAllreduce(local, ActivityRecorder.NONE));
                 tensors[0][rank] = arena.allocate(length * Float.BYTES, 64);
             }
             fill();
@@ -109,7 +109,7 @@ class InPlaceAllreduceTest {
 
         void barrier(ExecutorService threads) throws Exception {
             stamp++;
-            onEach(threads, rank -> nears.get(rank).barrier(stamp));
+            onEach(threads, rank -> locals.get(rank).barrier(stamp));
         }
 
         void onEach(ExecutorService threads, Action action) throws Exception {

@@ -29,9 +29,9 @@ final class Transfers {
         while (sent < out.byteSize() || received < in.byteSize()) {
             long moved = link.trySend(out, sent, out.byteSize() - sent);
             sent += moved;
-            long came = link.tryReceive(in, received, in.byteSize() - received);
-            received += came;
-            if (moved + came > 0) {
+            long count = link.tryReceive(in, received, in.byteSize() - received);
+            received += count;
+            if (moved + count > 0) {
                 idleStrategy.reset();
             } else {
                 idleStrategy.idle();

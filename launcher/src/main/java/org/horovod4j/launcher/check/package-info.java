@@ -3,8 +3,7 @@
 /// Start with [BuildReport], then [Framework] (what is searched for on a class path).
 ///
 /// - May depend on: `org.horovod4j.option`, `org.horovod4j.launcher.process`.
-/// - Invariant: looks and asks, but changes nothing; a tool that does not answer is reported as
-///   such.
+/// - Invariant: the check changes nothing. A tool that does not answer is reported as missing.
 @NullMarked
 package org.horovod4j.launcher.check;
 

@@ -37,8 +37,7 @@ public final class CommandLineReader {
         }
         Optional<String> shell = parsed.value(LauncherFlag.COMPLETION);
         if (shell.isPresent()) {
-            return new Invocation.Print(
-                    ShellCompletion.script(CommandLineSpec.forHelp(), shell.get()));
+            return new Invocation.Print(CommandLineSpec.completionScript(shell.get()));
         }
         if (parsed.has(LauncherFlag.CHECK_BUILD)) {
             return new Invocation.CheckBuild(parsed.command());

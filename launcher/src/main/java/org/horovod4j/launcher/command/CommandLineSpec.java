@@ -1,11 +1,13 @@
 package org.horovod4j.launcher.command;
 
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.command.LauncherFlag.Section;
 import org.horovod4j.option.Flag;
 import org.horovod4j.option.Option;
 import org.horovod4j.option.OptionGroup;
 import org.horovod4j.option.Options;
 
+import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.CommandSpec;
@@ -22,6 +24,8 @@ import java.util.stream.Stream;
 /// Built by calls instead of annotations, which picocli would read by reflection at every start.
 /// Options end at the first argument that is not an option: the rest belongs to the program.
 final class CommandLineSpec {
+    private static final List<String> COMPLETION_SHELLS = List.of("bash", "zsh");
+
     private CommandLineSpec() {}
 
     /// The specification for parsing, used at every start. It has no help sections: picocli renders
@@ -38,6 +42,17 @@ final class CommandLineSpec {
         sections(true).map(CommandLineSpec::group).forEach(command::addArgGroup);
         Usage.describe(command.usageMessage());
         return commandLine(command);
+    }
+
+    /// The script by which a shell completes our flags. One script serves both shells: in zsh it
+    /// turns on the emulation of bash's completion.
+    static String completionScript(String shell) {
+        if (!COMPLETION_SHELLS.contains(shell)) {
+            throw new ConfigurationException(
+                    "%s: '%s' is not a shell that horovodrun can complete for. Give bash or zsh."
+                            .formatted(LauncherFlag.COMPLETION, shell));
+        }
+        return AutoComplete.bash("horovodrun", forHelp());
     }
 
     /// A section of the help.
@@ -117,7 +132,7 @@ final class CommandLineSpec {
             }
         }
         if (flag == LauncherFlag.COMPLETION) {
-            spec.completionCandidates(ShellCompletion.SHELLS);
+            spec.completionCandidates(COMPLETION_SHELLS);
         }
         return spec.usageHelp(flag == LauncherFlag.HELP)
                 .versionHelp(flag == LauncherFlag.VERSION)

@@ -60,11 +60,11 @@ record JobFileElastic(Map<LauncherFlag, List<String>> flags, Map<String, String>
     private static void count(
             YamlNode.Mapping mapping,
             String key,
-            int least,
+            int min,
             LauncherFlag flag,
             Map<LauncherFlag, List<String>> flags) {
         mapping.find(key)
-                .ifPresent(it -> flags.put(flag, List.of(Integer.toString(it.asCount(least)))));
+                .ifPresent(it -> flags.put(flag, List.of(Integer.toString(it.asCount(min)))));
     }
 
     private static List<String> range(YamlNode node) {

@@ -392,20 +392,20 @@ class CommandLineReaderTest {
 
     @Test
     void helpIsGroupedAndFitsTheScreen() {
-        assertThat(told("--help"))
+        assertThat(printed("--help"))
                 .contains("Processes and hosts", "Examples", "Exit codes", "-np, --num-proc=N");
-        assertThat(told("--help").lines()).allMatch(line -> line.length() <= 80);
-        assertThat(told("--help").replaceAll("\\s+", " "))
+        assertThat(printed("--help").lines()).allMatch(line -> line.length() <= 80);
+        assertThat(printed("--help").replaceAll("\\s+", " "))
                 .contains("VALUE: seconds, at least 0.1; default 30. Sets HOROVOD_START_TIMEOUT.")
                 .contains("VALUE: mebibytes", "trace, debug, info, warning, error, fatal; default");
     }
 
     @Test
     void versionIsPrinted() {
-        assertThat(told("--version")).startsWith("horovodrun (Horovod4J) ");
+        assertThat(printed("--version")).startsWith("horovodrun (Horovod4J) ");
     }
 
-    private String told(String option) {
+    private String printed(String option) {
         return ((Invocation.Print) read(option)).text();
     }
 }

@@ -23,9 +23,11 @@ class ShellCompletionTest {
 
     @BeforeEach
     void writeScript() throws IOException {
-        Invocation told =
+        Invocation invocation =
                 new CommandLineReader(Map.of(), notice -> {}).read("--completion", "bash");
-        script = Files.writeString(folder.resolve("horovodrun"), ((Invocation.Print) told).text());
+        script =
+                Files.writeString(
+                        folder.resolve("horovodrun"), ((Invocation.Print) invocation).text());
     }
 
     private String bash(String... arguments) throws IOException, InterruptedException {
