@@ -17,11 +17,11 @@ import java.lang.foreign.MemorySegment;
 /// averaged, orthogonal vectors are added, and vectors between these are combined according to
 /// their angle.
 ///
-/// | ranks          | small                                     | large                          |
-/// |----------------|-------------------------------------------|--------------------------------|
-/// | one            | copy                                      | copy                           |
-/// | one host       | every rank reads and calculates all       | every rank calculates a share, exchanged through the stages |
-/// | several hosts  | as for large                              | every rank calculates a share  |
+/// | ranks            | small                                | large                            |
+/// |------------------|--------------------------------------|----------------------------------|
+/// | one              | copy                                 | copy                             |
+/// | on one host      | every rank reads and calculates all  | every rank calculates a share    |
+/// | on several hosts | as for large                         | every rank calculates a share    |
 ///
 /// Large tensors are first distributed with an alltoall: rank `r` receives share `r` of the tensors
 /// of all ranks, which sends and receives `(n - 1) / n` of the tensors. It combines them pair by

@@ -18,12 +18,14 @@ import java.util.function.Consumer;
 
 /// Allreduce and reducescatter. Selects the algorithm by size and by the location of the ranks:
 ///
-/// | ranks                  | small                            | large                          |
-/// |------------------------|----------------------------------|--------------------------------|
-/// | one                    | copy                             | copy                           |
-/// | one host               | [OneRoundAllreduce]              | [InPlaceAllreduce] if all tensors lie in shared memory, else [StagedAllreduce] |
-/// | one per host           | links, in a copy                 | links, in the caller's memory if it is one tensor |
-/// | several on some hosts  | [StagedAllreduce] with one owner | [StagedAllreduce] with several owners |
+/// | ranks           | small                       | large                                      |
+/// |-----------------|-----------------------------|--------------------------------------------|
+/// | one             | copy                        | copy                                       |
+/// | on one host     | [OneRoundAllreduce]         | [InPlaceAllreduce] or [StagedAllreduce]    |
+/// | one per host    | over links, in a copy       | over links, one tensor in place            |
+/// | several per host| [StagedAllreduce], one owner| [StagedAllreduce], several owners          |
+///
+/// [InPlaceAllreduce] is used if all tensors lie in shared memory on every rank.
 final class CpuAllreduce {
     /// From this size on several owners per host exchange data with other hosts.
     private static final long MANY_OWNERS_BYTES = 64 * 1024;

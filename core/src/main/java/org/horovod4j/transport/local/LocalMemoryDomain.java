@@ -22,7 +22,8 @@ public final class LocalMemoryDomain {
     private final List<Integer> ranks;
     private final List<MemorySegment> regions;
 
-    /// Allocated blocks by address. The address also identifies a block in a [SharedMemory.Location].
+    /// Allocated blocks by address. The address also identifies a block in a
+    /// [SharedMemory.Location].
     private final NavigableMap<Long, MemorySegment> blocks = new ConcurrentSkipListMap<>();
 
     /// Creates a domain of `ranks`, which are ascending.

@@ -13,8 +13,8 @@ public final class LocalPipes {
         return channels.computeIfAbsent(id, _ -> new ChannelPipes());
     }
 
-    /// The pipes of one channel. A pipe is kept until both ends have left its epoch: one end may have
-    /// written everything and closed before the other end asks for the pipe.
+    /// The pipes of one channel. A pipe is kept until both ends have left its epoch: one end may
+    /// have written everything and closed before the other end asks for the pipe.
     static final class ChannelPipes {
         private final Map<PipeKey, Pipe> pipes = new HashMap<>();
         private final Map<Integer, Integer> epochs = new HashMap<>();
