@@ -177,7 +177,8 @@ public final class HvdRuntime implements AutoCloseable {
     /// no generation.
     private SortedMap<Integer, List<Integer>> formerProcessSets(Rank rank) {
         Rank before = lastRank;
-        Map<Integer, List<Integer>> known = before == null ? null : before.processSets();
+        Map<Integer, List<Integer>> known =
+                before == null ? null : before.processSets().ranksById();
         Map<Integer, List<Integer>> told =
                 rank.communicator().broadcastObject("elastic: process sets", known, 0);
         SortedMap<Integer, List<Integer>> possible =

@@ -8,10 +8,12 @@ import org.horovod4j.collectives.CpuBackend;
 import org.horovod4j.collectives.CrossGroup;
 import org.horovod4j.collectives.LinkCalibration;
 import org.horovod4j.option.JoinAverage;
+import org.horovod4j.option.RuntimeSettings;
+import org.horovod4j.runtime.autotune.Autotuner;
 import org.horovod4j.runtime.controller.Coordinator;
 import org.horovod4j.runtime.controller.ProcessSetState;
-import org.horovod4j.runtime.cycle.AgentComponents;
 import org.horovod4j.runtime.cycle.CycleAgent;
+import org.horovod4j.runtime.cycle.ProcessSetContext;
 import org.horovod4j.runtime.dispatch.Dispatcher;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.stall.RankReport.Pending;
@@ -21,6 +23,7 @@ import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.RankInfo;
+import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.Links;
 import org.horovod4j.transport.LocalGroup;
@@ -28,12 +31,15 @@ import org.horovod4j.transport.PointToPoint;
 import org.horovod4j.transport.ProcessSetLinks;
 import org.horovod4j.transport.SharedMemory;
 import org.horovod4j.transport.Topology;
+import org.jspecify.annotations.Nullable;
 
 import java.util.Comparator;
 import java.util.List;
 
-/// One process set on one of its ranks: a small world of its own, with its own memory, links,
-/// thread and numbers, so that nothing in it waits for another.
+/// One process set on one of its ranks.
+///
+/// It shares nothing with other process sets: it has its own memory, links, thread and operation
+/// numbers. So an operation of one set never waits for another set.
 final class ProcessSetRuntime {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
@@ -50,103 +56,121 @@ final class ProcessSetRuntime {
         this.control = control;
     }
 
-    /// Puts it together, from the wire to the thread.
+    /// Builds and starts the runtime: links, backend, coordinator (on rank 0 of the set), agent.
     ///
-    /// @param rankServices what it shares with other process sets
-    /// @param set which ranks
-    /// @param channel tells it from all process sets before it
-    /// @param members of the set, by rank in it
+    /// @param context of the rank; its other process sets have the same
+    /// @param recorder receives events for timeline and Java Flight Recorder
+    /// @param autotuner on rank 0 of the job, if it tunes
+    /// @param channel a number that no other process set has had
+    /// @param members of the set, by rank in the set
     /// @param memory shared with ranks of the set
     static ProcessSetRuntime start(
-            RankServices rankServices,
+            RankContext context,
+            Recorder recorder,
+            @Nullable Autotuner autotuner,
             RankSet set,
             int channel,
             List<RankInfo> members,
             SharedMemory memory) {
-        RankComponents rankComponents = rankServices.rankComponents();
-        int rank = set.rank();
-        ProcessSetState state = new ProcessSetState(rankComponents.state(), set.id(), set.ranks());
-        Topology topology = Topology.of(rank, members);
+        Topology topology = Topology.of(set.rank(), members);
         boolean crowded = topology.localSize() > Runtime.getRuntime().availableProcessors();
-        IdleStrategy idleStrategy = new IdleStrategy(state, rankComponents.clock(), crowded);
-        LocalGroup near = new LocalGroup(memory, idleStrategy);
-        Links data = links(rankComponents, set, 2 * channel, state);
-        Links control = links(rankComponents, set, 2 * channel + 1, state);
-        PointToPoint pointToPoint = new PointToPoint(data, idleStrategy);
+        ProcessSetState state = new ProcessSetState(context.state(), set.id(), set.ranks());
+        IdleStrategy idleStrategy = new IdleStrategy(state, context.clock(), crowded);
+
+        PointToPoint data = new PointToPoint(links(context, set, 2 * channel, state), idleStrategy);
+        Links control = links(context, set, 2 * channel + 1, state);
+        LocalGroup localGroup = new LocalGroup(memory, idleStrategy);
         CostModel costs;
         try {
             costs =
-                    new LinkCalibration(rankComponents.clock(), rankComponents.kernels())
-                            .run(topology, pointToPoint, near);
+                    new LinkCalibration(context.clock(), context.kernels())
+                            .run(topology, data, localGroup);
         } catch (RuntimeException | Error e) {
-            pointToPoint.close();
+            data.close();
             control.close();
-            rankComponents.state().unregister(set.id(), state);
+            context.state().unregister(set.id(), state);
             throw e;
         }
         state.complete(0);
-        AllreduceSelector selector = new AllreduceSelector(costs, rankComponents.allreduce());
-        ActivityLog activities = new ActivityLog(rankServices.recorder());
-        Backend backend =
-                new CpuBackend(
-                        near,
-                        new CrossGroup(topology, pointToPoint, selector),
-                        rankComponents.kernels(),
-                        activities);
-        backend.tune(rankComponents.settings().tuning());
+
+        ActivityLog activities = new ActivityLog(recorder);
+        AllreduceSelector selector = new AllreduceSelector(costs, context.allreduce());
+        CrossGroup crossGroup = new CrossGroup(topology, data, selector);
+        Backend backend = new CpuBackend(localGroup, crossGroup, context.kernels(), activities);
+        backend.tune(context.settings().tuning());
+
         Coordinator coordinator =
-                rank == 0
-                        ? new Coordinator(
-                                set.ranks(),
-                                rules(rankComponents, backend),
-                                rankComponents.settings().tuning(),
-                                reports(rankServices.recorder(), set.id()))
-                        : null;
+                set.rank() == 0 ? coordinator(context, backend, recorder, set) : null;
+        FailureHandler failureHandler = context.failureHandler();
         CycleAgent agent =
                 new CycleAgent(
-                        "hvd-cycle-"
-                                + rankComponents.rank()
-                                + (set.id() == 0 ? "" : "-set-" + set.id()),
-                        new AgentComponents(
+                        threadName(context, set),
+                        new ProcessSetContext(
                                 set.id(),
-                                rank,
+                                set.rank(),
                                 set.size(),
                                 coordinator,
                                 control,
                                 backend,
-                                new Dispatcher(backend, rank, set.ranks()),
+                                new Dispatcher(backend, set.rank(), set.ranks()),
                                 state,
                                 crowded,
-                                rankComponents.settings().tuning(),
-                                rankServices.recorder(),
+                                context.settings().tuning(),
+                                recorder,
                                 activities,
-                                rankComponents.clock()),
-                        rankServices.autotunerBinding().stepListener(set, coordinator),
-                        failure -> rankServices.failureHandler().explain(failure, set.ranks()));
+                                context.clock()),
+                        stepListener(context, autotuner, set, coordinator),
+                        failure -> failureHandler.explain(failure, set.ranks()));
         return new ProcessSetRuntime(state, backend, agent, control);
     }
 
     private static Links links(
-            RankComponents rankComponents, RankSet set, int channel, ProcessSetState state) {
-        return new ProcessSetLinks(
-                rankComponents.linkTransport().open(channel, state), set.ranks());
+            RankContext context, RankSet set, int channel, ProcessSetState state) {
+        return new ProcessSetLinks(context.linkTransport().open(channel, state), set.ranks());
     }
 
-    private static Coordinator.CoordinatorSettings rules(
-            RankComponents rankComponents, Backend backend) {
-        return new Coordinator.CoordinatorSettings(
-                rankComponents.settings().cacheCapacity(),
-                rankComponents.settings().groupFusion(),
-                rankComponents.settings().planLocking(),
-                rankComponents.settings().joinAverage() == JoinAverage.LIVE,
-                backend::reproducibleFusionBytes);
+    private static String threadName(RankContext context, RankSet set) {
+        return "hvd-cycle-" + context.rank() + (set.id() == 0 ? "" : "-set-" + set.id());
     }
 
-    private static Coordinator.RequestListener reports(Recorder recorder, int processSet) {
-        return (tensor, from) -> {
-            if (recorder.isOn()) {
-                recorder.rankReady(processSet, tensor, from);
+    private static Coordinator coordinator(
+            RankContext context, Backend backend, Recorder recorder, RankSet set) {
+        RuntimeSettings settings = context.settings();
+        return new Coordinator(
+                set.ranks(),
+                new Coordinator.CoordinatorSettings(
+                        settings.cacheCapacity(),
+                        settings.groupFusion(),
+                        settings.planLocking(),
+                        settings.joinAverage() == JoinAverage.LIVE,
+                        backend::reproducibleFusionBytes),
+                settings.tuning(),
+                (tensor, from) -> {
+                    if (recorder.isOn()) {
+                        recorder.rankReady(set.id(), tensor, from);
+                    }
+                });
+    }
+
+    /// Lets the autotuner watch the steps of the set of all ranks and change its tuning.
+    private static CycleAgent.StepListener stepListener(
+            RankContext context,
+            @Nullable Autotuner autotuner,
+            RankSet set,
+            @Nullable Coordinator coordinator) {
+        if (autotuner == null || coordinator == null || set.id() != 0) {
+            return (_, _) -> false;
+        }
+        // It may begin with the result of an earlier run or generation.
+        if (!autotuner.current().equals(context.settings().tuning())) {
+            coordinator.retune(autotuner.current());
+        }
+        return (bytes, nanos) -> {
+            Tuning next = autotuner.step(bytes, nanos);
+            if (next != null) {
+                coordinator.retune(next);
             }
+            return next != null;
         };
     }
 
@@ -162,7 +186,7 @@ final class ProcessSetRuntime {
         return agent;
     }
 
-    /// What it is doing, for whoever asks.
+    /// What this rank is doing in the set, for a state report.
     ProcessSetReport report(ProcessSet set) {
         long now = System.nanoTime();
         List<Pending> pending =
@@ -187,12 +211,12 @@ final class ProcessSetRuntime {
                 (now - tensorEntry.submittedNanos()) / NANOS_PER_MILLI);
     }
 
-    /// Lets all that is in flight fail, and returns when nothing runs any more.
+    /// Fails all pending operations. Returns when none runs any more.
     void stop(HorovodException reason) {
         agent.close(reason);
     }
 
-    /// Frees its memory and links, once stopped.
+    /// Frees memory and links, after [#stop].
     void close() {
         control.close();
         backend.close();

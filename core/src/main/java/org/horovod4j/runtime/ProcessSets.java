@@ -30,8 +30,8 @@ import java.util.stream.IntStream;
 /// The process sets of a rank: all ranks of the world make and remove them together, members or
 /// not.
 final class ProcessSets {
-    private final RankServices rankServices;
-    private final RankComponents rankComponents;
+    private final RankContext context;
+    private final RuntimeFactory runtimeFactory;
     private final CommunicatorFactory communicatorFactory;
 
     /// Held while a change is agreed on, which takes as long as the slowest rank.
@@ -63,20 +63,30 @@ final class ProcessSets {
         Communicator communicator(RankSet set, ProcessSetRuntime runtime, ProcessSet processSet);
     }
 
-    ProcessSets(RankServices rankServices, CommunicatorFactory communicatorFactory) {
-        this.rankServices = rankServices;
-        this.rankComponents = rankServices.rankComponents();
+    /// Starts the runtime of a process set that this rank is in.
+    interface RuntimeFactory {
+        /// @param channel a number that no other process set has had
+        /// @param members of the set, by rank in the set
+        /// @param memory shared with ranks of the set
+        ProcessSetRuntime start(
+                RankSet set, int channel, List<RankInfo> members, SharedMemory memory);
+    }
+
+    ProcessSets(
+            RankContext context,
+            RuntimeFactory runtimeFactory,
+            CommunicatorFactory communicatorFactory) {
+        this.context = context;
+        this.runtimeFactory = runtimeFactory;
         this.communicatorFactory = communicatorFactory;
     }
 
     /// Starts the set of all ranks, whose memory is shared already.
     ProcessSet world(SharedMemory memory) {
-        List<Integer> all = IntStream.range(0, rankComponents.members().size()).boxed().toList();
-        RankSet set = new RankSet(0, all, rankComponents.rank());
+        List<Integer> all = IntStream.range(0, context.members().size()).boxed().toList();
+        RankSet set = new RankSet(0, all, context.rank());
         RegisteredProcessSet world = new RegisteredProcessSet(set);
-        world.run(
-                ProcessSetRuntime.start(
-                        rankServices, set, channels++, rankComponents.members(), memory));
+        world.run(runtimeFactory.start(set, channels++, context.members(), memory));
         sets.put(0, world);
         return world;
     }
@@ -187,7 +197,7 @@ final class ProcessSets {
                     new ShutDownException(
                             "process set %d of ranks %s was removed"
                                     .formatted(set.id(), set.ranks())));
-            rankComponents.state().unregister(set.id(), runtime.state());
+            context.state().unregister(set.id(), runtime.state());
         }
         try {
             // Nobody may free memory that another rank still reads.
@@ -251,7 +261,7 @@ final class ProcessSets {
     /// wait.
     private List<byte[]> gather(String topic, byte[] mine) {
         try {
-            return rankComponents.control().allgather(topic, mine);
+            return context.control().allgather(topic, mine);
         } catch (ShutDownException e) {
             HorovodException reason = closed();
             throw reason == null ? e : reason;
@@ -264,7 +274,7 @@ final class ProcessSets {
 
     private List<Integer> sorted(List<Integer> ranks) {
         List<Integer> sorted = List.copyOf(new TreeSet<>(ranks));
-        int size = rankComponents.members().size();
+        int size = context.members().size();
         if (sorted.isEmpty()) {
             throw new IllegalArgumentException("a process set has at least one rank");
         }
@@ -291,22 +301,22 @@ final class ProcessSets {
     }
 
     private ProcessSet make(int id, List<Integer> ranks) {
-        RankSet set = new RankSet(id, ranks, rankComponents.rank());
+        RankSet set = new RankSet(id, ranks, context.rank());
         int channel = channels++;
         RegisteredProcessSet made = new RegisteredProcessSet(set);
         if (set.isIncluded()) {
-            SharedMemoryFactory.Region region = rankComponents.sharedMemoryFactory().open(channel);
+            SharedMemoryFactory.Region region = context.sharedMemoryFactory().open(channel);
             try {
                 List<RankInfo> members = members(ranks, addresses(channel, region.address()));
                 SharedMemory memory = region.map(members, set.rank());
                 gather("memory mapped of channel " + channel, new byte[0]);
                 region.unlink();
-                made.run(ProcessSetRuntime.start(rankServices, set, channel, members, memory));
+                made.run(runtimeFactory.start(set, channel, members, memory));
             } catch (ConfigurationException | LinkBrokenException e) {
                 // A member that ends just now shows as memory that cannot be mapped, or as a
                 // broken link.
                 region.close();
-                throw rankComponents.state().explain(e, ranks);
+                throw context.state().explain(e, ranks);
             } catch (RuntimeException | Error e) {
                 region.close();
                 throw e;
@@ -339,7 +349,7 @@ final class ProcessSets {
     private List<RankInfo> members(List<Integer> ranks, List<String> addresses) {
         List<RankInfo> members = new ArrayList<>();
         for (int rank : ranks) {
-            RankInfo rankInfo = rankComponents.members().get(rank);
+            RankInfo rankInfo = context.members().get(rank);
             members.add(
                     new RankInfo(
                             members.size(),
@@ -420,8 +430,7 @@ final class ProcessSets {
 
         private IllegalStateException notIncluded() {
             return new IllegalStateException(
-                    "rank %d is not in %s: ask isIncluded() first"
-                            .formatted(rankComponents.rank(), this));
+                    "rank %d is not in %s: ask isIncluded() first".formatted(context.rank(), this));
         }
 
         @Override

@@ -1,77 +1,108 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.HorovodException;
 import org.horovod4j.ProcessSet;
+import org.horovod4j.ShutDownException;
 import org.horovod4j.elastic.registry.GenerationMembership;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.autotune.Autotuner;
 import org.horovod4j.runtime.autotune.Knob;
 import org.horovod4j.runtime.autotune.SearchSpace;
+import org.horovod4j.runtime.stall.StallInspector;
+import org.horovod4j.runtime.stall.StateReport;
 import org.horovod4j.transport.Topology;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.stream.Collectors;
 
-/// A running rank: its parts put together.
+/// A running rank: everything that its process sets share, and how it leaves the job.
 public final class Rank implements AutoCloseable {
+    private static final Logger LOG = Log.of(Rank.class);
     private static final Logger AUTOTUNE = Log.ofProgress(Autotuner.class);
 
     private final RankContext context;
     private final GenerationMembership membership;
+    private final RankTracing tracing;
     private final @Nullable Autotuner autotuner;
+    private final ProcessSets processSets;
+    private final StallInspector stallInspector;
+    private @Nullable ProcessSet allRanks;
+    private volatile boolean closed;
+    private Runnable closeAction = () -> {};
 
-    private Rank(
-            RankContext context, GenerationMembership membership, @Nullable Autotuner autotuner) {
+    private Rank(RankContext context, GenerationMembership membership, @Nullable Autotuner autotuner) {
         this.context = context;
         this.membership = membership;
+        this.tracing = new RankTracing(context);
         this.autotuner = autotuner;
+        this.processSets =
+                new ProcessSets(
+                        context,
+                        (set, channel, members, memory) ->
+                                ProcessSetRuntime.start(
+                                        context,
+                                        tracing.recorder(),
+                                        autotuner,
+                                        set,
+                                        channel,
+                                        members,
+                                        memory),
+                        (set, runtime, processSet) ->
+                                new RankCommunicator(set, runtime, processSet, this));
+        this.stallInspector =
+                new StallInspector(
+                        context.rank(),
+                        context.settings().stall(),
+                        context.control(),
+                        processSets::report,
+                        warning -> LOG.log(Level.WARNING, warning),
+                        this::abortStalledJob);
     }
 
-    /// Puts the parts together, from the wire to the user's view of it.
-    public static Rank of(RankComponents rankComponents) {
-        return of(rankComponents, new RankAssignment.StaticMembership(0), null);
+    /// Starts a rank of a job that is not elastic.
+    public static Rank start(RankContext context) {
+        return start(context, new RankAssignment.StaticMembership(0), null);
     }
 
-    /// Like the other, for a generation that may have some before it.
+    /// Starts a rank. Returns when operations can be submitted.
     ///
-    /// @param before the autotuner of the last, if it was this process's
-    static Rank of(
-            RankComponents rankComponents,
-            GenerationMembership membership,
-            @Nullable Autotuner before) {
-        Topology topology = Topology.of(rankComponents.rank(), rankComponents.members());
-        RankPlacement rankPlacement =
-                RankPlacement.of(topology, rankComponents.local(), rankComponents.cross());
-        RankTracing rankTracing = new RankTracing(rankComponents, topology);
-        Autotuner autotuner = autotuner(rankComponents, topology, before);
-        RankServices rankServices =
-                new RankServices(
-                        rankComponents,
-                        rankTracing.recorder(),
-                        new FailureHandler(rankComponents.state(), rankComponents.control()),
-                        new AutotunerBinding(autotuner, rankComponents.settings().tuning()));
-        RankContext world = new RankContext(rankServices, rankTracing, rankPlacement);
-        world.start();
-        return new Rank(world, membership, autotuner);
+    /// @param previousAutotuner the autotuner of the generation before, if this process had one
+    static Rank start(
+            RankContext context, GenerationMembership membership, @Nullable Autotuner previousAutotuner) {
+        Rank rank = new Rank(context, membership, autotuner(context, previousAutotuner));
+        rank.start();
+        return rank;
     }
 
-    /// Rank 0 tunes, for all. A result is good enough for a world of another size: to search again
-    /// whenever a worker comes or goes would cost more than it brings.
+    private void start() {
+        // First: ranks that have started already may request a report.
+        context.state().setReportSupplier(() -> processSets.report().encode());
+        allRanks = processSets.world(context.memory());
+        tracing.begin();
+        stallInspector.start();
+    }
+
+    /// Rank 0 tunes for all ranks. A result is kept when the number of ranks changes: a search
+    /// after each change would cost more than it gains.
     private static @Nullable Autotuner autotuner(
-            RankComponents rankComponents, Topology topology, @Nullable Autotuner before) {
-        RuntimeSettings settings = rankComponents.settings();
-        if (rankComponents.rank() > 0 || !settings.autotune().enabled()) {
+            RankContext context, @Nullable Autotuner previous) {
+        RuntimeSettings settings = context.settings();
+        if (context.rank() > 0 || !settings.autotune().enabled()) {
             return null;
         }
-        if (before != null && before.isDone()) {
-            return before;
+        if (previous != null && previous.isDone()) {
+            return previous;
         }
+        Topology topology = context.topology();
         return new Autotuner(
                 settings.autotune(),
                 settings.tuning(),
@@ -84,64 +115,113 @@ public final class Rank implements AutoCloseable {
         return settings.fixed().stream().map(Knob::of).collect(Collectors.toUnmodifiableSet());
     }
 
-    /// Whether it has left, in whatever way.
-    public boolean isClosed() {
-        return context.isClosed();
+    /// The communicator of all ranks.
+    public Communicator communicator() {
+        return Objects.requireNonNull(allRanks, "started").communicator();
     }
 
     public GenerationMembership membership() {
         return membership;
     }
 
-    /// The story of the failure that ended its world; empty when there is none.
-    public String failure() {
-        return context.failure();
-    }
-
-    /// Whether it can do no more, but its process may join the next generation.
-    public boolean canRejoin() {
-        return membership.isElastic() && !failure().isEmpty();
+    RankContext context() {
+        return context;
     }
 
     @Nullable Autotuner autotuner() {
         return autotuner;
     }
 
-    /// The communicator of all ranks.
-    public Communicator communicator() {
-        return context.communicator();
+    ProcessSets processSets() {
+        return processSets;
     }
 
-    /// Makes process sets at the start; see [Communicator#addProcessSet].
+    /// Creates process sets at the start; see [Communicator#addProcessSet].
     ///
     /// @param ranks of each set
     public List<ProcessSet> addProcessSets(List<List<Integer>> ranks) {
-        return context.processSets().add(ranks);
+        return processSets.add(ranks);
     }
 
     /// See [ProcessSets#rebuild].
     void rebuildProcessSets(SortedMap<Integer, List<Integer>> former) {
-        context.processSets().rebuild(former);
+        processSets.rebuild(former);
     }
 
-    /// The ranks of each process set by number, but for that of all ranks.
-    SortedMap<Integer, List<Integer>> processSets() {
-        return context.processSets().ranksById();
+    void startTimeline(Path file, boolean markCycles) {
+        tracing.start(file, markCycles);
     }
 
-    /// Calls `action` after this rank has left its world.
-    void onClose(Runnable action) {
-        context.onClose(action);
+    void stopTimeline() {
+        tracing.stop();
     }
 
-    /// Leaves in an orderly way; see [Communicator#shutdown].
+    String describeState() {
+        return StateReport.collect(context.control()).describe();
+    }
+
+    /// The message of the failure that ended this rank's part in the job; empty without one.
+    public String failure() {
+        return context.state().failure();
+    }
+
+    /// Whether this rank can run nothing more, but its process can join the next generation.
+    public boolean canRejoin() {
+        return membership.isElastic() && !failure().isEmpty();
+    }
+
+    /// Whether this rank has left the job, in order or by a failure.
+    public boolean isClosed() {
+        return closed;
+    }
+
+    void checkOpen() {
+        if (closed) {
+            throw new ShutDownException("this rank has called shutdown and has no memory to share");
+        }
+    }
+
+    /// Ends the job because an operation has waited for too long.
+    private void abortStalledJob(String reason) {
+        context.failureHandler().leave(reason);
+        processSets.stop(new HorovodException(reason));
+        context.control().stop(); // ends a wait for a change of process sets
+    }
+
+    /// Leaves the job in order. Pending operations of this rank fail; operations that other ranks
+    /// have completed with this rank keep their results.
     @Override
     public void close() {
-        context.close();
+        leave(true, "called shutdown");
     }
 
-    /// Leaves as a failure, which the other ranks hear of with this reason.
+    /// Leaves the job as a failure, which the other ranks see with this reason.
     public void abort(String reason) {
-        context.abort(reason);
+        leave(false, reason);
+    }
+
+    private synchronized void leave(boolean orderly, String reason) {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        stallInspector.close();
+        HorovodException shutDown =
+                new ShutDownException(
+                        "this rank has called shutdown; call init before further collectives");
+        context.state().stop(shutDown);
+        context.control().stop();
+        processSets.stop(shutDown);
+        context.control().leave(context.state().completed(), orderly, reason);
+        context.control().close();
+        processSets.close();
+        context.linkTransport().close();
+        tracing.close();
+        closeAction.run();
+    }
+
+    /// Calls `action` after this rank has left the job.
+    synchronized void onClose(Runnable action) {
+        closeAction = action;
     }
 }

@@ -45,7 +45,7 @@ record RankBootstrap(
         RankInfo self = new RankInfo(0, settings.host(), "alone", pid(), "", List.of());
         List<RankInfo> members = control.join(self, state);
         return rank(
-                parts(
+                context(
                         members,
                         control,
                         state,
@@ -107,7 +107,7 @@ record RankBootstrap(
             checkSameAlgorithm(control.allgather("memory mapped", commonSettings()));
             region.unlink();
             return explainingLoss(
-                    state, () -> rank(parts(members, control, state, memory, sharing, channels)));
+                    state, () -> rank(context(members, control, state, memory, sharing, channels)));
         } catch (RuntimeException | Error e) {
             control.leave(Map.of(), false, "could not start: " + e.getMessage());
             control.close();
@@ -129,18 +129,18 @@ record RankBootstrap(
         return IntStream.range(0, settings.size()).boxed().toList();
     }
 
-    private Rank rank(RankComponents rankComponents) {
-        return Rank.of(rankComponents, membership, previousAutotuner);
+    private Rank rank(RankContext context) {
+        return Rank.start(context, membership, previousAutotuner);
     }
 
-    private RankComponents parts(
+    private RankContext context(
             List<RankInfo> members,
             ControlPlane control,
             WorldState state,
             SharedMemory memory,
             SharedMemoryFactory sharedMemoryFactory,
             LinkTransport linkTransport) {
-        return new RankComponents(
+        return new RankContext(
                 settings.rank(),
                 members,
                 control,

@@ -37,33 +37,28 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     private final RankSet set;
     private final int rank;
     private final int size;
-    private final RankPlacement placement;
+    private final RankContext.Placement placement;
     private final CycleAgent agent;
     private final Backend backend;
     private final Kernels kernels;
     private final ProcessSet processSet;
-    private final RankContext context;
+    private final Rank worldRank;
     private final ObjectCollectives objectCollectives;
     private final GroupNames groupNames = new GroupNames();
     private volatile boolean isViewClosed;
 
-    /// @param rankPlacement of this rank among hosts
-    /// @param context what it shares with the communicators of other process sets
+    /// @param worldRank what it shares with the communicators of other process sets
     RankCommunicator(
-            RankSet set,
-            ProcessSetRuntime runtime,
-            ProcessSet processSet,
-            RankPlacement rankPlacement,
-            RankContext context) {
+            RankSet set, ProcessSetRuntime runtime, ProcessSet processSet, Rank worldRank) {
         this.set = set;
         this.rank = set.rank();
         this.size = set.size();
-        this.kernels = context.kernels();
-        this.placement = rankPlacement;
+        this.kernels = worldRank.context().kernels();
+        this.placement = worldRank.context().placement();
         this.agent = runtime.agent();
         this.backend = runtime.backend();
         this.processSet = processSet;
-        this.context = context;
+        this.worldRank = worldRank;
         this.objectCollectives = new ObjectCollectives(this, set);
     }
 
@@ -111,13 +106,13 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     @Override
     public FrameworkSettings frameworkSettings() {
-        return context.frameworkSettings();
+        return worldRank.context().settings().framework();
     }
 
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
         checkView();
-        context.checkOpen();
+        worldRank.checkOpen();
         return backend.allocate(dataType, shape);
     }
 
@@ -373,54 +368,54 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     @Override
     public List<ProcessSet> processSets() {
         checkView();
-        return context.processSets().all();
+        return worldRank.processSets().all();
     }
 
     @Override
     public ProcessSet addProcessSet(int... ranks) {
         checkView();
-        return context.processSets().add(List.of(Arrays.stream(ranks).boxed().toList())).getFirst();
+        return worldRank.processSets().add(List.of(Arrays.stream(ranks).boxed().toList())).getFirst();
     }
 
     @Override
     public boolean removeProcessSet(ProcessSet other) {
         checkView();
-        return context.processSets().remove(other);
+        return worldRank.processSets().remove(other);
     }
 
     @Override
     public void startTimeline(Path file, boolean markCycles) {
         checkView();
-        context.startTimeline(file, markCycles);
+        worldRank.startTimeline(file, markCycles);
     }
 
     @Override
     public void stopTimeline() {
         checkView();
-        context.stopTimeline();
+        worldRank.stopTimeline();
     }
 
     @Override
     public String describeState() {
         checkView();
-        return context.describeState();
+        return worldRank.describeState();
     }
 
     @Override
     public boolean isOpen() {
-        return !isViewClosed && !context.isClosed();
+        return !isViewClosed && !worldRank.isClosed();
     }
 
     @Override
     public void shutdown() {
         checkView();
-        context.close();
+        worldRank.close();
     }
 
     @Override
     public void close() {
         if (set.id() == 0) {
-            context.close();
+            worldRank.close();
         } else {
             isViewClosed = true;
         }

@@ -6,7 +6,6 @@ import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.runtime.timeline.Timeline;
 import org.horovod4j.runtime.timeline.TraceMerger;
 import org.horovod4j.runtime.timeline.TraceOwner;
-import org.horovod4j.transport.Topology;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -32,13 +31,13 @@ final class RankTracing implements AutoCloseable {
     private final Recorder recorder;
     private @Nullable Path merged;
 
-    RankTracing(RankComponents rankComponents, Topology topology) {
-        this.rank = rankComponents.rank();
-        this.size = topology.size();
-        this.settings = rankComponents.settings().timeline();
+    RankTracing(RankContext context) {
+        this.rank = context.rank();
+        this.size = context.size();
+        this.settings = context.settings().timeline();
         long limit = settings.maxBytes() == 0 ? Timeline.UNLIMITED : settings.maxBytes();
-        String host = rankComponents.members().get(rank).host();
-        RankZeroClock clock = new RankZeroClock(rankComponents, topology);
+        String host = context.members().get(rank).host();
+        RankZeroClock clock = new RankZeroClock(context);
         this.timeline = new Timeline(() -> new TraceOwner(rank, host, clock.offsetNanos()), limit);
         this.recorder = Recorder.of(List.of(timeline, Recorder.jfr(rank)));
     }

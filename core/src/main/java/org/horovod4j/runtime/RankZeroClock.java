@@ -6,7 +6,6 @@ import org.horovod4j.runtime.stall.StateReport;
 import org.horovod4j.runtime.timeline.ClockOffset;
 import org.horovod4j.runtime.timeline.ClockOffset.Sample;
 import org.horovod4j.spi.ControlPlane;
-import org.horovod4j.transport.Topology;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -26,9 +25,9 @@ final class RankZeroClock {
     private final ControlPlane control;
     private final boolean shared;
 
-    RankZeroClock(RankComponents rankComponents, Topology topology) {
-        this.control = rankComponents.control();
-        this.shared = topology.hosts().getFirst().contains(rankComponents.rank());
+    RankZeroClock(RankContext context) {
+        this.control = context.control();
+        this.shared = context.topology().hosts().getFirst().contains(context.rank());
     }
 
     /// What is to be added to this rank's [System#nanoTime] to get that of rank 0. On another host

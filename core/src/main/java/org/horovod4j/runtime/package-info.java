@@ -1,7 +1,8 @@
 /// The runtime of one rank: wiring only.
 ///
-/// Start with [HvdRuntime#start] and [Rank#of], then [ProcessSetRuntime], where the parts of a process set
-/// meet, and [RankCommunicator], where a user's call becomes a request.
+/// Start with [HvdRuntime#start], which reads from top to bottom: [RankBootstrap] joins the other ranks
+/// and fills a [RankContext], [Rank] builds what its process sets share, and
+/// [ProcessSetRuntime] builds one process set. In [RankCommunicator] a user's call becomes a request.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.collectives`,
 ///   `org.horovod4j.collectives.kernel`, `org.horovod4j.elastic.registry`, `org.horovod4j.log`,

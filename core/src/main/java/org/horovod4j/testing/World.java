@@ -11,7 +11,7 @@ import org.horovod4j.rendezvous.RendezvousClient;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.runtime.HostSharedMemoryFactory;
 import org.horovod4j.runtime.Rank;
-import org.horovod4j.runtime.RankComponents;
+import org.horovod4j.runtime.RankContext;
 import org.horovod4j.runtime.SharedMemoryFactory;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.security.Protection;
@@ -178,11 +178,11 @@ public final class World {
             AtomicReference<@Nullable Throwable> first)
             throws Exception {
         Log.setThreadRank(rank);
-        RankComponents rankComponents = null;
+        RankContext context = null;
         Rank running = null;
         try {
-            rankComponents = rankFactory.parts(rank);
-            running = Rank.of(rankComponents);
+            context = rankFactory.parts(rank);
+            running = Rank.start(context);
             T result = body.apply(running.communicator());
             running.close();
             return result;
@@ -190,8 +190,8 @@ public final class World {
             first.compareAndSet(null, e);
             if (running != null) {
                 running.abort("its body threw " + e);
-            } else if (rankComponents != null) {
-                rankComponents.control().leave(Map.of(), false, "could not start: " + e);
+            } else if (context != null) {
+                context.control().leave(Map.of(), false, "could not start: " + e);
             }
             throw e;
         }
@@ -238,7 +238,7 @@ public final class World {
 
     /// Creates the components of each rank.
     private interface RankFactory extends AutoCloseable {
-        RankComponents parts(int rank);
+        RankContext parts(int rank);
 
         @Override
         void close();
@@ -250,7 +250,7 @@ public final class World {
         private final LocalSharing memories = new LocalSharing();
 
         @Override
-        public RankComponents parts(int rank) {
+        public RankContext parts(int rank) {
             WorldState state = new WorldState();
             ControlPlane control = rendezvous.controlPlane(rank);
             RankInfo self = new RankInfo(rank, host(rank), host(rank), 0, "", List.of());
@@ -275,7 +275,7 @@ public final class World {
                         TIMEOUT);
 
         @Override
-        public RankComponents parts(int rank) {
+        public RankContext parts(int rank) {
             WorldState state = new WorldState();
             ControlPlane control =
                     new RendezvousClient(
@@ -307,7 +307,7 @@ public final class World {
         }
     }
 
-    private RankComponents parts(
+    private RankContext parts(
             int rank,
             List<RankInfo> members,
             ControlPlane control,
@@ -315,7 +315,7 @@ public final class World {
             SharedMemory memory,
             SharedMemoryFactory sharedMemoryFactory,
             LinkTransport linkTransport) {
-        return new RankComponents(
+        return new RankContext(
                 rank,
                 members,
                 control,

@@ -202,7 +202,7 @@ class ElasticRuntimeTest {
             try (Rank newcomer = one.get();
                     Rank survivor = other.get()) {
                 assertThat(List.of(newcomer, survivor))
-                        .extracting(Rank::processSets)
+                        .extracting(rank -> rank.processSets().ranksById())
                         .as("the set of a rank that is not there any more is left out")
                         .containsOnly(new TreeMap<>(Map.of(2, List.of(0))));
             }

@@ -76,8 +76,8 @@ final class ProcessSetLossTest {
         ControlPlane control = rendezvous.controlPlane(number);
         List<RankInfo> members =
                 control.join(new RankInfo(number, "alpha", "alpha", 0, "", List.of()), state);
-        return Rank.of(
-                new RankComponents(
+        return Rank.start(
+                new RankContext(
                         number,
                         members,
                         control,

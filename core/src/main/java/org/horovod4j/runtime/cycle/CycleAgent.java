@@ -77,27 +77,27 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// @param explain tells the world of a failure, and finds the best story for it
     public CycleAgent(
             String threadName,
-            AgentComponents parts,
+            ProcessSetContext context,
             StepListener steps,
             Function<Throwable, HorovodException> explain) {
-        this.state = parts.state();
-        this.processSet = parts.processSet();
-        this.recorder = parts.recorder();
-        this.clock = parts.clock();
+        this.state = context.state();
+        this.processSet = context.processSet();
+        this.recorder = context.recorder();
+        this.clock = context.clock();
         this.queue = new TensorQueue(clock);
         this.waitPredictor = new WaitPredictor(clock);
         this.idleStrategy =
-                new IdleStrategy(() -> {}, clock, parts.crowded()); // each step checks by itself
+                new IdleStrategy(() -> {}, clock, context.crowded()); // each step checks by itself
         this.explain = explain;
         this.controlChannel =
                 new ControlChannel(
-                        new ControlConnections(parts.control(), parts.rank(), parts.size()),
-                        parts.coordinator(),
+                        new ControlConnections(context.control(), context.rank(), context.size()),
+                        context.coordinator(),
                         state,
                         idleStrategy,
                         clock,
                         decision -> this.follower().handle(decision));
-        this.follower = new Follower(parts, queue, controlChannel::send, steps);
+        this.follower = new Follower(context, queue, controlChannel::send, steps);
         this.thread = Thread.ofPlatform().name(threadName).daemon().unstarted(this::work);
         state.setWaitHook(this::receiveInPlan);
     }

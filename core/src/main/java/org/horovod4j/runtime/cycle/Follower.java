@@ -84,22 +84,22 @@ final class Follower {
 
     /// @param coordinator takes what this rank has to say
     Follower(
-            AgentComponents parts,
+            ProcessSetContext context,
             TensorQueue queue,
             Consumer<RankMessage> coordinator,
             StepListener steps) {
-        this.processSet = parts.processSet();
-        this.size = parts.size();
+        this.processSet = context.processSet();
+        this.size = context.size();
         this.queue = queue;
-        this.state = parts.state();
-        this.backend = parts.backend();
-        this.dispatcher = parts.dispatcher();
-        this.recorder = parts.recorder();
-        this.activities = parts.activities();
-        this.clock = parts.clock();
+        this.state = context.state();
+        this.backend = context.backend();
+        this.dispatcher = context.dispatcher();
+        this.recorder = context.recorder();
+        this.activities = context.activities();
+        this.clock = context.clock();
         this.coordinator = coordinator;
         this.steps = steps;
-        this.cycleNanos = parts.tuning().cycleTime().toNanos();
+        this.cycleNanos = context.tuning().cycleTime().toNanos();
     }
 
     Mode mode() {

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 /// @param recorder is told of everything
 /// @param activities is told by the backend what an operation spends its time on
 /// @param clock tells the time
-public record AgentComponents(
+public record ProcessSetContext(
         int processSet,
         int rank,
         int size,
