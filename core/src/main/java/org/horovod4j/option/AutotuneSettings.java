@@ -10,7 +10,6 @@ import java.nio.file.Path;
 /// @param warmupSamples how many samples are thrown away first
 /// @param stepsPerSample how many training steps a sample is taken over
 /// @param maxSamples how many settings are tried at most
-/// @param noise how much of the difference between samples is taken for chance, from 0 to 1
 /// @param file what keeps the best settings for the next run; null for nothing
 public record AutotuneSettings(
         boolean enabled,
@@ -18,7 +17,6 @@ public record AutotuneSettings(
         int warmupSamples,
         int stepsPerSample,
         int maxSamples,
-        double noise,
         @Nullable Path file) {
     public AutotuneSettings {
         if (warmupSamples < 0 || stepsPerSample < 1 || maxSamples < 1) {
@@ -26,19 +24,16 @@ public record AutotuneSettings(
                     "cannot tune by %d + %d samples of %d steps"
                             .formatted(warmupSamples, maxSamples, stepsPerSample));
         }
-        if (!(noise >= 0 && noise <= 1)) {
-            throw new IllegalArgumentException("noise from 0 to 1, not " + noise);
-        }
     }
 
     static AutotuneSettings from(Environment environment) {
+        double _ = environment.get(RuntimeOptions.AUTOTUNE_NOISE); // checked, but not used
         return new AutotuneSettings(
                 environment.get(RuntimeOptions.AUTOTUNE),
                 environment.find(RuntimeOptions.AUTOTUNE_LOG).orElse(null),
                 environment.get(RuntimeOptions.AUTOTUNE_WARMUP_SAMPLES),
                 environment.get(RuntimeOptions.AUTOTUNE_STEPS_PER_SAMPLE),
                 environment.get(RuntimeOptions.AUTOTUNE_MAX_SAMPLES),
-                environment.get(RuntimeOptions.AUTOTUNE_NOISE),
                 environment.find(RuntimeOptions.AUTOTUNE_FILE).orElse(null));
     }
 }

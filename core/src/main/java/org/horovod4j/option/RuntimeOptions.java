@@ -210,7 +210,7 @@ public final class RuntimeOptions {
                     .atLeast(0.0)
                     .atMost(1.0)
                     .in(OptionGroup.AUTOTUNE)
-                    .help("How much of the difference between samples is taken for chance.");
+                    .help("Accepted because Horovod has it; the search does not use it.");
 
     public static final Option<Path> AUTOTUNE_FILE =
             Option.path("autotune-file")

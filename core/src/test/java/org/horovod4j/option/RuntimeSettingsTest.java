@@ -32,7 +32,7 @@ class RuntimeSettingsTest {
                                 JoinAverage.ALL,
                                 new StallSettings(Duration.ofSeconds(60), Duration.ZERO),
                                 new TimelineSettings(null, false, false, false, 1L << 30),
-                                new AutotuneSettings(false, null, 3, 10, 20, 0.8, null),
+                                new AutotuneSettings(false, null, 3, 10, 20, null),
                                 new LogSettings(null, true),
                                 FrameworkSettings.DEFAULT))
                 .isEqualTo(RuntimeSettings.DEFAULT);
@@ -81,7 +81,7 @@ class RuntimeSettingsTest {
                                 new StallSettings(Duration.ofSeconds(5), Duration.ofSeconds(7)),
                                 new TimelineSettings(Path.of("trace.json"), false, true, true, 0),
                                 new AutotuneSettings(
-                                        true, Path.of("log.csv"), 0, 4, 6, 0.1, Path.of("best")),
+                                        true, Path.of("log.csv"), 0, 4, 6, Path.of("best")),
                                 new LogSettings(LogLevel.ERROR, false),
                                 FrameworkSettings.DEFAULT));
     }

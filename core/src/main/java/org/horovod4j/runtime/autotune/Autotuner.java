@@ -24,9 +24,6 @@ import java.util.stream.Collectors;
 /// A tuning is taken only when the comparison shows that it surely beats the defaults, so that
 /// nobody is slower for having searched. Not safe for use by several threads.
 public final class Autotuner {
-    /// Any number would do; the same scores shall lead to the same tunings.
-    private static final long SEED = 4_14;
-
     /// Steps that do not count after a change: the ranks negotiate anew, and lock their plan after
     /// two equal steps.
     private static final int SETTLING_STEPS = 3;
@@ -36,7 +33,7 @@ public final class Autotuner {
     private final SearchSpace searchSpace;
     private final Consumer<String> progress;
     private final AutotuneLog log;
-    private final BayesianSearch search;
+    private final CoordinateSearch search;
     private final TuningComparison tuningComparison = new TuningComparison();
 
     private Phase phase = Phase.WARMUP;
@@ -63,15 +60,6 @@ public final class Autotuner {
             Tuning defaults,
             SearchSpace searchSpace,
             Consumer<String> progress) {
-        this(settings, defaults, searchSpace, progress, SEED);
-    }
-
-    Autotuner(
-            AutotuneSettings settings,
-            Tuning defaults,
-            SearchSpace searchSpace,
-            Consumer<String> progress,
-            long seed) {
         this.settings = settings;
         this.defaults = defaults;
         this.searchSpace = searchSpace;
@@ -79,13 +67,7 @@ public final class Autotuner {
         this.current = defaults;
         this.best = defaults;
         this.log = new AutotuneLog(settings.enabled() ? settings.log() : null, progress);
-        this.search =
-                new BayesianSearch(
-                        new Grid(searchSpace, defaults),
-                        defaults,
-                        settings.maxSamples(),
-                        settings.noise(),
-                        seed);
+        this.search = new CoordinateSearch(searchSpace, defaults);
         this.tunerSample = new TunerSample(settings.stepsPerSample(), 0);
         begin();
     }

@@ -33,7 +33,14 @@ final class TunerSample {
 
     /// The median of bytes per microsecond, so that a step which was disturbed does not count.
     double score() {
-        return Median.of(rates);
+        return median(rates);
+    }
+
+    /// The middle value, or the mean of the two middle ones.
+    static double median(List<Double> values) {
+        double[] sorted = values.stream().mapToDouble(value -> value).sorted().toArray();
+        int middle = sorted.length / 2;
+        return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 
     /// What a byte took on average, disturbed steps included.

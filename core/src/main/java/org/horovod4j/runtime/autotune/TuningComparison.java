@@ -66,7 +66,7 @@ final class TuningComparison {
 
     /// By which factor the candidate is faster, less 1: the median over the pairs.
     double gain() {
-        return Math.expm1(Median.of(gains()));
+        return Math.expm1(TunerSample.median(gains()));
     }
 
     double candidateScore() {
@@ -97,7 +97,7 @@ final class TuningComparison {
         }
 
         double score() {
-            return Math.exp(Median.of(logs));
+            return Math.exp(TunerSample.median(logs));
         }
     }
 }

@@ -89,14 +89,14 @@ class AutotunerTest {
 
     @Test
     void theDefaultsStayWhenTheyAreBest() {
-        double[] top = new Grid(ONE_HOST, DEFAULTS).position(DEFAULTS);
+        double[] top = SimulatedMachine.position(ONE_HOST, DEFAULTS);
         assertDefaultsStay(
                 seed -> SimulatedMachine.hill(ONE_HOST, top, new SplittableRandom(seed)));
     }
 
     @Test
     void noisyMachineKeepsTheDefaultsWhenNothingIsFaster() {
-        double[] top = new Grid(ONE_HOST, DEFAULTS).position(DEFAULTS);
+        double[] top = SimulatedMachine.position(ONE_HOST, DEFAULTS);
         assertDefaultsStay(
                 seed ->
                         SimulatedMachine.hill(ONE_HOST, top, new SplittableRandom(seed))
@@ -134,7 +134,7 @@ class AutotunerTest {
 
     /// What is gained where the best tuning is a fifth faster, and at the other end of every knob.
     private static double gainOfAFifth(long seed) {
-        double[] defaults = new Grid(ONE_HOST, DEFAULTS).position(DEFAULTS);
+        double[] defaults = SimulatedMachine.position(ONE_HOST, DEFAULTS);
         double[] top = Arrays.stream(defaults).map(x -> x < 0.5 ? 1 : 0).toArray();
         SimulatedMachine simulatedMachine =
                 SimulatedMachine.hill(ONE_HOST, top, new SplittableRandom(seed))
@@ -222,7 +222,7 @@ class AutotunerTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3})
     void veryFewSamplesAreEnoughToEnd(int maxSamples) {
-        AutotuneSettings hasty = new AutotuneSettings(true, null, 0, 1, maxSamples, 0, null);
+        AutotuneSettings hasty = new AutotuneSettings(true, null, 0, 1, maxSamples, null);
         Autotuner autotuner = new Autotuner(hasty, DEFAULTS, ONE_HOST, lines::add);
         hill(ONE_HOST, 1).train(autotuner, new SplittableRandom(1), new ArrayList<>());
         assertThat(autotuner.isDone()).isTrue();
@@ -231,7 +231,7 @@ class AutotunerTest {
     @Test
     void whenSwitchedOffNothingHappens() {
         Path log = folder.resolve("log.csv");
-        AutotuneSettings off = new AutotuneSettings(false, log, 3, 10, 20, 0.8, null);
+        AutotuneSettings off = new AutotuneSettings(false, log, 3, 10, 20, null);
         Autotuner autotuner = new Autotuner(off, DEFAULTS, ONE_HOST, lines::add);
         assertThat(autotuner.isDone()).isTrue();
         assertThat(autotuner.step(1, 1)).isNull();
@@ -366,11 +366,7 @@ class AutotunerTest {
     private static Autotuner tuned(SimulatedMachine simulatedMachine, long seed) {
         Autotuner autotuner =
                 new Autotuner(
-                        settings(null, null),
-                        DEFAULTS,
-                        simulatedMachine.searchSpace(),
-                        _ -> {},
-                        seed);
+                        settings(null, null), DEFAULTS, simulatedMachine.searchSpace(), _ -> {});
         simulatedMachine.train(autotuner, new SplittableRandom(seed), new ArrayList<>());
         return autotuner;
     }
@@ -393,6 +389,6 @@ class AutotunerTest {
     }
 
     private static AutotuneSettings settings(@Nullable Path log, @Nullable Path file) {
-        return new AutotuneSettings(true, log, 3, 10, 20, 0.8, file);
+        return new AutotuneSettings(true, log, 3, 10, 20, file);
     }
 }

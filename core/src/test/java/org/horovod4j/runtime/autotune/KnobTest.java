@@ -24,6 +24,22 @@ class KnobTest {
 
     @ParameterizedTest
     @EnumSource(Knob.class)
+    void eachValueIsTwiceTheOneBefore(Knob knob) {
+        double[] places = knob.candidateValues().mapToDouble(knob::logScale).toArray();
+        for (int i = 1; i < places.length; i++) {
+            assertThat(places[i] - places[i - 1]).isBetween(0.69, 0.70);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Knob.class)
+    void aValueIsReadBackFromItsText(Knob knob) {
+        knob.candidateValues()
+                .forEach(value -> assertThat(knob.parse(knob.text(value))).isEqualTo(value));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Knob.class)
     void changingOneKnobKeepsTheOthers(Knob knob) {
         long value =
                 knob.candidateValues()

@@ -38,13 +38,12 @@ record SimulatedMachine(
     /// Fastest at one position, and slower with the square of the distance from it; some knobs
     /// hardly matter.
     static SimulatedMachine hill(SearchSpace searchSpace, double[] top, SplittableRandom random) {
-        Grid grid = new Grid(searchSpace, Tuning.DEFAULT);
         double[] weights =
                 random.doubles(top.length).map(x -> x < 0.3 ? 0.02 : 0.1 + 2 * x).toArray();
         return new SimulatedMachine(
                 searchSpace,
                 tuning -> {
-                    double[] position = grid.position(tuning);
+                    double[] position = position(searchSpace, tuning);
                     double loss = 0;
                     for (int i = 0; i < top.length; i++) {
                         double away = position[i] - top[i];
@@ -75,11 +74,36 @@ record SimulatedMachine(
 
     /// What one could reach at most.
     double highest() {
-        return new Grid(searchSpace, Tuning.DEFAULT)
-                .candidates(Integer.MAX_VALUE, new SplittableRandom(0)).stream()
-                        .mapToDouble(rate)
-                        .max()
-                        .orElseThrow();
+        return tunings(searchSpace).stream().mapToDouble(rate).max().orElseThrow();
+    }
+
+    private static List<Tuning> tunings(SearchSpace searchSpace) {
+        List<Tuning> tunings = List.of(Tuning.DEFAULT);
+        for (Knob knob : searchSpace.free()) {
+            tunings =
+                    tunings.stream()
+                            .flatMap(
+                                    tuning ->
+                                            knob.candidateValues()
+                                                    .mapToObj(
+                                                            value -> knob.withValue(tuning, value)))
+                            .toList();
+        }
+        return tunings;
+    }
+
+    /// A coordinate from 0 to 1 for each free knob, on its logarithmic scale.
+    static double[] position(SearchSpace searchSpace, Tuning tuning) {
+        return searchSpace.free().stream()
+                .mapToDouble(
+                        knob -> {
+                            double[] places =
+                                    knob.candidateValues().mapToDouble(knob::logScale).toArray();
+                            double low = places[0];
+                            double high = places[places.length - 1];
+                            return (knob.logScale(knob.read(tuning)) - low) / (high - low);
+                        })
+                .toArray();
     }
 
     double at(Tuning tuning) {
