@@ -39,7 +39,8 @@ public final class Rank implements AutoCloseable {
     private volatile boolean closed;
     private Runnable closeAction = () -> {};
 
-    private Rank(RankContext context, GenerationMembership membership, @Nullable Autotuner autotuner) {
+    private Rank(
+            RankContext context, GenerationMembership membership, @Nullable Autotuner autotuner) {
         this.context = context;
         this.membership = membership;
         this.tracing = new RankTracing(context);
@@ -77,7 +78,9 @@ public final class Rank implements AutoCloseable {
     ///
     /// @param previousAutotuner the autotuner of the generation before, if this process had one
     static Rank start(
-            RankContext context, GenerationMembership membership, @Nullable Autotuner previousAutotuner) {
+            RankContext context,
+            GenerationMembership membership,
+            @Nullable Autotuner previousAutotuner) {
         Rank rank = new Rank(context, membership, autotuner(context, previousAutotuner));
         rank.start();
         return rank;

@@ -374,7 +374,10 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     @Override
     public ProcessSet addProcessSet(int... ranks) {
         checkView();
-        return worldRank.processSets().add(List.of(Arrays.stream(ranks).boxed().toList())).getFirst();
+        return worldRank
+                .processSets()
+                .add(List.of(Arrays.stream(ranks).boxed().toList()))
+                .getFirst();
     }
 
     @Override

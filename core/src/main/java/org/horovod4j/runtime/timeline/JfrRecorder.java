@@ -1,6 +1,13 @@
 package org.horovod4j.runtime.timeline;
 
+import jdk.jfr.Category;
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
 import jdk.jfr.FlightRecorder;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
 
 import org.jspecify.annotations.Nullable;
 
@@ -131,5 +138,67 @@ final class JfrRecorder implements Recorder {
         if (event != null) {
             event.commit();
         }
+    }
+
+    /// A [Collective], from its begin to its end.
+    @Name("org.horovod4j.Collective")
+    @Label("Collective")
+    @Category("Horovod4J")
+    @Description("One operation of the backend, with all tensors that travel in it")
+    @StackTrace(false)
+    static final class CollectiveEvent extends Event {
+        @Label("Rank")
+        int rank;
+
+        @Label("Operation")
+        String op = "";
+
+        @Label("Tensors")
+        int tensors;
+
+        @Label("First Tensor")
+        String firstTensor = "";
+
+        @Label("Size")
+        @DataAmount
+        long bytes;
+
+        @Label("Process Set")
+        int processSet;
+
+        @Label("Locked Plan")
+        boolean locked;
+    }
+
+    /// The wait of one tensor, from the moment this rank asked for its operation.
+    @Name("org.horovod4j.Negotiation")
+    @Label("Negotiation")
+    @Category("Horovod4J")
+    @Description("From a request until all ranks agreed on it or, in a locked plan, until it ran")
+    @StackTrace(false)
+    static final class NegotiationEvent extends Event {
+        @Label("Rank")
+        int rank;
+
+        @Label("Tensor")
+        String tensor = "";
+
+        @Label("Operation")
+        String op = "";
+
+        @Label("Error")
+        @Description("Why it failed; empty when it did not")
+        String error = "";
+    }
+
+    /// The begin of a cycle.
+    @Name("org.horovod4j.Cycle")
+    @Label("Cycle")
+    @Category("Horovod4J")
+    @Description("A cycle of the coordinator begins")
+    @StackTrace(false)
+    static final class CycleEvent extends Event {
+        @Label("Rank")
+        int rank;
     }
 }

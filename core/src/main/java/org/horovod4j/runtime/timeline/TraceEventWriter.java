@@ -2,21 +2,25 @@ package org.horovod4j.runtime.timeline;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Writes a [TraceFile] in the words of the trace event format: slices, ticks and marks on numbered
-/// rows.
+/// Writes a [TraceFile] in the trace event format: slices, ticks and marks on numbered rows.
 ///
-/// A row is a process of the format with one thread, because viewers let processes have names and
-/// an order. Numbers start at 1, since Perfetto takes process 0 for the idle one.
+/// A rank is a process of the format and a row is a thread of it. All times are on the clock of
+/// rank 0. So the files of several ranks can be concatenated: see [TraceMerger].
 final class TraceEventWriter {
-    /// The row of the file itself: what it holds, cycles, and what could not be recorded.
+    /// The row of the file itself: cycles, and notices about the recording.
     static final int OWN_ROW = 1;
 
     static final byte[] NO_ARGUMENTS = {};
+
+    /// Thread numbers are unique in a merged trace: viewers know a thread by its number alone.
+    private static final int ROWS_PER_RANK = 1 << 16;
 
     private static final String NAME = "name";
     private static final byte[] DURATION = utf8(",\"dur\":");
@@ -24,40 +28,55 @@ final class TraceEventWriter {
     private static final byte[] CLOSING = utf8("}");
 
     private final TraceFile file;
-    private final TraceHeader header;
+    private final TraceOwner owner;
+    private final long startNanos;
 
-    /// The beginnings of slices by name, of which there are few: operations, activities, ranks.
+    /// Process numbers start at 1: Perfetto takes process 0 for the idle process.
+    private final int process;
+
+    /// The first bytes of slices by name. There are few names: operations, activities, ranks.
     private final Map<String, byte[]> openings = new HashMap<>();
 
-    /// The middles of slices by row.
+    /// The middle bytes of slices by row.
     private final List<byte[]> places = new ArrayList<>();
 
-    TraceEventWriter(TraceFile file, TraceHeader header) {
+    /// @param startNanos when the file begins, by this rank's [System#nanoTime]
+    TraceEventWriter(TraceFile file, TraceOwner owner, long startNanos) {
         this.file = file;
-        this.header = header;
+        this.owner = owner;
+        this.startNanos = startNanos;
+        this.process = owner.rank() + 1;
     }
 
+    /// Writes the header, by which [TraceMerger] knows a file of ours.
     void begin() throws IOException {
-        file.begin(metadata("process_name", OWN_ROW, header.arguments()));
-        order(OWN_ROW, 0);
+        JsonBuilder arguments =
+                new JsonBuilder()
+                        .put(NAME, "rank %d (%s)".formatted(owner.rank(), owner.host()))
+                        .put(
+                                "start_time_since_epoch_in_micros",
+                                ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()))
+                        .putRaw("start_ts", TraceTime.text(eighths(startNanos)))
+                        .put("rank", owner.rank())
+                        .put("clock_offset_nanos", owner.clockOffsetNanos());
+        file.begin(metadata("process_name", OWN_ROW, arguments));
+        file.add(metadata("process_sort_index", OWN_ROW, sortIndex(owner.rank())));
+        row(OWN_ROW, "horovod4j", 0);
     }
 
-    /// Names a row and says where it stands.
+    /// Names a row and sets its place among the rows.
     void row(int row, String name, int order) throws IOException {
-        file.add(metadata("process_name", row, new JsonBuilder().put(NAME, name)));
-        order(row, order);
+        file.add(metadata("thread_name", row, new JsonBuilder().put(NAME, name)));
+        file.add(metadata("thread_sort_index", row, sortIndex(order)));
     }
 
-    private void order(int row, int order) throws IOException {
-        file.add(metadata("process_sort_index", row, new JsonBuilder().put("sort_index", order)));
-        String rank = "rank " + header.owner().rank();
-        file.add(metadata("thread_name", row, new JsonBuilder().put(NAME, rank)));
+    private static JsonBuilder sortIndex(int index) {
+        return new JsonBuilder().put("sort_index", index);
     }
 
-    /// A slice of which both ends are known.
+    /// A slice with a known begin and end.
     ///
-    /// Nearly all events are slices, so this one takes no way but the shortest: words that were
-    /// seen before are bytes already.
+    /// Nearly all events are slices, so this is fast: it copies bytes that were formatted before.
     void slice(int row, String name, long beginNanos, long endNanos, byte[] arguments)
             throws IOException {
         long begin = eighths(beginNanos);
@@ -84,10 +103,14 @@ final class TraceEventWriter {
 
     private byte[] place(int row) {
         while (places.size() <= row) {
-            int next = places.size();
-            places.add(utf8(",\"pid\":%d,\"tid\":%d,\"ts\":".formatted(next, next)));
+            int thread = thread(places.size());
+            places.add(utf8(",\"pid\":%d,\"tid\":%d,\"ts\":".formatted(process, thread)));
         }
         return places.get(row);
+    }
+
+    private int thread(int row) {
+        return owner.rank() * ROWS_PER_RANK + row;
     }
 
     private static byte[] utf8(String text) {
@@ -96,11 +119,11 @@ final class TraceEventWriter {
 
     /// The begin of a slice that [#end] will end.
     void begin(int row, String name, long nanos) throws IOException {
-        file.add(event(name, "B", row, eighths(nanos)));
+        file.add(event(name, "B", row, nanos));
     }
 
     void end(int row, long nanos, byte[] arguments) throws IOException {
-        JsonBuilder event = place(new JsonBuilder().put("ph", "E"), row, eighths(nanos));
+        JsonBuilder event = place(new JsonBuilder().put("ph", "E"), row, nanos);
         if (arguments.length > 0) {
             event.putRaw("args", new String(arguments, StandardCharsets.UTF_8));
         }
@@ -112,36 +135,37 @@ final class TraceEventWriter {
         slice(row, name, nanos, nanos, NO_ARGUMENTS);
     }
 
-    /// A line across all rows.
+    /// A line across all rows of this rank.
     void mark(String name, long nanos) throws IOException {
-        file.add(event(name, "i", OWN_ROW, eighths(nanos)).put("s", "g"));
+        file.add(event(name, "i", OWN_ROW, nanos).put("s", "p"));
     }
 
-    /// A line across all rows that tells something about the trace itself.
+    /// A line across all rows of this rank with a notice about the recording.
     void notice(String name, long nanos, JsonBuilder arguments) throws IOException {
-        JsonBuilder event = event(name, "i", OWN_ROW, eighths(nanos)).put("s", "g");
-        file.addLast(event.put("args", arguments));
+        file.addLast(event(name, "i", OWN_ROW, nanos).put("s", "p").put("args", arguments));
     }
 
-    private static JsonBuilder metadata(String name, int row, JsonBuilder arguments) {
+    private JsonBuilder metadata(String name, int row, JsonBuilder arguments) {
         return new JsonBuilder()
                 .put(NAME, name)
                 .put("ph", "M")
-                .put("pid", row)
-                .put("tid", row)
+                .put("pid", process)
+                .put("tid", thread(row))
                 .put("args", arguments);
     }
 
-    private static JsonBuilder event(String name, String kind, int row, long eighths) {
-        return place(new JsonBuilder().put(NAME, name).put("ph", kind), row, eighths);
+    private JsonBuilder event(String name, String kind, int row, long nanos) {
+        return place(new JsonBuilder().put(NAME, name).put("ph", kind), row, nanos);
     }
 
-    private static JsonBuilder place(JsonBuilder event, int row, long eighths) {
-        return event.put("pid", row).put("tid", row).putRaw("ts", TraceTime.text(eighths));
+    private JsonBuilder place(JsonBuilder event, int row, long nanos) {
+        return event.put("pid", process)
+                .put("tid", thread(row))
+                .putRaw("ts", TraceTime.text(eighths(nanos)));
     }
 
-    /// Since the begin of the file; what began before it begins with it.
+    /// On the clock of rank 0. What began before the file begins with the file.
     private long eighths(long nanos) {
-        return TraceTime.eighths(Math.max(0, nanos - header.startNanos()));
+        return TraceTime.eighths(Math.max(nanos, startNanos) + owner.clockOffsetNanos());
     }
 }

@@ -21,7 +21,7 @@ import java.nio.file.StandardOpenOption;
 ///
 /// Each write starts with the comma that takes the place of the closing bracket, and ends with a
 /// new bracket. Whatever becomes of the program, the file can be opened; only a program that is
-/// killed within a write may leave a torn event behind, which [TraceReader] leaves out.
+/// killed within a write may leave a torn event behind, which [TraceMerger] leaves out.
 ///
 /// While it is written it is locked, so that others can tell: the system removes the lock with the
 /// process, however that ends.

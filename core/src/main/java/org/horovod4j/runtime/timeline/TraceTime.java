@@ -1,6 +1,5 @@
 package org.horovod4j.runtime.timeline;
 
-import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 
 /// Times as traces write them, in microseconds, kept as a whole number of eighths.
@@ -14,7 +13,6 @@ final class TraceTime {
         "", ".125", ".25", ".375", ".5", ".625", ".75", ".875"
     };
     private static final byte[][] FRACTION_BYTES = bytes(FRACTIONS);
-    private static final BigDecimal EIGHT = BigDecimal.valueOf(8);
 
     private TraceTime() {}
 
@@ -38,10 +36,5 @@ final class TraceTime {
             bytes[i] = texts[i].getBytes(StandardCharsets.US_ASCII);
         }
         return bytes;
-    }
-
-    /// @throws NumberFormatException when `text` is no number
-    static long parse(String text) {
-        return new BigDecimal(text).multiply(EIGHT).longValue();
     }
 }

@@ -3,7 +3,6 @@ package org.horovod4j.runtime.timeline;
 import java.io.Closeable;
 import java.io.IOException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.function.LongSupplier;
 
 /// Takes events from a queue and writes them to a file, one batch at a time.
@@ -28,8 +27,7 @@ final class TraceWriter implements Closeable {
         this.nanoTime = nanoTime;
         long now = nanoTime.getAsLong();
         this.nextLookNanos = now + LONG_SLICE.toNanos();
-        this.traceEventWriter =
-                new TraceEventWriter(file, TraceHeader.of(owner, Instant.now(), now));
+        this.traceEventWriter = new TraceEventWriter(file, owner, now);
         this.traceRows = new TraceRows(traceEventWriter);
         traceEventWriter.begin();
         file.flush();

@@ -7,8 +7,8 @@
 /// one trace of many ranks' files.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
-/// - Invariant: whoever records never waits, neither for a disk nor for a lock; what does not fit
-///   in the queue is left out and counted.
+/// - Invariant: recording never waits for a disk or a lock; events that do not fit
+///   into the queue are dropped and counted.
 @NullMarked
 package org.horovod4j.runtime.timeline;
 

@@ -56,17 +56,11 @@ public record ParsedTrace(List<Map<String, Object>> events) {
         return events.stream().filter(event -> name.equals(event.get("name"))).toList();
     }
 
-    /// Names by thread: in the file of one rank those of the processes, in a merged one of the
-    /// threads.
+    /// Row names by thread number.
     private Map<Object, Object> rowNames() {
         Map<Object, Object> names = new HashMap<>();
-        for (String kind : List.of("thread_name", "process_name")) {
-            for (Map<String, Object> event : notices(kind)) {
-                String name = String.valueOf(arguments(event).get("name"));
-                if (!name.startsWith("rank ")) {
-                    names.put(event.get("tid"), name);
-                }
-            }
+        for (Map<String, Object> event : notices("thread_name")) {
+            names.put(event.get("tid"), arguments(event).get("name"));
         }
         return names;
     }

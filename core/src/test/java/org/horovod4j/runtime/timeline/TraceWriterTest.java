@@ -25,8 +25,9 @@ final class TraceWriterTest {
 
     @TempDir Path folder;
 
+    private static final long START_NANOS = 5_000_000_000L;
     private final EventQueue queue = new EventQueue(CAPACITY, () -> {});
-    private long now = 5_000_000_000L;
+    private long now = START_NANOS;
     private Path file;
     private TraceWriter writer;
 
@@ -138,7 +139,7 @@ final class TraceWriterTest {
             java.util.Map<String, Object> event, long beginMicros, long micros) {
         assertThat(number(event, "ts"))
                 .as("begin of %s", event)
-                .isEqualByComparingTo("" + beginMicros);
+                .isEqualByComparingTo("" + (START_NANOS / MICRO + beginMicros));
         assertThat(number(event, "dur"))
                 .as("length of %s", event)
                 .isEqualByComparingTo("" + micros);
@@ -148,7 +149,7 @@ final class TraceWriterTest {
     void timesAreKeptToAnEighthOfAMicrosecond() throws IOException {
         now += 1_387;
         write(new TimelineEvent.RankReady(0, "w", 0, now));
-        assertThat(number(closed().only("w", "0"), "ts")).isEqualByComparingTo("1.375");
+        assertThat(number(closed().only("w", "0"), "ts")).isEqualByComparingTo("5000001.375");
     }
 
     @Test
@@ -263,7 +264,7 @@ final class TraceWriterTest {
         write(new TimelineEvent.Started(last, later(1)), new TimelineEvent.Ended(last, later(1)));
         ParsedTrace trace = closed();
         assertThat(trace.notices("NO_MORE_ROWS")).hasSize(1);
-        assertThat(trace.notices("process_sort_index")).hasSize(2 + TraceRows.MAX_TENSORS);
+        assertThat(trace.notices("thread_sort_index")).hasSize(2 + TraceRows.MAX_TENSORS);
         assertThat(trace.on("process set 0", "X")).containsExactly("ALLREDUCE");
     }
 
