@@ -12,6 +12,7 @@ import org.horovod4j.launcher.driver.ElasticDriver;
 import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.option.Options;

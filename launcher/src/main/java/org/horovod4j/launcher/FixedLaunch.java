@@ -5,7 +5,6 @@ import org.horovod4j.launcher.driver.FixedDriver;
 import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.output.StartupProgress;
-import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.rendezvous.MembershipListener;
@@ -37,11 +36,8 @@ final class FixedLaunch extends JobLaunch {
     /// @return the exit code of the launcher
     int run(TerminationSignals.Cancellation cancellation) throws IOException, InterruptedException {
         try (Hosts hosts = context.newHosts(cancellation.whileStarting())) {
-            List<String> names = hostNames();
             hosts.addAll(
-                    context.launch().hosts().stream()
-                            .filter((Host host) -> names.contains(host.name()))
-                            .toList(),
+                    HostPlan.usedHosts(context.launch().hosts(), plan.slots().size()),
                     context.launcherConsole());
             try (OutputTargets outputTargets =
                     OutputTargets.ofRanks(

@@ -6,6 +6,7 @@ import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.function.LastMessageStream;
 import org.horovod4j.launcher.function.RankOutcomes;
 import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.process.Signal;
 import org.jspecify.annotations.Nullable;
 

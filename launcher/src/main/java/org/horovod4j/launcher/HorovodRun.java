@@ -7,6 +7,7 @@ import org.horovod4j.launcher.command.Controller;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.Version;
 import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.plan.JobSettings;
 
 import java.io.IOException;
 import java.util.List;

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.launcher.driver.Worker;
+import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Option;

@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.remote.RemoteHostSettings;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Option;

@@ -15,6 +15,7 @@ import org.horovod4j.launcher.function.RankCommand;
 import org.horovod4j.launcher.function.RankOutcomes;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.option.Options;
 import org.jspecify.annotations.Nullable;
 

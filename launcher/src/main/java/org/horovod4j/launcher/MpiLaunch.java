@@ -6,7 +6,7 @@ import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.RemoteSetup;
 import org.horovod4j.launcher.mpi.MpiJob;
 import org.horovod4j.launcher.mpi.MpiRunner;
-import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.process.JavaHome;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.SearchPath;
@@ -25,16 +25,12 @@ final class MpiLaunch {
             throws IOException, InterruptedException {
         Invocation.Launch launch = context.launch();
         JobSettings settings = context.settings();
-        HostPlan _ = HostPlan.of(launch.hosts(), launch.processes()); // throws: too few slots
         MpiRunner run =
                 new MpiRunner(
                         context.launcherConsole(),
                         context.verbose(),
                         launch.mergedWith(context.environment()),
-                        settings.id(),
-                        settings.secret(),
-                        settings.heartbeatTimeout(),
-                        settings.startTimeout());
+                        settings);
         AsyncValue.of(install).get().forwardTo(run::interrupt);
         return run.run(
                 new MpiJob(

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Environment;
 import org.junit.jupiter.api.Test;

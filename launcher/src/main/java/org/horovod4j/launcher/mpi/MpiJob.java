@@ -1,10 +1,10 @@
 package org.horovod4j.launcher.mpi;
 
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.HostPlan;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 
 /// A job for `mpirun`.
@@ -30,23 +30,10 @@ public record MpiJob(
         @Nullable Path folder,
         boolean timestamps) {
     public MpiJob {
-        hosts = usedHosts(hosts, processes);
+        hosts = HostPlan.usedHosts(hosts, processes);
         programs = programs.stream().map(List::copyOf).toList();
         arguments = List.copyOf(arguments);
         bindingArguments = List.copyOf(bindingArguments);
         interfaces = List.copyOf(interfaces);
-    }
-
-    private static List<Host> usedHosts(List<Host> hosts, int processes) {
-        List<Host> used = new ArrayList<>();
-        int remaining = processes;
-        for (Host host : hosts) {
-            if (remaining > 0) {
-                int taken = Math.min(host.slots(), remaining);
-                used.add(new Host(host.name(), taken, host.login()));
-                remaining -= taken;
-            }
-        }
-        return List.copyOf(used);
     }
 }

@@ -5,6 +5,7 @@ import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
 import org.horovod4j.launcher.output.OutputForwarder;
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.launcher.process.OutputReader;
@@ -15,7 +16,6 @@ import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
 import org.horovod4j.rendezvous.RendezvousServer;
-import org.horovod4j.security.Secret;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -45,31 +45,21 @@ public final class MpiRunner {
     private final LauncherConsole launcherConsole;
     private final boolean verbose;
     private final Map<String, String> environment;
-    private final String jobId;
-    private final Secret secret;
-    private final Duration heartbeatTimeout;
-    private final Duration startTimeout;
+    private final JobSettings settings;
     private volatile @Nullable Signal interruption;
     private volatile @Nullable HostAgent host;
 
     /// @param verbose whether to print the command line
     /// @param environment the environment of the launcher, with the variables from flags
-    /// @param jobId identifies the processes of this job and their descendants
     public MpiRunner(
             LauncherConsole launcherConsole,
             boolean verbose,
             Map<String, String> environment,
-            String jobId,
-            Secret secret,
-            Duration heartbeatTimeout,
-            Duration startTimeout) {
+            JobSettings settings) {
         this.launcherConsole = launcherConsole;
         this.verbose = verbose;
         this.environment = Map.copyOf(environment);
-        this.jobId = jobId;
-        this.secret = secret;
-        this.heartbeatTimeout = heartbeatTimeout;
-        this.startTimeout = startTimeout;
+        this.settings = settings;
     }
 
     /// Runs the programs of the job until one fails.
@@ -130,13 +120,13 @@ public final class MpiRunner {
         MpiRanks ranks = new MpiRanks(job.processes());
         try (RendezvousServer rendezvous =
                         RendezvousServer.start(
-                                secret,
+                                settings.secret(),
                                 job.processes(),
                                 new InetSocketAddress(bind, 0),
-                                heartbeatTimeout,
-                                startTimeout,
+                                settings.heartbeatTimeout(),
+                                settings.startTimeout(),
                                 ranks);
-                HostAgent agent = LocalHost.open(Options.JOB_ID.variable() + "=" + jobId)) {
+                HostAgent agent = LocalHost.open(settings.jobVariable())) {
             Map<String, String> variables = variables(addresses, rendezvous.address().getPort());
             MpiCommand command =
                     MpiCommand.of(
@@ -179,7 +169,7 @@ public final class MpiRunner {
                         process.getErrorStream(),
                         launcherConsole,
                         line -> ranks.onLine(StandardStream.STDERR, line));
-        boolean inTime = process.waitFor(startTimeout.toMillis(), TimeUnit.MILLISECONDS);
+        boolean inTime = process.waitFor(settings.startTimeout().toMillis(), TimeUnit.MILLISECONDS);
         int missing = inTime || interruption != null ? 0 : ranks.missing();
         boolean late = missing > 0;
         if (late) {
@@ -209,7 +199,7 @@ public final class MpiRunner {
                             .formatted(
                                     missing,
                                     ranks.size(),
-                                    Options.START_TIMEOUT.format(startTimeout)));
+                                    Options.START_TIMEOUT.format(settings.startTimeout())));
             return FAILURE;
         }
         if (code != 0 && interruption == null) {
@@ -237,8 +227,8 @@ public final class MpiRunner {
                         .collect(Collectors.joining(",")));
         put(variables, Options.RENDEZVOUS_PORT, port);
         put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
-        put(variables, Options.SECRET_KEY, secret.encode());
-        put(variables, Options.JOB_ID, jobId);
+        put(variables, Options.SECRET_KEY, settings.secret().encode());
+        put(variables, Options.JOB_ID, settings.id());
         return variables;
     }
 

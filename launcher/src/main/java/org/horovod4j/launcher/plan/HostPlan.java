@@ -19,7 +19,7 @@ public record HostPlan(List<Slot> slots) {
     ///
     /// @throws ConfigurationException when the hosts have fewer slots than there are processes
     public static HostPlan of(List<Host> hosts, int processes) {
-        List<Host> used = fill(hosts, processes);
+        List<Host> used = usedHosts(hosts, processes);
         List<Slot> slots = new ArrayList<>();
         for (int index = 0; index < used.size(); index++) {
             Host host = used.get(index);
@@ -38,8 +38,10 @@ public record HostPlan(List<Slot> slots) {
         return new HostPlan(slots);
     }
 
-    /// The hosts that get processes, each with the number it gets.
-    private static List<Host> fill(List<Host> hosts, int processes) {
+    /// The hosts that get processes, each with the number it gets as its slots.
+    ///
+    /// @throws ConfigurationException when the hosts have fewer slots than there are processes
+    public static List<Host> usedHosts(List<Host> hosts, int processes) {
         List<Host> used = new ArrayList<>();
         int left = processes;
         for (Host host : hosts) {

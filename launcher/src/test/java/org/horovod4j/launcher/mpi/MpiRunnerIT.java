@@ -11,6 +11,7 @@ import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.process.Signal;
 import org.horovod4j.security.Secret;
 import org.horovod4j.testsupport.SystemPackages;
@@ -280,10 +281,7 @@ class MpiRunnerIT {
                 new LauncherConsole(stdout, err),
                 false,
                 environment,
-                jobId,
-                secret,
-                TIMEOUT,
-                TIMEOUT);
+                new JobSettings(jobId, secret, TIMEOUT, TIMEOUT, TIMEOUT, List.of()));
     }
 
     private static MpiJob job(int processes, List<String> program) {

@@ -1,4 +1,4 @@
-package org.horovod4j.launcher;
+package org.horovod4j.launcher.plan;
 
 import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Environment;
@@ -17,19 +17,19 @@ import java.util.UUID;
 /// @param id marks the processes of this job and everything they start
 /// @param secret proves that a process belongs to it, and says whether connections are encrypted
 /// @param networkInterfaces which its ranks may use; empty for all
-record JobSettings(
+public record JobSettings(
         String id,
         Secret secret,
         Duration heartbeatTimeout,
         Duration startTimeout,
         Duration elasticTimeout,
         List<String> networkInterfaces) {
-    JobSettings {
+    public JobSettings {
         networkInterfaces = List.copyOf(networkInterfaces);
     }
 
     /// A new job, with the settings of the environment.
-    static JobSettings of(Map<String, String> environment) {
+    public static JobSettings of(Map<String, String> environment) {
         Environment options = new Environment(environment);
         return new JobSettings(
                 UUID.randomUUID().toString(),
@@ -41,7 +41,7 @@ record JobSettings(
     }
 
     /// The same job, with the settings that flags give.
-    JobSettings with(Map<String, String> flags) {
+    public JobSettings with(Map<String, String> flags) {
         Environment options = new Environment(flags);
         return new JobSettings(
                 id,
@@ -58,7 +58,7 @@ record JobSettings(
     }
 
     /// Marks the environment of each process of the job, in the form `NAME=value`.
-    String jobVariable() {
+    public String jobVariable() {
         return Options.JOB_ID.variable() + "=" + id;
     }
 }
