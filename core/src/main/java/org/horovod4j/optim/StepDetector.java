@@ -11,6 +11,9 @@ import java.util.BitSet;
 public final class StepDetector {
     private BitSet pending = new BitSet();
 
+    /// Before the first step.
+    public StepDetector() {}
+
     /// Whether an update of `parameter` begins a step.
     public boolean beginsStep(int parameter) {
         return !pending.get(parameter);

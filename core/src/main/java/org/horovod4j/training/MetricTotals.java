@@ -24,6 +24,9 @@ public final class MetricTotals {
     /// Sorted, so that all ranks have the same order.
     private final SortedMap<String, Double> totals = new TreeMap<>();
 
+    /// Without totals.
+    public MetricTotals() {}
+
     /// Adds to a total, which is 0 at first. All ranks add to the same names, at least a 0.
     public void add(String name, double value) {
         totals.merge(name, value, Double::sum);
