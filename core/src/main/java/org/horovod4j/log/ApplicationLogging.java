@@ -3,18 +3,18 @@ package org.horovod4j.log;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/// Whether the application has decided how it logs: then our lines are for its files and formats,
-/// and standard error is not ours.
+/// Whether the application has configured its own logging. If so, log lines go there and not to
+/// standard error.
 ///
-/// It has when it brings a [System.LoggerFinder], as logging libraries do, or when it has set up
-/// `java.util.logging`. The JDK's own defaults are no decision: they would print our lines in two
-/// rows each, without the rank, and know nothing of `HOROVOD_LOG_LEVEL`.
+/// It has when it provides a [System.LoggerFinder], as logging libraries do, or when it has
+/// configured `java.util.logging`. The JDK's defaults do not count: they print each line as two,
+/// without the rank, and ignore `HOROVOD_LOG_LEVEL`.
 final class ApplicationLogging {
     private static final Set<String> MODULES_OF_THE_JDK = Set.of("java.base", "java.logging");
 
     private ApplicationLogging() {}
 
-    /// Whether it takes the lines of the logger of this name.
+    /// Whether the application handles the logger of this name.
     static boolean handles(String logger) {
         return hasFinder() || (hasJavaLogging() && hasSetUpJavaLogging(logger));
     }

@@ -9,13 +9,13 @@ import java.util.logging.LogManager;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/// Finds traces of a program that has set up `java.util.logging` by calls, as bridges to other
-/// libraries do. In a file of its own, which is loaded only where that module is there.
+/// Detects an application that has configured `java.util.logging` by calls, as bridges to other
+/// libraries do. A separate class, because it is loaded only if that module is present.
 final class JavaUtilLogging {
     private JavaUtilLogging() {}
 
-    /// Whether the root logger, the one of this name or one between them differs from how the JDK
-    /// makes it.
+    /// Whether the root logger, the logger of this name or one in between differs from the JDK's
+    /// defaults.
     static boolean isCustomized(String name) {
         LogManager loggers = LogManager.getLogManager();
         for (String each = name; !each.isEmpty(); each = parent(each)) {

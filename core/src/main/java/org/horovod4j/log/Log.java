@@ -2,14 +2,14 @@ package org.horovod4j.log;
 
 import org.jspecify.annotations.Nullable;
 
-/// Where the classes of Horovod4J get their loggers.
+/// The source of loggers for all classes of Horovod4J.
 ///
 /// ```java
-/// private static final Logger LOG = Log.of(HostMemory.class);
+/// private static final Logger LOGGER = Log.of(HostMemory.class);
 /// ```
 ///
-/// Loggers are static, as everywhere, and so is what they share: one process has one standard
-/// error. Until [#configure] is called, [LogSettings#DEFAULT] holds.
+/// Loggers are static, and so is what they share: a process has one standard error. Until
+/// [#configure] is called, [LogSettings#DEFAULT] applies.
 public final class Log {
     private static final LogOutput OUTPUT = LogOutput.ofThisProcess();
 
@@ -19,21 +19,20 @@ public final class Log {
         return new RankLogger(type.getName(), OUTPUT);
     }
 
-    /// For the progress of something that was asked for: where no level is set, its lines of level `INFO`
-    /// are printed too.
+    /// For progress that the user asked for: if no level is set, lines of level `INFO` are printed
+    /// too.
     public static System.Logger ofProgress(Class<?> type) {
         return new RankLogger(type.getName(), OUTPUT, LogLevel.INFO);
     }
 
-    /// Settings of the process, from now on and for loggers that exist already.
+    /// Sets the settings of the process, also for loggers that exist already.
     ///
-    /// @param rank whose process this is, which each line then says; null for that of no rank
+    /// @param rank the rank of this process, shown in each line; null for none
     public static void configure(LogSettings settings, @Nullable Integer rank) {
         OUTPUT.configure(settings, rank);
     }
 
-    /// Marks what this thread logs, and those it starts from now on, where one process has several
-    /// ranks.
+    /// Sets the rank of this thread and of those it starts later, for a process with several ranks.
     public static void setThreadRank(int rank) {
         OUTPUT.setThreadRank(rank);
     }

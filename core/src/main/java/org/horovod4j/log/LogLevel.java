@@ -2,14 +2,14 @@ package org.horovod4j.log;
 
 import java.lang.System.Logger.Level;
 
-/// Horovod's levels: a line is logged when its own level is at least the one that is set.
+/// Horovod's levels. A line is logged when its level is at least the one that is set.
 public enum LogLevel {
     TRACE(Level.TRACE),
     DEBUG(Level.DEBUG),
     INFO(Level.INFO),
     WARNING(Level.WARNING),
     ERROR(Level.ERROR),
-    /// Nothing at all: what is fatal here is thrown rather than logged.
+    /// Logs nothing: fatal errors are thrown.
     FATAL(Level.OFF);
 
     private final Level minimum;

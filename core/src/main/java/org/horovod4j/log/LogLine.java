@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 
 /// A line on standard error, such as `[2026-11-15 10:22:33.123456, rank 2] WARNING: text`.
 ///
-/// @param time null to leave it out
-/// @param rank null where there is none
+/// @param time null to omit it
+/// @param rank null for none
 record LogLine(
         @Nullable ZonedDateTime time,
         @Nullable Integer rank,
@@ -25,8 +25,8 @@ record LogLine(
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS", Locale.ROOT);
 
-    /// The line with its end, and the stack trace after it: one text, so that lines of several
-    /// threads do not mix.
+    /// The line with its line end, then the stack trace. One text, so that lines of several threads
+    /// do not mix.
     String text() {
         StringWriter text = new StringWriter();
         PrintWriter writer = new PrintWriter(text);

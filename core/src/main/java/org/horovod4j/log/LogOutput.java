@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
-/// What all loggers of a process share: the settings, the rank, and the way out.
+/// What all loggers of a process share: settings, rank and output.
 final class LogOutput {
     private final Predicate<String> isHandledByApplication;
     private final Consumer<String> out;
@@ -16,11 +16,11 @@ final class LogOutput {
     private final InheritableThreadLocal<@Nullable Integer> threadRank =
             new InheritableThreadLocal<>();
     private volatile Configuration configuration =
-            new Configuration(LogSettings.DEFAULT, null); // one field, so that both change at once
+            new Configuration(LogSettings.DEFAULT, null); // one field, so both change together
 
-    /// @param isHandledByApplication whether the application takes the lines of the logger of this name
+    /// @param isHandledByApplication whether the application handles the logger of this name
     /// @param out takes whole lines
-    /// @param clock asked at the first line, not before: to find the time zone takes 15 ms
+    /// @param clock called for the first line, not before: finding the time zone takes 15 ms
     LogOutput(
             Predicate<String> isHandledByApplication,
             Consumer<String> out,
@@ -33,7 +33,7 @@ final class LogOutput {
     private record Configuration(LogSettings settings, @Nullable Integer rank) {}
 
     static LogOutput ofThisProcess() {
-        // Asked for at each line, as an application may replace it.
+        // System.err is read for each line: an application may replace it.
         return new LogOutput(
                 ApplicationLogging::handles, lines -> System.err.print(lines), ZonedDateTime::now);
     }
@@ -50,7 +50,7 @@ final class LogOutput {
         return configuration.settings();
     }
 
-    /// An application may set up its logging long after our first line, so this is not remembered.
+    /// Not cached: an application may configure its logging after the first line.
     boolean isHandledByApplication(String logger) {
         return isHandledByApplication.test(logger);
     }

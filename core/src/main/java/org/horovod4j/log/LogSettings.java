@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /// What is logged, and how.
 ///
-/// @param level what a line must have at least; null when nobody said, which is [#DEFAULT_LEVEL] on
-///     standard error and up to the application where that has logging of its own
+/// @param level the lowest level that is logged; null when not set: then [#DEFAULT_LEVEL] applies
+///     on standard error, and an application with its own logging decides itself
 /// @param showsTime whether a line starts with the time
 public record LogSettings(@Nullable LogLevel level, boolean showsTime) {
     /// The level on standard error unless another is set, as in Horovod.
@@ -18,9 +18,9 @@ public record LogSettings(@Nullable LogLevel level, boolean showsTime) {
         return level == null || level.allows(line);
     }
 
-    /// Whether a line is for standard error, where no application decides.
+    /// Whether a line goes to standard error, if the application does not handle it.
     ///
-    /// @param unset what it must have at least when nobody said
+    /// @param unset the level that applies when none is set
     boolean prints(System.Logger.Level line, LogLevel unset) {
         return (level == null ? unset : level).allows(line);
     }

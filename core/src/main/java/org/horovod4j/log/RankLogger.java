@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 import java.text.MessageFormat;
 import java.util.ResourceBundle;
 
-/// Lets pass what the settings allow, to the application's own logging or to standard error.
+/// Logs what the settings allow, to the application's logging or to standard error.
 final class RankLogger implements System.Logger {
     private final String name;
     private final LogOutput output;
@@ -15,9 +15,7 @@ final class RankLogger implements System.Logger {
         this(name, logOutput, LogSettings.DEFAULT_LEVEL);
     }
 
-    /// Like the other, with a default of its own.
-    ///
-    /// @param defaultLevel the level on standard error when nobody said any
+    /// @param defaultLevel the level on standard error when none is set
     RankLogger(String name, LogOutput logOutput, LogLevel defaultLevel) {
         this.name = name;
         this.output = logOutput;
@@ -32,7 +30,7 @@ final class RankLogger implements System.Logger {
     @Override
     public boolean isLoggable(Level level) {
         LogSettings settings = output.settings();
-        if (!settings.allows(level)) { // the cheap question first
+        if (!settings.allows(level)) { // the cheap check first
             return false;
         }
         return output.isHandledByApplication(name)
@@ -72,8 +70,8 @@ final class RankLogger implements System.Logger {
         }
     }
 
-    /// Looked up for each line that goes there: the JDK keeps it, and it may be made anew when the
-    /// application reads its configuration again.
+    /// Looked up for each line: the JDK caches it, and may create it again when the application
+    /// reloads its configuration.
     private System.Logger application() {
         return System.getLogger(name);
     }
@@ -86,12 +84,12 @@ final class RankLogger implements System.Logger {
 
     private static String formatted(String format, @Nullable Object @Nullable [] arguments) {
         if (arguments == null || arguments.length == 0) {
-            return format; // in which braces and quotes mean themselves
+            return format; // without arguments, braces and quotes are plain text
         }
         try {
             return MessageFormat.format(format, arguments);
         } catch (IllegalArgumentException e) {
-            return format + " (not filled in: " + e.getMessage() + ")";
+            return format + " (cannot be formatted: " + e.getMessage() + ")";
         }
     }
 }

@@ -1,12 +1,11 @@
-/// How lines of log leave the process: `HOROVOD_LOG_LEVEL` and `HOROVOD_LOG_HIDE_TIME` take effect
-/// out of the box, and an application that has set up logging of its own keeps it.
+/// Logging: `HOROVOD_LOG_LEVEL` and `HOROVOD_LOG_HIDE_TIME` take effect without any setup. An
+/// application that has configured its own logging keeps it.
 ///
-/// Start with [Log] (how to get a logger), then [RankLogger] (what passes), [LogLine] (what a line
-/// looks like) and [ApplicationLogging] (when lines go to the application instead).
+/// Start with [Log] (how to get a logger), then [RankLogger] (which lines are logged), [LogLine]
+/// (the format of a line) and [ApplicationLogging] (when lines go to the application instead).
 ///
 /// - May depend on: the JDK alone.
-/// - Invariant: standard error is written to only where the application has not set up logging
-///   itself.
+/// - Invariant: lines go to standard error only if the application has not configured logging.
 @NullMarked
 package org.horovod4j.log;
 

@@ -12,7 +12,8 @@ import java.util.Collection;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/// Where this machine might be reached, likeliest first: IPv4 before IPv6, loopback last.
+/// The addresses at which other processes may reach this machine, likeliest first: IPv4 before
+/// IPv6, loopback last.
 ///
 /// Link-local addresses are left out, as they mean nothing on another machine.
 public record LocalAddresses(List<InetAddress> addresses) {
@@ -25,11 +26,11 @@ public record LocalAddresses(List<InetAddress> addresses) {
         return ofInterfaces(List.of());
     }
 
-    /// The addresses of those of `interfaces` that this machine has: their names differ from host
-    /// to host, so a list for a whole job may name some that are elsewhere.
+    /// The addresses of those of `interfaces` that this machine has. Interface names differ between
+    /// hosts, so a list for a whole job may contain names of other hosts.
     ///
-    /// @param interfaces names such as `eth0`; with none, all interfaces count
-    /// @throws ConfigurationException when this machine has none of them, or no address there
+    /// @param interfaces names such as `eth0`; an empty list means all interfaces
+    /// @throws ConfigurationException when this machine has none of them, or they have no address
     public static LocalAddresses ofInterfaces(Collection<String> interfaces) {
         List<NetworkInterface> present = upInterfaces();
         LocalAddresses chosen =
@@ -43,24 +44,24 @@ public record LocalAddresses(List<InetAddress> addresses) {
         if (chosen.addresses.isEmpty()) {
             throw new ConfigurationException(
                     interfaces.isEmpty()
-                            ? "this machine has no network address. Bring up its loopback"
-                                    + " interface at least."
+                            ? "this machine has no network address. Bring up at least its loopback"
+                                    + " interface."
                             : unknown(interfaces, present));
         }
         return chosen;
     }
 
-    /// The same with a port each.
+    /// The addresses, each with a port.
     public List<InetSocketAddress> withPort(int port) {
         return addresses.stream().map(address -> new InetSocketAddress(address, port)).toList();
     }
 
-    /// Those that other machines could use. Loopback leads back to whoever dials it, so it stays
-    /// only where there is nothing else: then this machine must be the only one.
+    /// Those that other machines can use. Loopback leads back to the machine that connects, so it
+    /// stays only if there is nothing else: then the job must run on this machine alone.
     public LocalAddresses reachableFromOtherHosts() {
-        List<InetAddress> outward =
+        List<InetAddress> external =
                 addresses.stream().filter(address -> !address.isLoopbackAddress()).toList();
-        return outward.isEmpty() ? this : new LocalAddresses(outward);
+        return external.isEmpty() ? this : new LocalAddresses(external);
     }
 
     private static LocalAddresses of(List<NetworkInterface> interfaces) {
@@ -80,13 +81,13 @@ public record LocalAddresses(List<InetAddress> addresses) {
         return (address.isLoopbackAddress() ? 2 : 0) + (address instanceof Inet4Address ? 0 : 1);
     }
 
-    /// The JDK names the interface with an IPv6 address, as in `fd00::2%eth0`, and another machine
-    /// would look for that interface among its own.
+    /// Removes the interface from an IPv6 address, as in `fd00::2%eth0`: another machine would look
+    /// for that interface among its own.
     private static InetAddress withoutScope(InetAddress address) {
         try {
             return InetAddress.getByAddress(address.getAddress());
         } catch (UnknownHostException e) {
-            throw new IllegalStateException("an address has as many bytes as an address", e);
+            throw new IllegalStateException("the bytes of an address are a valid address", e);
         }
     }
 
@@ -110,17 +111,17 @@ public record LocalAddresses(List<InetAddress> addresses) {
         try {
             return each.isUp();
         } catch (SocketException e) {
-            return false; // it vanished since it was listed
+            return false; // removed since it was listed
         }
     }
 
-    private static String unknown(Collection<String> wanted, List<NetworkInterface> present) {
+    private static String unknown(Collection<String> interfaces, List<NetworkInterface> present) {
         return """
         this machine has no network interface %s that is up and has an address. It has:
         %s
-        Name one of these, or none to let all be tried."""
+        Name one of these, or none to try all."""
                 .formatted(
-                        wanted.stream()
+                        interfaces.stream()
                                 .map(name -> "'" + name + "'")
                                 .collect(Collectors.joining(" or ")),
                         present.stream()

@@ -1,7 +1,7 @@
 /// The addresses of this machine.
 ///
 /// - May depend on: `org.horovod4j`.
-/// - Invariant: an address is a proposal; whether it leads here is found out by dialling it.
+/// - Invariant: an address is a proposal. Only connecting to it shows whether it leads here.
 @NullMarked
 package org.horovod4j.network;
 

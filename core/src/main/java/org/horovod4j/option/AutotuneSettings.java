@@ -6,11 +6,11 @@ import java.nio.file.Path;
 
 /// How settings are tuned while the job trains.
 ///
-/// @param log a row for each setting that is tried; null for none
-/// @param warmupSamples how many samples are thrown away first
-/// @param stepsPerSample how many training steps a sample is taken over
+/// @param log gets a row for each setting that is tried; null for none
+/// @param warmupSamples how many samples are discarded first
+/// @param stepsPerSample how many training steps a sample takes
 /// @param maxSamples how many settings are tried at most
-/// @param file what keeps the best settings for the next run; null for nothing
+/// @param file stores the best settings for the next run; null for none
 public record AutotuneSettings(
         boolean enabled,
         @Nullable Path log,
@@ -21,7 +21,7 @@ public record AutotuneSettings(
     public AutotuneSettings {
         if (warmupSamples < 0 || stepsPerSample < 1 || maxSamples < 1) {
             throw new IllegalArgumentException(
-                    "cannot tune by %d + %d samples of %d steps"
+                    "autotune needs samples and steps: %d warm-up samples, %d samples, %d steps"
                             .formatted(warmupSamples, maxSamples, stepsPerSample));
         }
     }

@@ -3,8 +3,8 @@ package org.horovod4j.option;
 import java.time.Duration;
 import java.util.List;
 
-/// What the launcher tells a worker of an elastic job, in place of a rank; and how long it waits
-/// itself.
+/// The options of elastic jobs: what the launcher gives a worker in place of a rank, and how long
+/// the launcher waits.
 public final class ElasticOptions {
     public static final Option<Boolean> ELASTIC =
             Option.bool()
@@ -12,16 +12,15 @@ public final class ElasticOptions {
                     .byDefault(false)
                     .in(OptionGroup.WORLD)
                     .help(
-                            "Whether this process is a worker of an [elastic](elastic.md) job, which is"
-                                    + " told its rank by the launcher, and another one when workers come"
-                                    + " or go.");
+                            "Whether this process is a worker of an [elastic](elastic.md) job. The launcher"
+                                    + " assigns its rank, and a new one when workers join or leave.");
 
     public static final Option<Integer> WORKER =
             Option.integer()
                     .environment("HOROVOD_ELASTIC_WORKER")
                     .atLeast(0)
                     .in(OptionGroup.WORLD)
-                    .help("The number of this process among all that an elastic job ever had.");
+                    .help("The number of this process among all that an elastic job has started.");
 
     public static final Option<Integer> PORT =
             Option.integer()
@@ -30,8 +29,8 @@ public final class ElasticOptions {
                     .atMost(65_535)
                     .in(OptionGroup.WORLD)
                     .help(
-                            "The port, at the rendezvous address, where a worker of an elastic job asks"
-                                    + " for its rank.");
+                            "The port, at the rendezvous address, where a worker of an elastic job gets"
+                                    + " its rank.");
 
     public static final Option<Duration> TIMEOUT =
             Option.seconds("elastic-timeout")
@@ -41,7 +40,7 @@ public final class ElasticOptions {
                     .in(OptionGroup.START)
                     .help(
                             "How long an elastic job waits for enough processes, at the"
-                                    + " start and after a failure, before it gives up.");
+                                    + " start and after a failure, before it fails.");
 
     private ElasticOptions() {}
 

@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/// A process of an elastic job, which asks the launcher for its rank.
+/// A process of an elastic job, to which the launcher assigns a rank.
 ///
-/// @param number among all processes that the job ever had
-/// @param port where it asks, at the rendezvous address
+/// @param number among all processes that the job has started
+/// @param port of the worker registry, at the rendezvous address
 public record ElasticWorker(int number, int port) {
-    private static final List<Option<?>> NEEDED =
+    private static final List<Option<?>> REQUIRED =
             List.of(
                     ElasticOptions.WORKER,
                     ElasticOptions.PORT,
@@ -22,18 +22,18 @@ public record ElasticWorker(int number, int port) {
 
     /// Reads whether this process is one.
     ///
-    /// @throws ConfigurationException when it is, but the launcher has not said all of it
+    /// @throws ConfigurationException when it is, but the launcher's variables are incomplete
     static Optional<ElasticWorker> from(Environment environment) {
         if (!environment.get(ElasticOptions.ELASTIC)) {
             return Optional.empty();
         }
         String missing =
-                NEEDED.stream()
+                REQUIRED.stream()
                         .filter(option -> !environment.isSet(option))
                         .map(Option::variable)
                         .collect(Collectors.joining(", "));
         if (!missing.isEmpty()) {
-            throw incomplete("not set are " + missing);
+            throw incomplete("these are not set: " + missing);
         }
         if (environment.get(Options.RENDEZVOUS_SERVER) != RendezvousHost.LAUNCHER) {
             throw incomplete(

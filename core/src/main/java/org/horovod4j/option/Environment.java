@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
-/// A snapshot of environment variables, read by declared options. A variable that is blank counts
-/// as not set, as scripts write `VARIABLE=` to take one away.
+/// A snapshot of environment variables, read by declared options. A blank variable counts as not
+/// set: scripts write `VARIABLE=` to unset one.
 public final class Environment {
     private static final String PREFIX = "HOROVOD_";
 
@@ -23,21 +23,21 @@ public final class Environment {
 
     /// The value that is set, or the default.
     ///
-    /// @throws ConfigurationException when it is not allowed, or there is neither
+    /// @throws ConfigurationException when the value is not allowed, or there is neither
     public <T extends Comparable<T>> T get(Option<T> option) {
         Optional<T> set = find(option);
         Optional<T> value = set.isPresent() ? set : option.byDefault();
         if (value.isEmpty()) {
             throw new ConfigurationException(
-                    "%s is not set, and has no default. Its meaning: %s"
+                    "%s is not set and has no default. Its meaning: %s"
                             .formatted(option.variable(), option.help()));
         }
         return value.get();
     }
 
-    /// The value that is set, if one is.
+    /// The value that is set, if any.
     ///
-    /// @throws ConfigurationException when it is not allowed, unless the option is lenient
+    /// @throws ConfigurationException when the value is not allowed, unless the option is lenient
     public <T extends Comparable<T>> Optional<T> find(Option<T> option) {
         if (option.isLenient() && parseError(option).isPresent()) {
             return Optional.empty();
@@ -54,7 +54,7 @@ public final class Environment {
         return Optional.empty();
     }
 
-    /// What is wrong with the value that is set, if something is.
+    /// What is wrong with the value that is set, if anything.
     private Optional<String> parseError(Option<?> option) {
         try {
             read(option);
@@ -83,13 +83,13 @@ public final class Environment {
         return !variables.getOrDefault(name, "").isBlank();
     }
 
-    /// What a scheduler or MPI launcher has said of this process.
+    /// The rank that a scheduler or MPI launcher gave this process.
     Optional<SchedulerAssignment> assignment() {
         return SchedulerAssignment.from(variables, ProcessHandle.current());
     }
 
-    /// What the user should hear of variables that have no effect, or not the one that was wanted:
-    /// there is no other sign of it.
+    /// Warnings about variables that have no effect, or not the intended one. Nothing else would
+    /// show that.
     public List<String> warnings() {
         List<String> warnings = new ArrayList<>();
         List<String> known = new ArrayList<>();
@@ -102,14 +102,14 @@ public final class Environment {
         for (Option<?> option : Options.all()) {
             Optional<String> refusal = option.isLenient() ? parseError(option) : Optional.empty();
             if (refusal.isPresent()) {
-                warnings.add(refusal.get() + " Until then it counts as not set.");
+                warnings.add(refusal.get() + " Until then it is ignored.");
             }
         }
         StallSettings.warning(this).ifPresent(warnings::add);
         return warnings;
     }
 
-    /// Refuses variables that look like options of ours but are not.
+    /// Refuses variables that look like options of Horovod4J but are not.
     ///
     /// @throws ConfigurationException which names the first, and the option with the nearest name
     public void checkKnown() {
@@ -120,13 +120,13 @@ public final class Environment {
                 String problem = "%s: Horovod4J has no such option".formatted(name);
                 throw new ConfigurationException(
                         SpellingSuggestion.nearest(name, known, PREFIX.length())
-                                .map(meant -> "%s. Did you mean %s?".formatted(problem, meant))
+                                .map(near -> "%s. Did you mean %s?".formatted(problem, near))
                                 .orElse(problem + ". See docs/options.md for all options."));
             }
         }
     }
 
-    /// Variables that look like options of ours but are none, in alphabetical order.
+    /// Variables that look like options of Horovod4J but are not, in alphabetical order.
     private SortedSet<String> unknown(List<String> known) {
         SortedSet<String> unknown = new TreeSet<>();
         for (String name : variables.keySet()) {
@@ -139,13 +139,13 @@ public final class Environment {
 
     private static Optional<String> warning(String name, List<String> known) {
         Optional<UnsupportedVariable> horovods = UnsupportedVariable.find(name);
-        if (horovods.isPresent()) { // spelt right, so any other name would be a wrong guess
+        if (horovods.isPresent()) { // spelled correctly, so a suggestion would be wrong
             return horovods.get().warning(name);
         }
         String ignored = "%s is ignored: Horovod4J has no such option".formatted(name);
         return Optional.of(
                 SpellingSuggestion.nearest(name, known, PREFIX.length())
-                        .map(meant -> "%s. Did you mean %s?".formatted(ignored, meant))
+                        .map(near -> "%s. Did you mean %s?".formatted(ignored, near))
                         .orElse(ignored + "."));
     }
 }

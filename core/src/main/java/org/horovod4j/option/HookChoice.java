@@ -1,13 +1,14 @@
 package org.horovod4j.option;
 
-/// Whether a framework tells of each gradient while it computes the others, and whether the gradient
-/// then travels at once.
+/// Whether hooks report each gradient while the framework computes the others, so that it can be
+/// reduced at once.
 public enum HookChoice {
-    /// Told where the way to be told is known to work, and sent at once where that can pay, if the program
-    /// does not say otherwise.
+    /// Hooks are used with versions that are known to work, and gradients are reduced at once if
+    /// that can pay, unless the program says otherwise.
     AUTO,
-    /// Told also where that is not known to work, and sent at once if the program does not say otherwise.
+    /// Hooks are used with all versions, and gradients are reduced at once, unless the program says
+    /// otherwise.
     ON,
-    /// Not told, whatever the program says.
+    /// No hooks, even if the program asks for them.
     OFF
 }

@@ -1,9 +1,9 @@
 package org.horovod4j.option;
 
-/// What an average is divided by while some ranks have joined, and so add nothing.
+/// The divisor of an average while some ranks have joined and contribute nothing.
 public enum JoinAverage {
-    /// The size of the process set, as Horovod does.
+    /// The size of the process set, as in Horovod.
     ALL,
-    /// How many of its ranks have not joined.
+    /// The number of its ranks that have not joined.
     LIVE
 }

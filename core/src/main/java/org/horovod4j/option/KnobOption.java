@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/// The options that set a part of [org.horovod4j.spi.Tuning]: one that the user has set, the
-/// autotuner leaves alone.
+/// The options that set a part of [org.horovod4j.spi.Tuning]. The autotuner does not change those
+/// that the user has set.
 public enum KnobOption {
     FUSION_THRESHOLD,
     CYCLE_TIME,
@@ -13,7 +13,7 @@ public enum KnobOption {
     RING_BYTES,
     STREAMS;
 
-    /// Those that the user has set.
+    /// The options that the user has set.
     static Set<KnobOption> setIn(Environment environment) {
         return Arrays.stream(values())
                 .filter(knob -> environment.isSet(knob.option()))

@@ -8,18 +8,19 @@ import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/// What this machine is called, where nobody has told.
+/// The name of this machine, if no option sets it.
 ///
-/// Only ranks hear the name, to find out who shares a host; it need not lead to an address. So a
-/// machine whose name no resolver knows, as in many containers, is called what its kernel calls it.
+/// Ranks only compare names to find out which of them share a host. A name need not resolve to an
+/// address. So a machine whose name no resolver knows, as in many containers, uses the name in its
+/// kernel.
 public final class LocalHostName {
     private static final Path KERNEL = Path.of("/proc/sys/kernel/hostname"); // of Linux
 
     private LocalHostName() {}
 
-    /// Asks a resolver, and then the kernel.
+    /// Asks a resolver, then the kernel.
     ///
-    /// @throws ConfigurationException when neither knows
+    /// @throws ConfigurationException when neither has a name
     public static String find() {
         try {
             return InetAddress.getLocalHost().getHostName();
@@ -28,19 +29,19 @@ public final class LocalHostName {
         }
     }
 
-    /// The name that stands in a file.
+    /// The name in a file.
     ///
-    /// @param why there is no other
-    static String read(Path file, UnknownHostException why) {
+    /// @param cause why there is no other
+    static String read(Path file, UnknownHostException cause) {
         try {
             String name = Files.readString(file).strip();
             if (!name.isEmpty()) {
                 return name;
             }
         } catch (IOException e) {
-            why.addSuppressed(e);
+            cause.addSuppressed(e);
         }
         throw new ConfigurationException(
-                "this machine does not know its own name: set %s".formatted(Options.HOSTNAME), why);
+                "the name of this machine cannot be found: set %s".formatted(Options.HOSTNAME), cause);
     }
 }

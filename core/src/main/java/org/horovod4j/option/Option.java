@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SequencedMap;
 
-/// The declaration of an option: all that is known of it but its value.
+/// The declaration of an option.
 ///
 /// ```java
 /// static final Option<Duration> CYCLE_TIME =
@@ -22,7 +22,7 @@ import java.util.SequencedMap;
 ///                 .help("Pause between two negotiation cycles; 0 negotiates at once.");
 /// ```
 ///
-/// An option made without a flag is not for people: the launcher sets its variable.
+/// An option without a flag is not for users: the launcher sets its variable.
 public final class Option<T extends Comparable<T>> {
     private final OptionType<T> optionType;
     private final SequencedMap<String, OptionType<T>> valueFlags;
@@ -40,23 +40,23 @@ public final class Option<T extends Comparable<T>> {
     private final OptionGroup group;
     private final String help;
 
-    Option(OptionBuilder<T> draft, String help) {
-        this.optionType = draft.optionType;
-        this.valueFlags = new LinkedHashMap<>(draft.valueFlags);
-        this.switchFlags = new LinkedHashMap<>(draft.switchFlags);
-        this.variable = draft.variable;
-        this.aliases = List.copyOf(draft.aliases);
+    Option(OptionBuilder<T> builder, String help) {
+        this.optionType = builder.optionType;
+        this.valueFlags = new LinkedHashMap<>(builder.valueFlags);
+        this.switchFlags = new LinkedHashMap<>(builder.switchFlags);
+        this.variable = builder.variable;
+        this.aliases = List.copyOf(builder.aliases);
         List<String> all = new ArrayList<>(aliases);
         all.addFirst(variable);
         this.names = List.copyOf(all);
-        this.byDefault = draft.byDefault;
-        this.whenUnset = draft.whenUnset;
-        this.min = draft.min;
-        this.max = draft.max;
-        this.outOfRangeValue = draft.outOfRangeValue;
-        this.isSecret = draft.isSecret;
-        this.isLenient = draft.isLenient;
-        this.group = draft.group;
+        this.byDefault = builder.byDefault;
+        this.whenUnset = builder.whenUnset;
+        this.min = builder.min;
+        this.max = builder.max;
+        this.outOfRangeValue = builder.outOfRangeValue;
+        this.isSecret = builder.isSecret;
+        this.isLenient = builder.isLenient;
+        this.group = builder.group;
         this.help = help;
     }
 
@@ -84,7 +84,7 @@ public final class Option<T extends Comparable<T>> {
         return integer().flag(flag);
     }
 
-    /// A number that may have a fraction.
+    /// A number with or without a fraction.
     public static OptionBuilder<Double> number(String flag) {
         return new OptionBuilder<>(OptionType.NUMBER).flag(flag);
     }
@@ -94,28 +94,28 @@ public final class Option<T extends Comparable<T>> {
         return new OptionBuilder<>(OptionType.BOOL);
     }
 
-    /// True or false, as above. The launcher has a flag for true, and the same
-    /// with `no-` in front for false.
+    /// True or false, as above. The launcher gets a flag for true, and one with `no-` in front for
+    /// false.
     public static OptionBuilder<Boolean> bool(String flag) {
         return bool(flag, "no-" + flag);
     }
 
-    /// The same, with two flags that are not made from one another.
+    /// The same with two unrelated flags.
     public static OptionBuilder<Boolean> bool(String flagForTrue, String flagForFalse) {
         return bool().flagFor(true, flagForTrue).flagFor(false, flagForFalse);
     }
 
-    /// A duration that is written in seconds.
+    /// A duration in seconds.
     public static OptionBuilder<Duration> seconds(String flag) {
         return new OptionBuilder<>(OptionType.SECONDS).flag(flag);
     }
 
-    /// A duration that is written in milliseconds.
+    /// A duration in milliseconds.
     public static OptionBuilder<Duration> millis(String flag) {
         return new OptionBuilder<>(OptionType.MILLIS).flag(flag);
     }
 
-    /// A number of bytes that may be written in units of 1024, as in 64M.
+    /// A number of bytes, with or without a unit, as in 64M.
     public static OptionBuilder<Long> bytes(String flag) {
         return new OptionBuilder<>(OptionType.BYTES).flag(flag);
     }
@@ -135,7 +135,7 @@ public final class Option<T extends Comparable<T>> {
         return choice(constants).flag(flag);
     }
 
-    /// What the launcher calls it: several names where each stands for a value.
+    /// The flags of the launcher: several if each stands for a value.
     public List<Flag> flags() {
         List<Flag> flags = new ArrayList<>();
         valueFlags.forEach(
@@ -147,8 +147,8 @@ public final class Option<T extends Comparable<T>> {
         return flags;
     }
 
-    /// What may follow one of its flags and what holds without, as in "seconds, at least 0.1; default
-    /// 30". Empty for a flag that stands alone.
+    /// The allowed values and the default of a flag, as in "seconds, at least 0.1; default 30".
+    /// Empty for a flag without a value.
     public String valuesOf(String flag) {
         OptionType<T> unit = valueFlags.get(flag);
         return unit == null
@@ -161,7 +161,7 @@ public final class Option<T extends Comparable<T>> {
         return variable;
     }
 
-    /// Other environment variables that are read when the first is not set, in this order.
+    /// Other variables, read in this order when the first is not set.
     public List<String> aliases() {
         return aliases;
     }
@@ -175,7 +175,7 @@ public final class Option<T extends Comparable<T>> {
         return Optional.ofNullable(byDefault);
     }
 
-    /// The default as one would write it, or what happens without one.
+    /// The default as text, or what happens without one.
     public String defaultText() {
         return defaultText(optionType);
     }
@@ -184,7 +184,7 @@ public final class Option<T extends Comparable<T>> {
         return byDefault == null ? whenUnset : unit.display(byDefault);
     }
 
-    /// What a value may be, as in "a whole number from 0 to 16".
+    /// The allowed values, as in "a whole number from 0 to 16".
     public String allowed() {
         return allowed(optionType);
     }
@@ -213,7 +213,7 @@ public final class Option<T extends Comparable<T>> {
         return isSecret;
     }
 
-    /// Whether a variable that cannot be read counts as not set.
+    /// Whether a value that is not allowed counts as not set.
     public boolean isLenient() {
         return isLenient;
     }
@@ -226,15 +226,15 @@ public final class Option<T extends Comparable<T>> {
         return help;
     }
 
-    /// What the variable is set to for this value.
+    /// The text for the variable.
     public String format(T value) {
         return optionType.format(value);
     }
 
     /// Reads a value.
     ///
-    /// @param origin where the text is from, for errors: a variable or a flag
-    /// @throws ConfigurationException when it is none, or out of bounds
+    /// @param origin the variable or flag, for errors
+    /// @throws ConfigurationException when the value is malformed or out of bounds
     public T parse(String origin, String text) {
         return parse(origin, text, optionType);
     }
@@ -268,14 +268,14 @@ public final class Option<T extends Comparable<T>> {
                   allowed: %s
                   default: %s
                   meaning: %s
-                Correct it, or leave it out."""
+                Correct or remove it."""
                         .formatted(
                                 origin,
-                                isSecret ? "set to something" : "'" + text + "'",
+                                isSecret ? "set to a hidden value" : "'" + text + "'",
                                 allowed(unit),
                                 defaultText(unit),
                                 help),
-                isSecret ? null : cause); // whose message would quote the secret
+                isSecret ? null : cause); // its message would contain the secret
     }
 
     @Override

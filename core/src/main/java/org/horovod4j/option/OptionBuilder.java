@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
 
-/// An option that is being declared; [#help] completes it. See [Option] for an example.
+/// A declaration in progress. [#help] completes it. See [Option] for an example.
 public final class OptionBuilder<T extends Comparable<T>> {
     final OptionType<T> optionType;
     final SequencedMap<String, OptionType<T>> valueFlags = new LinkedHashMap<>();
@@ -27,19 +27,18 @@ public final class OptionBuilder<T extends Comparable<T>> {
         this.optionType = optionType;
     }
 
-    /// A flag that is followed by a value.
+    /// Adds a flag with a value.
     OptionBuilder<T> flag(String name) {
         return flagIn(optionType, name);
     }
 
-    /// A flag that is followed by a value, which is written in another way than that of the
-    /// variable.
+    /// Adds a flag with a value in another unit than that of the variable.
     OptionBuilder<T> flagIn(OptionType<T> unit, String name) {
         valueFlags.put(name, unit);
         return this;
     }
 
-    /// A flag that stands alone and means this value.
+    /// Adds a flag without a value that means `value`.
     OptionBuilder<T> flagFor(T value, String name) {
         switchFlags.put(name, value);
         return this;
@@ -59,7 +58,7 @@ public final class OptionBuilder<T extends Comparable<T>> {
         return this;
     }
 
-    /// Says what happens when there is neither a value nor a default.
+    /// Describes what happens when there is neither a value nor a default.
     public OptionBuilder<T> whenUnset(String what) {
         this.whenUnset = what;
         return this;
@@ -75,7 +74,7 @@ public final class OptionBuilder<T extends Comparable<T>> {
         return this;
     }
 
-    /// Allows one value that the bounds do not, such as a 0 that stands for no limit.
+    /// Allows one value outside the bounds, such as a 0 that means no limit.
     public OptionBuilder<T> or(T value) {
         this.outOfRangeValue = value;
         return this;
@@ -87,14 +86,14 @@ public final class OptionBuilder<T extends Comparable<T>> {
         return this;
     }
 
-    /// Takes a variable that cannot be read for the default, with a warning rather than an error.
+    /// A value that is not allowed causes a warning and the default, not an error.
     public OptionBuilder<T> lenient() {
         this.isLenient = true;
         return this;
     }
 
-    public OptionBuilder<T> in(OptionGroup chapter) {
-        this.group = chapter;
+    public OptionBuilder<T> in(OptionGroup newGroup) {
+        this.group = newGroup;
         return this;
     }
 

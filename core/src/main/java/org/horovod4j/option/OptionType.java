@@ -8,10 +8,10 @@ import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// How values of one type are written as text.
+/// Converts values of one type to text and back.
 ///
-/// Classes and loops rather than lambdas and streams, here and in [Environment]: every process
-/// declares and reads all options when it starts, and each lambda would cost it half a millisecond.
+/// Uses classes and loops instead of lambdas and streams, as [Environment] does: every process
+/// declares and reads all options when it starts, and each lambda would cost half a millisecond.
 abstract class OptionType<T> {
     static final OptionType<String> TEXT =
             new OptionType<>("any text") {
@@ -79,7 +79,7 @@ abstract class OptionType<T> {
 
     static final OptionType<Long> BYTES = new ByteSizeType();
 
-    /// Bytes in units of 1024 * 1024, of which there may be a fraction.
+    /// Bytes in units of 1024 * 1024, with or without a fraction.
     static final OptionType<Long> MEBIBYTES =
             new OptionType<>("mebibytes") {
                 @Override
@@ -95,8 +95,8 @@ abstract class OptionType<T> {
                 }
             };
 
-    /// The constants that parsing needs, made for the first value that is set: a process that is
-    /// given none does without [BigDecimal], which alone takes 20 ms to load.
+    /// The constants for parsing, created with the first value that is set: a process without such
+    /// values need not load [BigDecimal], which takes 20 ms.
     private static final class ParsingConstants {
         private static final Pattern BYTE_SIZE = Pattern.compile("(\\d+) ?(?:([KMGT])(?:I?B)?|B)?");
         private static final BigDecimal MEBIBYTE = BigDecimal.valueOf(1L << 20);
@@ -104,7 +104,7 @@ abstract class OptionType<T> {
 
     private final String noun;
 
-    /// @param noun what a value is, as errors and the reference page say it
+    /// @param noun describes a value, in errors and on the reference page
     private OptionType(String noun) {
         this.noun = noun;
     }
@@ -116,12 +116,12 @@ abstract class OptionType<T> {
     /// Throws [IllegalArgumentException] or [ArithmeticException] for any other text.
     abstract T parse(String text);
 
-    /// What a variable is set to: plain numbers, which Horovod and shell scripts read too.
+    /// The text for a variable: plain numbers, which Horovod and shell scripts read too.
     String format(T value) {
         return value.toString();
     }
 
-    /// What people are shown, which parses to the same value.
+    /// The text for people, which parses to the same value.
     String display(T value) {
         return format(value);
     }
@@ -130,8 +130,8 @@ abstract class OptionType<T> {
         return number.stripTrailingZeros().toPlainString();
     }
 
-    /// Durations in a unit of 10^`nanoDigits` = `nanos` nanoseconds, of which there may be a fraction. Only a
-    /// fraction is worth the time that [BigDecimal] takes to load.
+    /// Durations in a unit of 10^`nanoDigits` = `nanos` nanoseconds, with or without a fraction.
+    /// Only a fraction needs [BigDecimal], which is slow to load.
     private static final class DurationType extends OptionType<Duration> {
         private final int nanoDigits;
         private final long nanos;
@@ -185,7 +185,7 @@ abstract class OptionType<T> {
             return Math.multiplyExact(Long.parseLong(size.group(1)), 1L << shift);
         }
 
-        /// In the largest unit that leaves no fraction.
+        /// Uses the largest unit without a fraction.
         @Override
         String display(Long bytes) {
             int shift = bytes == 0 ? 0 : Math.min(40, Long.numberOfTrailingZeros(bytes) / 10 * 10);

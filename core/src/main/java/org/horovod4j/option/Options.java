@@ -5,9 +5,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// Every option there is: those that say who a process is and how bytes move are here, those of the
-/// runtime in [RuntimeOptions], those of elastic jobs in [ElasticOptions]. `docs/options.md` is
-/// made from all of them.
+/// All options. Those of rank, rendezvous and transport are here, those of the runtime in
+/// [RuntimeOptions], those of elastic jobs in [ElasticOptions]. `docs/options.md` is generated from
+/// them.
 public final class Options {
     public static final Option<Integer> RANK =
             Option.integer()
@@ -15,7 +15,7 @@ public final class Options {
                     .byDefault(0)
                     .atLeast(0)
                     .in(OptionGroup.WORLD)
-                    .help("The number of this process among all, from 0.");
+                    .help("The rank of this process, from 0.");
 
     public static final Option<Integer> SIZE =
             Option.integer()
@@ -24,50 +24,50 @@ public final class Options {
                     .atLeast(1)
                     .in(OptionGroup.WORLD)
                     .help(
-                            "How many processes there are. With neither rank nor size, a process takes"
-                                    + " both from Slurm's `srun` or from `mpirun`, or else is a world"
-                                    + " of its own.");
+                            "The number of processes. If neither rank nor size is set, a process takes"
+                                    + " both from Slurm's `srun` or from `mpirun`; otherwise it runs"
+                                    + " alone.");
 
     public static final Option<Integer> LOCAL_RANK =
             Option.integer()
                     .environment("HOROVOD_LOCAL_RANK")
-                    .whenUnset("worked out from the hosts")
+                    .whenUnset("derived from the host names")
                     .atLeast(0)
                     .in(OptionGroup.WORLD)
                     .help(
-                            "The number of this process among those of its host: usually that of its"
+                            "The rank of this process among those of its host. Usually selects its"
                                     + " device.");
 
     public static final Option<Integer> LOCAL_SIZE =
             Option.integer()
                     .environment("HOROVOD_LOCAL_SIZE")
-                    .whenUnset("worked out from the hosts")
+                    .whenUnset("derived from the host names")
                     .atLeast(1)
                     .in(OptionGroup.WORLD)
-                    .help("How many processes this host has.");
+                    .help("The number of processes on this host.");
 
     public static final Option<Integer> CROSS_RANK =
             Option.integer()
                     .environment("HOROVOD_CROSS_RANK")
-                    .whenUnset("worked out from the hosts")
+                    .whenUnset("derived from the host names")
                     .atLeast(0)
                     .in(OptionGroup.WORLD)
-                    .help("The number of this host among those that have this local rank.");
+                    .help("The rank of this host among those that have this local rank.");
 
     public static final Option<Integer> CROSS_SIZE =
             Option.integer()
                     .environment("HOROVOD_CROSS_SIZE")
-                    .whenUnset("worked out from the hosts")
+                    .whenUnset("derived from the host names")
                     .atLeast(1)
                     .in(OptionGroup.WORLD)
-                    .help("How many hosts have this local rank.");
+                    .help("The number of hosts that have this local rank.");
 
     public static final Option<String> HOSTNAME =
             Option.text()
                     .environment("HOROVOD_HOSTNAME")
-                    .whenUnset("the scheduler's or the machine's own name for it")
+                    .whenUnset("the scheduler's name for it, or the machine's own")
                     .in(OptionGroup.WORLD)
-                    .help("The name of this host. Ranks that give the same name share a host.");
+                    .help("The name of this host. Ranks with the same name share a host.");
 
     public static final Option<String> CLASS_ARCHIVES =
             Option.text("class-archives")
@@ -75,17 +75,17 @@ public final class Options {
                     .whenUnset("`horovod4j` in the user's cache folder")
                     .in(OptionGroup.START)
                     .help(
-                            "A folder for archives of loaded classes, which make later starts of the"
-                                    + " same Java program faster; `none` for no archives.");
+                            "A folder for class data archives, with which later runs of the same Java"
+                                    + " program start faster; `none` for no archives.");
 
     public static final Option<String> RENDEZVOUS_ADDR =
             Option.text()
                     .environment("HOROVOD_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_ADDR")
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
-                            "The names or addresses of the host where the ranks meet, with commas"
-                                    + " between them: all are tried. `auto` is the first host of a"
-                                    + " step of Slurm's.");
+                            "The host of the rendezvous server: names or addresses, separated by"
+                                    + " commas. All are tried. `auto` is the first host of a Slurm"
+                                    + " step.");
 
     public static final Option<Integer> RENDEZVOUS_PORT =
             Option.integer()
@@ -93,7 +93,7 @@ public final class Options {
                     .atLeast(1)
                     .atMost(65_535)
                     .in(OptionGroup.RENDEZVOUS)
-                    .help("The port where the ranks meet.");
+                    .help("The port of the rendezvous server.");
 
     public static final Option<Path> RENDEZVOUS_FOLDER =
             Option.path()
@@ -101,9 +101,9 @@ public final class Options {
                     .whenUnset("`.horovod` in the home folder")
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
-                            "Where rank 0 leaves word of the place to meet when no address is set:"
-                                    + " a folder that all hosts share and this user alone may enter."
-                                    + " It is made if need be.");
+                            "Where rank 0 publishes the address of the rendezvous server, if none is"
+                                    + " set: a folder that all hosts share and only this user can"
+                                    + " enter. It is created if necessary.");
 
     public static final Option<RendezvousHost> RENDEZVOUS_SERVER =
             Option.choice(RendezvousHost.class)
@@ -111,7 +111,7 @@ public final class Options {
                     .byDefault(RendezvousHost.RANK0)
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
-                            "Who answers at the rendezvous address: the launcher, or rank 0 where"
+                            "Who runs the rendezvous server: the launcher, or rank 0 if the"
                                     + " processes are started by hand.");
 
     public static final Option<String> SECRET_KEY =
@@ -120,8 +120,8 @@ public final class Options {
                     .secret()
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
-                            "The secret of the job, the same on every rank. A connection that does"
-                                    + " not know it is refused.");
+                            "The secret of the job, the same on every rank. Connections from"
+                                    + " processes without it are refused.");
 
     public static final Option<Boolean> TLS =
             Option.bool("tls")
@@ -129,9 +129,9 @@ public final class Options {
                     .byDefault(false)
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
-                            "Encrypt all that ranks and launcher send over the network, with keys that"
-                                    + " each connection makes anew. Memory that ranks of a host share is not"
-                                    + " encrypted.");
+                            "Encrypt everything that ranks and launcher send over the network, with new"
+                                    + " keys for each connection. Memory that the ranks of a host share"
+                                    + " is not encrypted.");
 
     public static final Option<String> JOB_ID =
             Option.text()
@@ -139,8 +139,8 @@ public final class Options {
                     .whenUnset("the scheduler's name for it")
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
-                            "The name of the job, which no other has that runs meanwhile: marks its"
-                                    + " processes and all that they start.");
+                            "The name of the job, unique among the jobs that run at the same time."
+                                    + " It marks the processes of the job and all that they start.");
 
     public static final Option<Duration> START_TIMEOUT =
             Option.seconds("start-timeout")
@@ -157,8 +157,8 @@ public final class Options {
                     .atLeast(Duration.ofMillis(100))
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
-                            "How long a rank may be silent before the others hold it for lost. A"
-                                    + " process that ends is noticed at once.");
+                            "How long a rank may be silent before it is declared lost. The end of a"
+                                    + " process is noticed at once.");
 
     public static final Option<String> NETWORK_INTERFACES =
             Option.text("network-interfaces")
@@ -166,8 +166,8 @@ public final class Options {
                     .whenUnset("all interfaces")
                     .in(OptionGroup.TRANSPORT)
                     .help(
-                            "The network interfaces that other ranks are told to reach this host by,"
-                                    + " with commas between them. Each host uses those it has.");
+                            "The network interfaces at which other ranks connect to this host,"
+                                    + " separated by commas. Each host uses those it has.");
 
     public static final Option<TransportChoice> TRANSPORT =
             Option.choice("transport", TransportChoice.class)
@@ -175,8 +175,8 @@ public final class Options {
                     .byDefault(TransportChoice.AUTO)
                     .in(OptionGroup.TRANSPORT)
                     .help(
-                            "How bytes move: `auto` uses shared memory inside a host and TCP between"
-                                    + " hosts, `tcp` uses TCP throughout.");
+                            "How ranks exchange data: `auto` uses shared memory inside a host and TCP"
+                                    + " between hosts, `tcp` uses TCP everywhere.");
 
     public static final Option<Integer> TCP_STREAMS =
             Option.integer("tcp-streams")
@@ -186,7 +186,7 @@ public final class Options {
                     .atMost(16)
                     .in(OptionGroup.TRANSPORT)
                     .help(
-                            "Connections between each two ranks; 0 makes it 1 inside a host and 4"
+                            "Connections between each pair of ranks; 0 uses 1 inside a host and 4"
                                     + " between hosts.");
 
     public static final Option<String> SHM_FOLDER =
@@ -195,8 +195,9 @@ public final class Options {
                     .byDefault("/dev/shm")
                     .in(OptionGroup.TRANSPORT)
                     .help(
-                            "Where the ranks of a host put the files they share. A folder in memory;"
-                                    + " when it cannot be used, the folder for temporary files is.");
+                            "Where the ranks of a host create the files they share: a folder in"
+                                    + " memory. If it cannot be used, the folder for temporary files"
+                                    + " is.");
 
     public static final Option<KernelChoice> KERNELS =
             Option.choice("kernels", KernelChoice.class)
@@ -204,7 +205,7 @@ public final class Options {
                     .byDefault(KernelChoice.AUTO)
                     .in(OptionGroup.COLLECTIVES)
                     .help(
-                            "The arithmetic: `auto` uses vector instructions where the JVM has them,"
+                            "The arithmetic: `auto` uses vector instructions if the JVM has them,"
                                     + " `scalar` never does. The results are the same.");
 
     public static final Option<AllreduceChoice> ALLREDUCE_ALGORITHM =
@@ -213,9 +214,9 @@ public final class Options {
                     .byDefault(AllreduceChoice.AUTO)
                     .in(OptionGroup.COLLECTIVES)
                     .help(
-                            "The algorithm of an allreduce between hosts, the same on every rank: `auto`"
-                                    + " picks by size, and by latency and bandwidth measured at"
-                                    + " start where that does not show in the result.");
+                            "The algorithm of an allreduce between hosts, the same on every rank. `auto`"
+                                    + " chooses by size; where the choice does not change the"
+                                    + " result, also by latency and bandwidth measured at start.");
 
     public static final Option<HookChoice> GRADIENT_HOOKS =
             Option.choice("gradient-hooks", HookChoice.class)
@@ -223,10 +224,10 @@ public final class Options {
                     .byDefault(HookChoice.AUTO)
                     .in(OptionGroup.FRAMEWORKS)
                     .help(
-                            "Hooks into libtorch, by which gradients are exchanged while backward goes on:"
-                                    + " `auto` uses them with versions known to work and exchanges"
-                                    + " gradients so where it can pay, `on` with any version and"
-                                    + " everywhere, `off` exchanges gradients after backward.");
+                            "Hooks into libtorch, with which gradients are reduced during backward."
+                                    + " `auto` uses them with versions that are known to work, if"
+                                    + " overlapping can pay; `on` always uses them; `off` reduces"
+                                    + " gradients after backward.");
 
     private static final List<Option<?>> ALL =
             Stream.concat(
@@ -261,7 +262,7 @@ public final class Options {
 
     private Options() {}
 
-    /// All of them, in the order of the reference page.
+    /// All options, in the order of the reference page.
     public static List<Option<?>> all() {
         return ALL;
     }

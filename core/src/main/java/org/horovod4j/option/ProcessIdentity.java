@@ -6,18 +6,17 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.Optional;
 
-/// Who a process is among all, and who has said so: options of ours, or else the scheduler or MPI
-/// launcher that started it. A process that nobody has told anything is alone.
+/// The rank of a process, and where it comes from: options of Horovod4J, else the scheduler or MPI
+/// launcher that started it. Without either, the process runs alone.
 ///
-/// @param world this process among all
-/// @param local this process among those of its host; null when the hosts' names are to decide
-/// @param cross this host among those that have this local rank; null when the names are to decide
-/// @param host the name that a scheduler gives this host, unless an option names it; null when
-///     nobody does
-/// @param job what the processes of this job alone call it; null when nobody has named it
-/// @param firstHost the host of rank 0, where a scheduler says which that is
-/// @param origin where the numbers are from, as in "by HOROVOD_RANK and HOROVOD_SIZE"; empty when
-///     there are none
+/// @param world the rank of this process among all
+/// @param local its rank among those of its host; null to derive it from the host names
+/// @param cross the rank of this host among those that have this local rank; null to derive it
+/// @param host the name of this host, by an option or a scheduler; null when unknown
+/// @param job a name that only the processes of this job share; null when unknown
+/// @param firstHost the host of rank 0; null when unknown
+/// @param origin where rank and size come from, as in "by HOROVOD_RANK and HOROVOD_SIZE"; empty
+///     when there are none
 public record ProcessIdentity(
         RankAndSize world,
         @Nullable RankAndSize local,
@@ -28,21 +27,21 @@ public record ProcessIdentity(
         String origin) {
     private static final String OWN_ORIGIN = "by %s and %s".formatted(Options.RANK, Options.SIZE);
 
-    /// Reads who this process is.
+    /// Reads the rank of this process.
     ///
-    /// @throws ConfigurationException when only half of it is said, or it contradicts itself
+    /// @throws ConfigurationException when the variables are incomplete or contradict each other
     public static ProcessIdentity from(Environment environment) {
         if (ElasticWorker.from(environment).isPresent()) {
             return unassigned(environment);
         }
-        Optional<RankAndSize> told = RankAndSize.from(environment, Options.RANK, Options.SIZE);
+        Optional<RankAndSize> configured = RankAndSize.from(environment, Options.RANK, Options.SIZE);
         Optional<SchedulerAssignment> assigned =
-                told.isPresent() ? Optional.empty() : environment.assignment();
-        if (told.isEmpty() && assigned.isEmpty()) {
+                configured.isPresent() ? Optional.empty() : environment.assignment();
+        if (configured.isEmpty() && assigned.isEmpty()) {
             checkRendezvousNotSet(environment);
         }
         RankAndSize world =
-                told.or(
+                configured.or(
                                 () ->
                                         assigned.map(SchedulerAssignment::world)
                                                 .map(ProcessIdentity::rankAndSize))
@@ -71,13 +70,13 @@ public record ProcessIdentity(
                         .or(() -> assigned.map(SchedulerAssignment::job))
                         .orElse(null),
                 assigned.map(SchedulerAssignment::firstHost).orElse(null),
-                told.map(_ -> OWN_ORIGIN)
+                configured.map(_ -> OWN_ORIGIN)
                         .or(() -> assigned.map(SchedulerAssignment::origin))
                         .orElse(""));
     }
 
-    /// A worker of an elastic job, whose launcher says later who it is: schedulers count other
-    /// processes.
+    /// A worker of an elastic job. Its launcher assigns the rank later, so the scheduler's rank is
+    /// ignored.
     private static ProcessIdentity unassigned(Environment environment) {
         return new ProcessIdentity(
                 RankAndSize.SINGLE,
@@ -89,20 +88,20 @@ public record ProcessIdentity(
                 "");
     }
 
-    /// The same process, now that it is known who it is.
+    /// The same process with its assigned rank.
     ProcessIdentity withAssignment(
             RankAndSize newWorld, RankAndSize newLocal, RankAndSize newCross, String newOrigin) {
         return new ProcessIdentity(newWorld, newLocal, newCross, host, job, firstHost, newOrigin);
     }
 
-    /// A process that knows where to meet others but not who it is would train alone, and so would
-    /// all the others: each would look well, and their results would never be joined.
+    /// A process with a rendezvous address but no rank would train alone, and so would all the
+    /// others. Each would seem to work, but they would never share results.
     private static void checkRendezvousNotSet(Environment environment) {
         if (environment.isSet(Options.RENDEZVOUS_ADDR)) {
             throw new ConfigurationException(
                     """
                     %s is set, but %s and %s are not
-                    Set these too, or none of them for a world of one process."""
+                    Set these too, or none of them to run a single process."""
                             .formatted(Options.RENDEZVOUS_ADDR, Options.RANK, Options.SIZE));
         }
     }
@@ -120,7 +119,7 @@ public record ProcessIdentity(
         }
     }
 
-    /// Whether somebody has said that this process is one of several, or of one.
+    /// Whether options or a scheduler gave this process a rank.
     public boolean isAssigned() {
         return !origin.isEmpty();
     }
@@ -130,6 +129,6 @@ public record ProcessIdentity(
     public String toString() {
         return isAssigned()
                 ? "rank %d of %d (%s)".formatted(world.rank(), world.size(), origin)
-                : "a world of one process";
+                : "a single process";
     }
 }

@@ -4,9 +4,9 @@ import org.horovod4j.ConfigurationException;
 
 import java.util.Optional;
 
-/// A process among others: of the world, of its host, or across hosts.
+/// A rank and the number of ranks: of the job, of a host, or across hosts.
 public record RankAndSize(int rank, int size) {
-    /// The only process there is.
+    /// The only process.
     public static final RankAndSize SINGLE = new RankAndSize(0, 1);
 
     public RankAndSize {

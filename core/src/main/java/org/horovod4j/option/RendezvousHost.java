@@ -1,6 +1,6 @@
 package org.horovod4j.option;
 
-/// Who runs the server where the ranks meet.
+/// The process that runs the rendezvous server.
 public enum RendezvousHost {
     LAUNCHER,
     RANK0

@@ -7,35 +7,35 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/// Where the ranks meet, and how they know each other.
+/// How the ranks of a job find and authenticate each other.
 public sealed interface RendezvousSettings {
-    /// At a server whose addresses and secret every process is told.
+    /// Through a server whose addresses and secret every process knows.
     ///
-    /// @param addresses not yet resolved: that takes time, and the caller's patience. All lead to
-    ///     one server, though not from everywhere
-    /// @param host who runs the server there
-    /// @param secret what proves that a rank belongs to the job
+    /// @param addresses of the one server, unresolved: resolving takes time, so the caller decides
+    ///     when. Not all of them can be reached from everywhere
+    /// @param host the process that runs the server
+    /// @param secret proves that a rank belongs to the job
     record Server(List<InetSocketAddress> addresses, RendezvousHost host, SecretText secret)
             implements RendezvousSettings {
         public Server {
             addresses = List.copyOf(addresses);
         }
 
-        /// The port, which all addresses have in common.
+        /// The port, the same in all addresses.
         public int port() {
             return addresses.getFirst().getPort();
         }
     }
 
-    /// At a server in rank 0's process, which leaves word of it in a folder that all ranks can
-    /// read.
+    /// Through a server in the process of rank 0, which publishes its address in a folder that all
+    /// ranks can read.
     ///
-    /// @param job the name of this job, which no other that meets in the folder has
+    /// @param job the name of this job, unique in the folder
     record SharedFolder(Path folder, String job) implements RendezvousSettings {}
 
-    /// Reads what there must be in a world of two or more, and may be in a world of one.
+    /// Reads the settings. Required with two or more ranks, optional for one.
     ///
-    /// @throws ConfigurationException when a world of two or more has no way to meet
+    /// @throws ConfigurationException when there are several ranks and no way to find each other
     static Optional<RendezvousSettings> from(
             Environment environment, ProcessIdentity processIdentity) {
         return new RendezvousSettingsReader(environment, processIdentity).read();

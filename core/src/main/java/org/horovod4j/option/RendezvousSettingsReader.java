@@ -9,22 +9,22 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Works out where the ranks meet.
+/// Determines how the ranks find each other.
 ///
-/// | what is set                         | the ranks meet                                      |
-/// |-------------------------------------|-----------------------------------------------------|
-/// | address, port and secret            | there                                               |
-/// | `auto` as the address, and a secret | on the first host of the step, which Slurm names    |
-/// | neither address nor port            | by a file in a shared folder, named after the job   |
+/// | what is set                         | rendezvous                                             |
+/// |-------------------------------------|--------------------------------------------------------|
+/// | address, port and secret            | a server at that address                               |
+/// | `auto` as the address, and a secret | a server on the first host of the Slurm step           |
+/// | neither address nor port            | a file in a shared folder, named after the job         |
 record RendezvousSettingsReader(Environment environment, ProcessIdentity processIdentity) {
-    private static final List<Option<?>> NEEDED =
+    private static final List<Option<?>> REQUIRED =
             List.of(Options.RENDEZVOUS_ADDR, Options.RENDEZVOUS_PORT, Options.SECRET_KEY);
     private static final List<Option<?>> BY_HAND =
-            Stream.concat(Stream.of(Options.RANK, Options.SIZE), NEEDED.stream()).toList();
+            Stream.concat(Stream.of(Options.RANK, Options.SIZE), REQUIRED.stream()).toList();
 
     private static final String AUTOMATIC = "auto";
 
-    /// Below the ports that Linux hands out by itself, and above those of most services.
+    /// Below the ports that Linux assigns automatically, and above those of most services.
     private static final int FIRST_PORT = 20_000;
 
     private static final int PORTS = 10_000;
@@ -40,7 +40,7 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
             return alone ? Optional.empty() : Optional.of(onFirstHost());
         }
         List<Option<?>> missing =
-                NEEDED.stream().filter(option -> !environment.isSet(option)).toList();
+                REQUIRED.stream().filter(option -> !environment.isSet(option)).toList();
         if (missing.isEmpty()) {
             return Optional.of(
                     at(
@@ -50,11 +50,11 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
         if (alone) {
             return Optional.empty();
         }
-        boolean nowhere =
+        boolean noServer =
                 missing.contains(Options.RENDEZVOUS_ADDR)
                         && missing.contains(Options.RENDEZVOUS_PORT);
         String job = processIdentity.job();
-        if (nowhere && job != null) {
+        if (noServer && job != null) {
             return Optional.of(new RendezvousSettings.SharedFolder(folder(), job));
         }
         throw incomplete(missing);
@@ -75,29 +75,29 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
                         .toList();
         if (hosts.contains("")) {
             throw new ConfigurationException(
-                    "%s is '%s', in which an address is empty. Write names or addresses with a"
+                    "%s is '%s', which contains an empty address. Separate names or addresses"
                                     .formatted(Options.RENDEZVOUS_ADDR, text)
-                            + " comma between each two.");
+                            + " by single commas.");
         }
         return hosts;
     }
 
-    /// IPv6 addresses are often written `[::1]`, which sockets do not take.
+    /// IPv6 addresses are often written `[::1]`, which sockets do not accept.
     private static String withoutBrackets(String address) {
         return address.startsWith("[") && address.endsWith("]")
                 ? address.substring(1, address.length() - 1)
                 : address;
     }
 
-    /// A secret made from a number that everybody can look up would be none, so it must be given.
+    /// The secret must be set: one derived from the public job number would not be secret.
     private RendezvousSettings onFirstHost() {
         String host = processIdentity.firstHost();
         String job = processIdentity.job();
         if (host == null || job == null) {
             throw new ConfigurationException(
                     """
-                    %s is '%s', but nothing names the host of %s's rank 0: that works inside a step of srun
-                    Name the host, or unset %s to meet by a file in %s."""
+                    %s is '%s', but the host of rank 0 is not known to %s: that works only inside a step of srun
+                    Set the host, or unset %s to use a file in %s."""
                             .formatted(
                                     Options.RENDEZVOUS_ADDR,
                                     AUTOMATIC,
@@ -126,10 +126,10 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
     private ConfigurationException incomplete(List<Option<?>> missing) {
         return new ConfigurationException(
                 """
-                %s cannot find the others: not set are %s
+                %s cannot find the other ranks: these are not set: %s
                 Start the program with horovodrun, or set for every process by hand:
                 %s
-                Where all hosts share a folder, %s is enough: %s"""
+                If all hosts share a folder, %s is enough: %s"""
                         .formatted(
                                 processIdentity,
                                 missing.stream()

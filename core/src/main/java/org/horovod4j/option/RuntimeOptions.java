@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/// The options of the runtime: when operations run, what is watched and written meanwhile.
+/// The options of the runtime: when operations run, stall checks, timeline, autotune and logging.
 public final class RuntimeOptions {
     public static final Option<Long> FUSION_THRESHOLD =
             Option.bytesByMebibyteFlag("fusion-threshold-mb")
@@ -17,9 +17,9 @@ public final class RuntimeOptions {
                     .atLeast(0L)
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "How many bytes of small tensors travel together at most; 0 sends each"
-                                    + " alone. More saves steps, less lets the sending start earlier. The flag"
-                                    + " takes mebibytes.");
+                            "The most bytes of tensors that are fused into one operation; 0 fuses none."
+                                    + " A higher value saves steps, a lower one starts sending earlier."
+                                    + " The flag takes mebibytes.");
 
     public static final Option<Duration> CYCLE_TIME =
             Option.millis("cycle-time-ms")
@@ -28,8 +28,8 @@ public final class RuntimeOptions {
                     .atLeast(Duration.ZERO)
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "How long a rank collects requests before it tells the coordinator; 0 tells as"
-                                    + " soon as there is one.");
+                            "How long a rank collects requests before it sends them to the coordinator; 0"
+                                    + " sends each at once.");
 
     public static final Option<Integer> CACHE_CAPACITY =
             Option.integer("cache-capacity")
@@ -38,15 +38,15 @@ public final class RuntimeOptions {
                     .atLeast(0)
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "How many operations are remembered, so that asking for them again takes one"
-                                    + " bit; 0 remembers none.");
+                            "How many requests are cached, so that repeating one takes one bit; 0 caches"
+                                    + " none.");
 
     public static final Option<Boolean> PLAN_LOCKING =
             Option.bool("plan-locking")
                     .environment("HOROVOD_PLAN_LOCKING")
                     .byDefault(true)
                     .in(OptionGroup.RUNTIME)
-                    .help("Run steps that repeat without negotiation, until one is different.");
+                    .help("Run repeated steps without negotiation, until a step differs.");
 
     public static final Option<Boolean> DISABLE_GROUP_FUSION =
             Option.bool("no-group-fusion", "group-fusion")
@@ -54,8 +54,7 @@ public final class RuntimeOptions {
                     .byDefault(false)
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "Let the tensors of a group travel by themselves, without those of other"
-                                    + " operations.");
+                            "Do not fuse the tensors of a group with those of other operations.");
 
     public static final Option<JoinAverage> JOIN_AVERAGE =
             Option.choice("join-average", JoinAverage.class)
@@ -63,8 +62,8 @@ public final class RuntimeOptions {
                     .byDefault(JoinAverage.ALL)
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "What an average is divided by while some ranks have joined: `all` ranks, as"
-                                    + " Horovod does, or those still `live`.");
+                            "The divisor of an average while some ranks have joined: `all` ranks, as in"
+                                    + " Horovod, or only those still `live`.");
 
     public static final Option<Long> ROUND_BYTES =
             Option.bytes("round-bytes")
@@ -74,8 +73,8 @@ public final class RuntimeOptions {
                     .atMost(Tuning.MAX_ROUND_BYTES)
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "How much of a large tensor is packed, reduced and unpacked at a time inside a"
-                                    + " host.");
+                            "How many bytes of a large tensor are packed, reduced and unpacked at a time"
+                                    + " inside a host.");
 
     public static final Option<Long> RING_BYTES =
             Option.bytes("ring-bytes")
@@ -84,15 +83,15 @@ public final class RuntimeOptions {
                     .atLeast(0L)
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "From how many bytes on an allreduce between hosts goes round a ring; 0 leaves"
-                                    + " that to latency and bandwidth as measured.");
+                            "The size from which an allreduce between hosts uses a ring; 0 decides by the"
+                                    + " measured latency and bandwidth.");
 
     public static final Option<Boolean> STALL_CHECK_DISABLE =
             Option.bool("no-stall-check", "stall-check")
                     .environment("HOROVOD_STALL_CHECK_DISABLE")
                     .byDefault(false)
                     .in(OptionGroup.STALLS)
-                    .help("Look for no stalls, neither to warn nor to end the job.");
+                    .help("Do not check for stalls, neither to warn nor to end the job.");
 
     public static final Option<Duration> STALL_CHECK_TIME =
             Option.seconds("stall-check-warning-time-seconds")
@@ -101,7 +100,7 @@ public final class RuntimeOptions {
                     .atLeast(Duration.ZERO)
                     .in(OptionGroup.STALLS)
                     .help(
-                            "How long an operation may lack some ranks before a warning names them; 0"
+                            "How long an operation may wait for some ranks before a warning names them; 0"
                                     + " never warns.");
 
     public static final Option<Duration> STALL_SHUTDOWN_TIME =
@@ -111,9 +110,9 @@ public final class RuntimeOptions {
                     .atLeast(Duration.ZERO)
                     .in(OptionGroup.STALLS)
                     .help(
-                            "How long an operation may lack some ranks before the job ends; 0 waits for"
-                                    + " ever. Ignored, with a warning, when less than the time until the"
-                                    + " warning.");
+                            "How long an operation may wait for some ranks before the job ends; 0 waits"
+                                    + " forever. Ignored, with a warning, if less than the time until"
+                                    + " the stall warning.");
 
     public static final Option<StateSignal> STATE_SIGNAL =
             Option.choice("state-signal", StateSignal.class)
@@ -121,8 +120,8 @@ public final class RuntimeOptions {
                     .byDefault(StateSignal.URG)
                     .in(OptionGroup.STALLS)
                     .help(
-                            "The signal that makes a process write to its log what all ranks are doing:"
-                                    + " `kill -URG <pid>`; `none` leaves all signals alone.");
+                            "The signal that makes a process log what all ranks are doing:"
+                                    + " `kill -URG <pid>`. With `none`, no signal handler is installed.");
 
     public static final Option<Boolean> JVM_HOOKS =
             Option.bool("jvm-hooks")
@@ -139,8 +138,8 @@ public final class RuntimeOptions {
                     .environment("HOROVOD_TIMELINE")
                     .in(OptionGroup.TIMELINE)
                     .help(
-                            "The file to write, or the word `DYNAMIC` for one that the program starts and"
-                                    + " stops itself.");
+                            "The file to write, or `DYNAMIC` if the program starts and stops the timeline"
+                                    + " itself.");
 
     public static final Option<Boolean> TIMELINE_MARK_CYCLES =
             Option.bool("timeline-mark-cycles")
@@ -154,16 +153,16 @@ public final class RuntimeOptions {
                     .environment("HOROVOD_TIMELINE_ALL_RANKS")
                     .byDefault(false)
                     .in(OptionGroup.TIMELINE)
-                    .help("Show all ranks, on one clock, rather than rank 0 alone.");
+                    .help("Record all ranks, on one clock, and not only rank 0.");
 
     public static final Option<Long> TIMELINE_MAX_BYTES =
             Option.bytes("timeline-max-bytes")
                     .environment("HOROVOD_TIMELINE_MAX_BYTES")
                     .byDefault(1L << 30)
-                    .atLeast(64L << 10) // what a trace of next to nothing takes
+                    .atLeast(64L << 10) // a minimal trace
                     .or(0L)
                     .in(OptionGroup.TIMELINE)
-                    .help("How large the file may grow before the writing ends; 0 sets no limit.");
+                    .help("The size at which writing stops; 0 for no limit.");
 
     public static final Option<Boolean> AUTOTUNE =
             Option.bool("autotune")
@@ -177,7 +176,7 @@ public final class RuntimeOptions {
                     .environment("HOROVOD_AUTOTUNE_LOG")
                     .in(OptionGroup.AUTOTUNE)
                     .help(
-                            "The file, of comma-separated values, that gets a row for each setting tried.");
+                            "A file of comma-separated values, with a row for each setting tried.");
 
     public static final Option<Integer> AUTOTUNE_WARMUP_SAMPLES =
             Option.integer("autotune-warmup-samples")
@@ -185,7 +184,7 @@ public final class RuntimeOptions {
                     .byDefault(3)
                     .atLeast(0)
                     .in(OptionGroup.AUTOTUNE)
-                    .help("How many samples are thrown away while the program warms up.");
+                    .help("How many samples are discarded while the program warms up.");
 
     public static final Option<Integer> AUTOTUNE_STEPS_PER_SAMPLE =
             Option.integer("autotune-steps-per-sample")
@@ -216,7 +215,7 @@ public final class RuntimeOptions {
             Option.path("autotune-file")
                     .environment("HOROVOD_AUTOTUNE_FILE")
                     .in(OptionGroup.AUTOTUNE)
-                    .help("The file that keeps the best settings, for the next run to start with.");
+                    .help("A file that stores the best settings. The next run starts with them.");
 
     public static final Option<LogLevel> LOG_LEVEL =
             Option.choice("log-level", LogLevel.class)
@@ -225,8 +224,8 @@ public final class RuntimeOptions {
                     .lenient()
                     .in(OptionGroup.LOGGING)
                     .help(
-                            "What a line must be at least to be logged. Any other value counts as not set,"
-                                    + " with a warning.");
+                            "The lowest level that is logged. Any other value causes a warning and is"
+                                    + " ignored.");
 
     public static final Option<Boolean> LOG_HIDE_TIME =
             Option.bool("log-without-timestamp", "log-with-timestamp")
@@ -235,7 +234,7 @@ public final class RuntimeOptions {
                     .environment("HOROVOD_LOG_HIDE_TIME")
                     .byDefault(!LogSettings.DEFAULT.showsTime())
                     .in(OptionGroup.LOGGING)
-                    .help("Leave the time out of each line.");
+                    .help("Omit the time in each line.");
 
     private static final List<Option<?>> ALL =
             List.of(

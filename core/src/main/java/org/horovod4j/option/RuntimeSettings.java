@@ -7,15 +7,15 @@ import org.horovod4j.spi.Tuning;
 import java.util.Map;
 import java.util.Set;
 
-/// How a rank runs operations, and what it watches and writes meanwhile.
+/// How a rank runs operations, and what it checks and records.
 ///
-/// @param tuning where the knobs stand at the start
-/// @param fixed the knobs that the user has set, and nothing else may turn
-/// @param cacheCapacity how many operations are remembered; 0 for none
-/// @param groupFusion whether groups may travel together with other operations
-/// @param planLocking whether steps that repeat run without negotiation
+/// @param tuning the initial values of the tuning
+/// @param fixed the parts of the tuning that the user has set, which nothing else may change
+/// @param cacheCapacity how many requests are cached; 0 for none
+/// @param groupFusion whether groups may be fused with other operations
+/// @param planLocking whether repeated steps run without negotiation
 /// @param tls whether connections are encrypted
-/// @param joinAverage what an average is divided by while some ranks have joined
+/// @param joinAverage the divisor of an average while some ranks have joined
 public record RuntimeSettings(
         Tuning tuning,
         Set<KnobOption> fixed,
@@ -29,13 +29,13 @@ public record RuntimeSettings(
         AutotuneSettings autotune,
         LogSettings log,
         FrameworkSettings framework) {
-    /// What holds when nothing is set.
+    /// The settings when nothing is set.
     public static final RuntimeSettings DEFAULT = from(new Environment(Map.of()));
 
     public RuntimeSettings {
         fixed = Set.copyOf(fixed);
         if (cacheCapacity < 0) {
-            throw new IllegalArgumentException("no cache holds " + cacheCapacity);
+            throw new IllegalArgumentException("the cache capacity must not be negative, but is " + cacheCapacity);
         }
     }
 
@@ -75,7 +75,7 @@ public record RuntimeSettings(
                 framework);
     }
 
-    /// Read by itself too, so that warnings about all others can be logged.
+    /// Read separately too, so that warnings about all other settings can be logged.
     public static LogSettings log(Environment environment) {
         return new LogSettings(
                 environment.find(RuntimeOptions.LOG_LEVEL).orElse(null),

@@ -4,19 +4,19 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
-/// Guesses what a misspelt name was meant to be.
+/// Suggests the correct name for a misspelled one.
 public final class SpellingSuggestion {
-    /// A name with more changes than a third of its letters is another name.
+    /// A name that differs in more than a third of its letters is another name.
     private static final int LETTERS_PER_CHANGE = 3;
 
-    /// What it takes to swap two letters, the commonest slip, in a name however short.
+    /// Swapping two letters, the most common typo, takes two changes.
     private static final int MIN_ALLOWED_CHANGES = 2;
 
     private SpellingSuggestion() {}
 
-    /// The candidate with the fewest changes to `word`, unless even that has too many.
+    /// The candidate with the fewest changes to `word`, if they are few enough.
     ///
-    /// @param prefix how many letters at the front all names share, and so tell nothing
+    /// @param prefix how many leading letters all names share
     public static Optional<String> nearest(String word, Collection<String> candidates, int prefix) {
         int most = Math.max(MIN_ALLOWED_CHANGES, (word.length() - prefix) / LETTERS_PER_CHANGE);
         return candidates.stream()
@@ -24,8 +24,8 @@ public final class SpellingSuggestion {
                 .min(Comparator.comparingInt(candidate -> editDistance(word, candidate)));
     }
 
-    /// The Levenshtein distance: letters to insert, delete or replace. It takes time in proportion
-    /// to the product of the lengths, and keeps one row of the table.
+    /// The Levenshtein distance: letters to insert, delete or replace. Takes time proportional to
+    /// the product of the lengths, and keeps one row of the table.
     static int editDistance(String from, String to) {
         int[] row = new int[to.length() + 1];
         for (int j = 0; j <= to.length(); j++) {

@@ -3,17 +3,17 @@ package org.horovod4j.option;
 import java.time.Duration;
 import java.util.Optional;
 
-/// How long an operation may lack some ranks.
+/// How long an operation may wait for some ranks.
 ///
-/// @param warning before a warning; zero for no warning
-/// @param shutdown before the job ends; zero for never
+/// @param warning until a warning; zero for no warning
+/// @param shutdown until the job ends; zero for never
 public record StallSettings(Duration warning, Duration shutdown) {
-    /// Looks for no stall at all.
+    /// No stall check.
     public static final StallSettings OFF = new StallSettings(Duration.ZERO, Duration.ZERO);
 
     public StallSettings {
         if (warning.isNegative() || shutdown.isNegative()) {
-            throw new IllegalArgumentException("not negative: " + warning + ", " + shutdown);
+            throw new IllegalArgumentException("stall times must not be negative, but are " + warning + " and " + shutdown);
         }
     }
 
@@ -21,23 +21,23 @@ public record StallSettings(Duration warning, Duration shutdown) {
         if (environment.get(RuntimeOptions.STALL_CHECK_DISABLE)) {
             return OFF;
         }
-        StallSettings asked = configured(environment);
-        return asked.endsBeforeItWarns() ? new StallSettings(asked.warning, Duration.ZERO) : asked;
+        StallSettings configured = configured(environment);
+        return configured.endsBeforeItWarns() ? new StallSettings(configured.warning, Duration.ZERO) : configured;
     }
 
-    /// What to say when the shutdown time is ignored.
+    /// The warning when the shutdown time is ignored.
     static Optional<String> warning(Environment environment) {
-        StallSettings asked = configured(environment);
-        return environment.get(RuntimeOptions.STALL_CHECK_DISABLE) || !asked.endsBeforeItWarns()
+        StallSettings configured = configured(environment);
+        return environment.get(RuntimeOptions.STALL_CHECK_DISABLE) || !configured.endsBeforeItWarns()
                 ? Optional.empty()
                 : Optional.of(
                         """
-                        %s is ignored: %s seconds are less than the %s of %s, and no job ends before its \
-                        warning. Set it to at least as much, or the other to less."""
+                        %s is ignored: %s seconds are less than the %s of %s, and the warning must come first. \
+                        Raise the former, or lower the latter."""
                                 .formatted(
                                         RuntimeOptions.STALL_SHUTDOWN_TIME,
-                                        RuntimeOptions.STALL_SHUTDOWN_TIME.format(asked.shutdown),
-                                        RuntimeOptions.STALL_CHECK_TIME.format(asked.warning),
+                                        RuntimeOptions.STALL_SHUTDOWN_TIME.format(configured.shutdown),
+                                        RuntimeOptions.STALL_CHECK_TIME.format(configured.warning),
                                         RuntimeOptions.STALL_CHECK_TIME));
     }
 

@@ -5,21 +5,21 @@ import org.jspecify.annotations.Nullable;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/// The trace of a job.
+/// The timeline of a job.
 ///
-/// @param file what is written from the start on; null for nothing
-/// @param dynamic whether the program is expected to start it later
+/// @param file written from the start on; null for none
+/// @param dynamic whether the program may start the timeline later
 /// @param markCycles whether the start of each negotiation cycle is marked
-/// @param allRanks whether all ranks appear in it, or rank 0 alone
-/// @param maxBytes how large the file may grow; 0 for no limit
+/// @param allRanks whether all ranks are recorded, or only rank 0
+/// @param maxBytes the size at which writing stops; 0 for no limit
 public record TimelineSettings(
         @Nullable Path file, boolean dynamic, boolean markCycles, boolean allRanks, long maxBytes) {
-    /// What stands in the place of a file.
+    /// The value in place of a file.
     private static final Path DYNAMIC = Path.of("DYNAMIC");
 
     public TimelineSettings {
         if (maxBytes < 0) {
-            throw new IllegalArgumentException("no file has " + maxBytes + " bytes");
+            throw new IllegalArgumentException("the size of the timeline must not be negative, but is " + maxBytes);
         }
     }
 
@@ -33,8 +33,8 @@ public record TimelineSettings(
                 environment.get(RuntimeOptions.TIMELINE_MAX_BYTES));
     }
 
-    /// The same for one generation of an elastic job, each of which has a file of its own from the
-    /// second on: rank 0 may be another process by then, and must not write over what was there.
+    /// The same for one generation of an elastic job. From the second on, each generation has its
+    /// own file: rank 0 may be another process, and must not overwrite the file.
     TimelineSettings forGeneration(int generation) {
         if (file == null || generation == 0) {
             return this;
@@ -42,9 +42,9 @@ public record TimelineSettings(
         String name = String.valueOf(file.getFileName());
         int dot = name.lastIndexOf('.');
         int end = dot < 0 ? name.length() : dot;
-        Path own =
+        Path generationFile =
                 file.resolveSibling(
                         name.substring(0, end) + ".generation-" + generation + name.substring(end));
-        return new TimelineSettings(own, dynamic, markCycles, allRanks, maxBytes);
+        return new TimelineSettings(generationFile, dynamic, markCycles, allRanks, maxBytes);
     }
 }

@@ -3,39 +3,39 @@ package org.horovod4j.option;
 import java.util.List;
 import java.util.Optional;
 
-/// Variables that mean something to Horovod and nothing here. Job scripts bring them along, so
-/// whoever counts on one is told why it does nothing, and what does it instead.
+/// Variables of Horovod that have no effect here. Job scripts contain them, so a warning tells why,
+/// and which option to use instead.
 ///
-/// @param names a trailing `*` stands for any end
+/// @param names a trailing `*` matches any end
 /// @param reason a sentence
-/// @param needsWarning whether the job may differ from what the user expects, which is worth a warning
+/// @param needsWarning whether the job may behave differently from what the user expects
 record UnsupportedVariable(List<String> names, String reason, boolean needsWarning) {
     private static final String ANY_END = "*";
 
     private static final List<UnsupportedVariable> ALL =
             List.of(
                     withWarning(
-                            "Several hosts always reduce and gather inside each host first.",
+                            "With several hosts, Horovod4J always reduces and gathers inside each host first.",
                             "HOROVOD_HIERARCHICAL_ALLREDUCE",
                             "HOROVOD_HIERARCHICAL_ALLGATHER"),
                     withWarning(
-                            "What an allreduce does between hosts is set by %s."
+                            "The algorithm of an allreduce between hosts is set by %s."
                                     .formatted(Options.ALLREDUCE_ALGORITHM),
                             "HOROVOD_TORUS_ALLREDUCE"),
                     withWarning(
-                            "The system places the threads of a JVM; start the process with taskset or"
-                                    + " numactl to bind it.",
+                            "The operating system schedules the threads of a JVM. Start the process with"
+                                    + " taskset or numactl to bind it.",
                             "HOROVOD_THREAD_AFFINITY"),
                     withWarning(
-                            "No collective runs on a GPU: there are no NCCL streams, device copies, GPU"
-                                    + " events, NVTX ranges and XLA operations to set up.",
+                            "No collective runs on a GPU, so there are no NCCL streams, device copies, GPU"
+                                    + " events, NVTX ranges and XLA operations to configure.",
                             "HOROVOD_NUM_NCCL_STREAMS",
                             "HOROVOD_BATCH_D2D_MEMCOPIES",
                             "HOROVOD_ENABLE_ASYNC_COMPLETION",
                             "HOROVOD_DISABLE_NVTX_RANGES",
                             "HOROVOD_ENABLE_XLA_OPS"),
                     withWarning(
-                            "MPI, Gloo and oneCCL are not used; how bytes move is set by %s."
+                            "MPI, Gloo and oneCCL are not used. The transport is set by %s."
                                     .formatted(Options.TRANSPORT),
                             "HOROVOD_CONTROLLER",
                             "HOROVOD_CPU_OPERATIONS",

@@ -8,20 +8,20 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// What a rank is started with. A process that is told nothing is a world of its own.
+/// The settings of a rank. A process without settings runs alone.
 ///
-/// @param processIdentity this process among all
+/// @param processIdentity the rank of this process
 /// @param host the name of this host
-/// @param rendezvousSettings where the ranks meet; never null in a world of two or more
+/// @param rendezvousSettings how the ranks find each other; never null with two or more ranks
 /// @param startTimeout how long the ranks wait for each other at the start
-/// @param heartbeatTimeout how long a rank may be silent before it counts as lost
-/// @param interfaces those whose addresses this process tells others; empty for all
-/// @param transport which ways between ranks may be used
-/// @param shmFolder where the ranks of a host put the files they share
-/// @param kernels which kernels do the arithmetic
-/// @param allreduce which algorithm an allreduce uses between hosts
-/// @param runtime how operations are run
-/// @param elastic this process in an elastic job, which has yet to be told its rank; else null
+/// @param heartbeatTimeout how long a rank may be silent before it is declared lost
+/// @param interfaces those whose addresses this process publishes; empty for all
+/// @param transport how ranks exchange data
+/// @param shmFolder where the ranks of a host create the files they share
+/// @param kernels the arithmetic
+/// @param allreduce the algorithm of an allreduce between hosts
+/// @param runtime how operations run
+/// @param elastic this process in an elastic job, which has no rank yet; else null
 public record WorkerSettings(
         ProcessIdentity processIdentity,
         String host,
@@ -36,10 +36,10 @@ public record WorkerSettings(
         RuntimeSettings runtime,
         @Nullable ElasticWorker elastic) {
 
-    /// Reads the settings and holds them against each other.
+    /// Reads the settings and checks them.
     ///
-    /// @throws ConfigurationException when a value is not allowed, or the values do not fit
-    ///     together
+    /// @throws ConfigurationException when a value is not allowed, or the values contradict each
+    ///     other
     public static WorkerSettings from(Environment environment) {
         ProcessIdentity processIdentity = ProcessIdentity.from(environment);
         return new WorkerSettings(
@@ -57,7 +57,7 @@ public record WorkerSettings(
                 ElasticWorker.from(environment).orElse(null));
     }
 
-    /// The settings of a worker that has been told its place in a generation of an elastic job.
+    /// The settings of a worker that was assigned a rank in a generation of an elastic job.
     public WorkerSettings withAssignment(
             int generation, RankAndSize world, RankAndSize local, RankAndSize cross) {
         return new WorkerSettings(
@@ -79,12 +79,12 @@ public record WorkerSettings(
         return processIdentity.world();
     }
 
-    /// This process among those of its host; null when the hosts' names are to decide.
+    /// The rank among the processes of this host; null to derive it from the host names.
     public @Nullable RankAndSize local() {
         return processIdentity.local();
     }
 
-    /// This host among those that have this local rank; null when the names are to decide.
+    /// The rank of this host among those that have this local rank; null to derive it.
     public @Nullable RankAndSize cross() {
         return processIdentity.cross();
     }
@@ -97,7 +97,7 @@ public record WorkerSettings(
         return world().size();
     }
 
-    /// The interfaces that a list in the environment names; none of them means all there are.
+    /// The interfaces that the environment lists; empty for all.
     public static List<String> interfaces(Environment environment) {
         return environment
                 .find(Options.NETWORK_INTERFACES)
@@ -111,7 +111,7 @@ public record WorkerSettings(
         if (processIdentity.host() != null) {
             return processIdentity.host();
         }
-        if (processIdentity.world().size() == 1) { // asking for the name may take seconds
+        if (processIdentity.world().size() == 1) { // resolving the name may take seconds
             return "localhost";
         }
         return LocalHostName.find();

@@ -13,11 +13,11 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Map;
 
-/// The server's side of one client: from its first message to its last.
+/// Handles the messages of one client, on the server.
 final class ClientSession implements Connection.Receiver<RendezvousMessage> {
-    private static final Logger LOG = Log.of(ClientSession.class);
+    private static final Logger LOGGER = Log.of(ClientSession.class);
 
-    /// Above what a rank can say in earnest: a gather takes longer than this allows.
+    /// More than a correct rank can send: a gather takes longer than this allows.
     private static final int MAX_MESSAGES_PER_SECOND = 20_000;
 
     private static final int NO_RANK = -1;
@@ -41,16 +41,16 @@ final class ClientSession implements Connection.Receiver<RendezvousMessage> {
     }
 
     @Override
-    public void received(RendezvousMessage rendezvousMessage) throws MalformedMessageException {
+    public void received(RendezvousMessage message) throws MalformedMessageException {
         throttle();
-        if (!(rendezvousMessage instanceof RendezvousMessage.FromClient said)) {
-            throw new MalformedMessageException("a server's message from a client");
+        if (!(message instanceof RendezvousMessage.FromClient fromClient)) {
+            throw new MalformedMessageException("a message of the server from a client");
         }
-        switch (said) {
+        switch (fromClient) {
             case RendezvousMessage.Join join -> join(join);
             case RendezvousMessage.Gather gather -> generation().gather(rank, gather);
-            case RendezvousMessage.SurveyRequest(int number) -> generation().survey(rank, number);
-            case RendezvousMessage.DescribeReply answer -> generation().described(rank, answer);
+            case RendezvousMessage.SurveyRequest(int surveyId) -> generation().survey(rank, surveyId);
+            case RendezvousMessage.DescribeReply reply -> generation().described(rank, reply);
             case RendezvousMessage.Leave leave -> generation().leave(rank, leave);
         }
     }
@@ -67,39 +67,39 @@ final class ClientSession implements Connection.Receiver<RendezvousMessage> {
         if (generation != null) {
             throw new MalformedMessageException("joined twice");
         }
-        RendezvousGeneration wanted = generations.get(join.generation());
-        if (wanted == null) {
+        RendezvousGeneration requested = generations.get(join.generation());
+        if (requested == null) {
             connection.send(generationOver(generations.unavailableReason(join.generation())));
-        } else if (wanted.join(join, connection)) {
-            generation = wanted;
+        } else if (requested.join(join, connection)) {
+            generation = requested;
             rank = join.rankInfo().rank();
             logJoined(join.rankInfo(), join.size());
         }
     }
 
-    /// Not a refusal: the process may well have a place in the generation that came after.
+    /// Not a refusal: the process may have a rank in the next generation.
     private static RendezvousMessage.Lost generationOver(String reason) {
         return new RendezvousMessage.Lost(
                 new RankDeparture(NO_RANK, "", reason, false, Map.of()), NO_RANK);
     }
 
-    /// For who wonders, while a job starts, whom it waits for.
+    /// Shows in the log which ranks a starting job still waits for.
     private static void logJoined(RankInfo rankInfo, int size) {
-        LOG.log(
+        LOGGER.log(
                 Level.DEBUG,
                 () ->
-                        "rank %d of %d has come: process %d on %s"
+                        "rank %d of %d has joined: process %d on %s"
                                 .formatted(rankInfo.rank(), size, rankInfo.pid(), rankInfo.host()));
     }
 
     private RendezvousGeneration generation() throws MalformedMessageException {
         if (generation == null) {
-            throw new MalformedMessageException("spoke before it had joined");
+            throw new MalformedMessageException("a message before it had joined");
         }
         return generation;
     }
 
-    /// Ends a client that floods us, before its surveys flood the others.
+    /// Disconnects a client that floods the server, before its surveys flood the other ranks.
     private void throttle() throws MalformedMessageException {
         long now = System.nanoTime();
         if (now - windowNanos > SECOND_NANOS) {

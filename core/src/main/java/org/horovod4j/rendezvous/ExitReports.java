@@ -10,10 +10,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/// How worker processes ended, as far as the launcher saw it.
+/// How the processes of the ranks exited, as the launcher reported it.
 ///
-/// A dying process closes its connection some milliseconds before its parent learns of the exit
-/// code, so the news of a loss waits that long for a better reason.
+/// A process that dies closes its connection some milliseconds before its parent learns the exit
+/// code. So the announcement of a loss waits for the better reason, for a short time.
 final class ExitReports {
     static final Duration GRACE = Duration.ofMillis(300);
 
@@ -28,28 +28,28 @@ final class ExitReports {
         reportOf(rank).complete(how);
     }
 
-    /// How the process of `rank` ended, or null when nobody reported that.
+    /// How the process of `rank` exited, or null when that was not reported.
     @Nullable String exitOf(int rank) {
         CompletableFuture<String> report = reports.get(rank);
         return report == null ? null : report.getNow(null);
     }
 
-    /// The ranks whose end was reported, and those it was asked for.
+    /// The ranks whose exit was reported or asked for.
     Set<Integer> reported() {
         return reports.keySet();
     }
 
-    /// Tells `listener` how the process of `rank` ended, or `otherwise` when nobody reports it in
-    /// time.
+    /// Calls `listener` with how the process of `rank` exited, or with `otherwise` when no report
+    /// comes in time.
     void await(int rank, String otherwise, Consumer<String> listener) {
         var _ =
                 reportOf(rank)
-                        .copy() // as the time-out must not be taken for a report
+                        .copy() // so that the timeout does not count as a report
                         .completeOnTimeout(otherwise, grace.toMillis(), TimeUnit.MILLISECONDS)
                         .thenAccept(listener);
     }
 
     private CompletableFuture<String> reportOf(int rank) {
-        return reports.computeIfAbsent(rank, any -> new CompletableFuture<>());
+        return reports.computeIfAbsent(rank, _ -> new CompletableFuture<>());
     }
 }

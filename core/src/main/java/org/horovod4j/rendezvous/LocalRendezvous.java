@@ -16,7 +16,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/// The meeting place of ranks that are threads of one JVM, or of a rank that is alone.
+/// The rendezvous of ranks that are threads of one JVM, or of a single rank.
 public final class LocalRendezvous {
     private final int size;
     private final GatherRound<RankInfo> members;
@@ -29,12 +29,12 @@ public final class LocalRendezvous {
         this.members = new GatherRound<>(size);
     }
 
-    /// The meeting place as `rank` sees it.
+    /// The rendezvous as `rank` sees it.
     public ControlPlane controlPlane(int rank) {
         return new LocalControlPlane(rank);
     }
 
-    /// Adds a share, and forgets the topic with the last one: it may be used again.
+    /// Adds a share. The last share removes the topic, which may then be used again.
     private synchronized GatherRound<byte[]> contribute(String topic, int rank, byte[] share) {
         GatherRound<byte[]> gatherRound =
                 gathers.computeIfAbsent(topic, _ -> new GatherRound<>(size));
@@ -45,17 +45,17 @@ public final class LocalRendezvous {
         return gatherRound;
     }
 
-    /// Forgets a round that somebody gave up, and that therefore nobody can complete.
+    /// Removes a gather that one rank gave up, which therefore cannot complete.
     private synchronized void discard(String topic, GatherRound<byte[]> gatherRound) {
         gathers.remove(topic, gatherRound);
     }
 
-    private synchronized void announce(RankDeparture news) {
+    private synchronized void announce(RankDeparture departure) {
         RankDeparture known = rankDeparture;
-        listeners.remove(news.rank());
+        listeners.remove(departure.rank());
         if (known == null || known.orderly()) {
-            rankDeparture = known == null || !news.orderly() ? news : known;
-            listeners.values().forEach(listener -> listener.rankDeparted(news));
+            rankDeparture = known == null || !departure.orderly() ? departure : known;
+            listeners.values().forEach(listener -> listener.rankDeparted(departure));
         }
     }
 
@@ -76,7 +76,7 @@ public final class LocalRendezvous {
         }
     }
 
-    /// One share from each rank, complete when all have come.
+    /// One share from each rank.
     private static final class GatherRound<T> {
         private final SortedMap<Integer, T> shares = new TreeMap<>();
         private final CountDownLatch missing;
@@ -87,7 +87,7 @@ public final class LocalRendezvous {
 
         synchronized void contribute(int rank, T share) {
             if (shares.put(rank, share) != null) {
-                throw new IllegalStateException("rank " + rank + " has given its share already");
+                throw new IllegalStateException("rank " + rank + " has contributed to this gather already");
             }
             missing.countDown();
         }

@@ -1,18 +1,18 @@
 package org.horovod4j.rendezvous;
 
-/// Hears who has come to a meeting of the ranks, and who has ended it.
+/// Receives which ranks have joined and which rank failed first.
 @FunctionalInterface
 public interface MembershipListener {
-    /// For a server whose ranks nobody watches.
+    /// Ignores everything.
     MembershipListener NONE = _ -> {};
 
-    /// A rank has joined, in whichever generation. Called under the lock of the meeting: must not
-    /// wait for anything.
+    /// A rank has joined, in any generation. Called under the lock of the generation: must not
+    /// block.
     void joined(int rank);
 
-    /// A rank that had joined was the first to fail, in whichever generation: what the others do from
-    /// now on may come of that. Called like the other.
+    /// A rank that had joined was the first to fail, in any generation. What happens to other ranks
+    /// from now on may be a consequence. Must not block.
     ///
-    /// @param reason what is known so far; how its process ended is told elsewhere
+    /// @param reason what is known so far; the exit of its process is reported separately
     default void failed(int rank, String reason) {}
 }

@@ -5,11 +5,11 @@ import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.spi.RankDeparture;
 
-/// What somebody is told whose waiting a loss has ended.
+/// The exception that a caller gets when a departure ends its wait.
 final class PeerLoss {
     private PeerLoss() {}
 
-    /// Who is gone, why, and where to look.
+    /// Names the rank, the reason, and where to look.
     static HorovodException toException(String doing, RendezvousMessage.Lost lost) {
         RankDeparture rankDeparture = lost.rankDeparture();
         if (rankDeparture.orderly()) {

@@ -27,18 +27,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 
-/// A rank's line to the [RendezvousServer].
-///
-/// Its two threads are platform threads: a program that keeps all carriers of virtual threads busy
-/// must not be taken for dead.
+/// A rank's connection to the [RendezvousServer].
 public final class RendezvousClient implements ControlPlane {
-    /// In place of a rank, for a server that no rank has in its process.
+    /// In place of a rank: the server runs in the launcher.
     public static final int LAUNCHER = -1;
 
-    /// How long a farewell may take to reach the server.
+    /// How long a leave may take to reach the server.
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
-    /// Characters of a reason that are passed on: it is a message to read, and must fit a frame.
+    /// Characters of a reason that are sent: more is not worth reading, and might not fit a
+    /// message.
     private static final int MAX_REASON = 10_000;
 
     private final RendezvousConnector connector;
@@ -60,7 +58,7 @@ public final class RendezvousClient implements ControlPlane {
     private volatile boolean stopped;
     private volatile boolean ended;
 
-    /// A line to a server in the launcher; see the other constructor.
+    /// For a server in the launcher; see the other constructor.
     public RendezvousClient(
             Secret secret,
             List<InetSocketAddress> servers,
@@ -72,11 +70,11 @@ public final class RendezvousClient implements ControlPlane {
         this(secret, servers, LAUNCHER, rank, size, generation, heartbeatTimeout, startTimeout);
     }
 
-    /// @param servers where the server may be reached; names are looked up, all addresses tried
-    /// @param serverRank whose process the server is in, or [#LAUNCHER]: the server's end is the
-    ///     loss of that rank
-    /// @param generation how often this process has joined a world before
-    /// @param heartbeatTimeout how long the server may be silent before it counts as lost
+    /// @param servers where the server may be; names are resolved, all addresses tried
+    /// @param serverRank the rank whose process runs the server, or [#LAUNCHER]; when the server is
+    ///     lost, that rank is lost
+    /// @param generation how often this process has joined before
+    /// @param heartbeatTimeout how long the server may be silent before it is declared lost
     /// @param startTimeout how long to look for the server and to wait for the other ranks
     public RendezvousClient(
             Secret secret,
@@ -99,14 +97,14 @@ public final class RendezvousClient implements ControlPlane {
     @Override
     public List<RankInfo> join(RankInfo self, Listener listener) {
         if (self.rank() != rank || this.listener != null) {
-            throw new IllegalStateException("rank " + rank + " joins once, with its own card");
+            throw new IllegalStateException("rank " + rank + " may join once, with its own RankInfo");
         }
         this.listener = listener;
         Connection<RendezvousMessage> opened = open(connector.connect(rank));
         connection = opened;
         opened.start("hvd-rendezvous-" + rank, new ServerMessageReceiver());
         opened.send(new RendezvousMessage.Join(generation, size, self));
-        // The server ends the meeting in time; the margin is for one that is alive but stuck.
+        // The server limits the wait to the start timeout. The margin is for a server that hangs.
         Duration limit = startTimeout.plus(heartbeatTimeout);
         try {
             return outcome(joined.copy().orTimeout(limit.toMillis(), TimeUnit.MILLISECONDS));
@@ -123,16 +121,16 @@ public final class RendezvousClient implements ControlPlane {
         if (RendezvousMessageCodec.INSTANCE.encode(gather).length
                 > RendezvousMessageCodec.MAX_CLIENT_BYTES) {
             throw new IllegalArgumentException(
-                    "gather of '%s': %d bytes are too many, with its topic a share may have %d"
+                    "gather of '%s': %d bytes are too many, topic and share may have %d"
                             .formatted(
                                     topic, mine.length, RendezvousMessageCodec.MAX_CLIENT_BYTES));
         }
         CompletableFuture<List<byte[]>> shares = new CompletableFuture<>();
         if (gathers.putIfAbsent(topic, shares) != null) {
-            throw new IllegalStateException("gather of '" + topic + "' is already under way");
+            throw new IllegalStateException("gather of '" + topic + "' is already in progress");
         }
         open.send(gather);
-        // Asked after the gather was filed: a loss that came before did not see it.
+        // Checked after the gather was registered: a loss that came earlier did not see it.
         RendezvousMessage.Lost lost = firstLoss;
         if (lost != null) {
             shares.completeExceptionally(PeerLoss.toException("gather of '" + topic + "'", lost));
@@ -147,7 +145,7 @@ public final class RendezvousClient implements ControlPlane {
         }
     }
 
-    /// One after the other, where several threads ask: the server keeps one survey of each rank.
+    /// Concurrent surveys run one after the other: the server keeps one for each rank.
     @Override
     public List<byte @Nullable []> survey() {
         surveyLock.lock();
@@ -156,7 +154,7 @@ public final class RendezvousClient implements ControlPlane {
             Survey mine = new Survey(++surveyCount);
             survey = mine;
             open.send(new RendezvousMessage.SurveyRequest(mine.id()));
-            if (ended) { // asked after the survey was filed: an end that came before did not see it
+            if (ended) { // checked after the survey was registered: an earlier end did not see it
                 mine.complete();
             }
             return mine.await(size);
@@ -203,7 +201,7 @@ public final class RendezvousClient implements ControlPlane {
                     heartbeatTimeout);
         } catch (IOException e) {
             throw new ConfigurationException(
-                    "joining the job as rank " + rank + ": the connection broke at once", e);
+                    "joining the job as rank " + rank + ": the connection broke", e);
         }
     }
 
@@ -218,14 +216,14 @@ public final class RendezvousClient implements ControlPlane {
         return open;
     }
 
-    /// What comes from the server, on the connection's reading thread.
+    /// Handles the messages of the server.
     private final class ServerMessageReceiver implements Connection.Receiver<RendezvousMessage> {
         @Override
-        public void received(RendezvousMessage rendezvousMessage) throws MalformedMessageException {
-            if (!(rendezvousMessage instanceof RendezvousMessage.FromServer said)) {
-                throw new MalformedMessageException("a client's message from the server");
+        public void received(RendezvousMessage message) throws MalformedMessageException {
+            if (!(message instanceof RendezvousMessage.FromServer fromServer)) {
+                throw new MalformedMessageException("a message of a client from the server");
             }
-            switch (said) {
+            switch (fromServer) {
                 case RendezvousMessage.Refused(String reason) ->
                         joined.completeExceptionally(new ConfigurationException(reason));
                 case RendezvousMessage.Joined(List<RankInfo> members) -> joined.complete(members);
@@ -235,12 +233,12 @@ public final class RendezvousClient implements ControlPlane {
                         gather.complete(shares);
                     }
                 }
-                case RendezvousMessage.DescribeRequest(int asker, int number) ->
-                        describe(asker, number);
-                case RendezvousMessage.SurveyAnswer(int number, int answering, byte[] text) ->
-                        activeSurvey(number).ifPresent(mine -> mine.answered(answering, text));
-                case RendezvousMessage.SurveyComplete(int number) ->
-                        activeSurvey(number).ifPresent(Survey::complete);
+                case RendezvousMessage.DescribeRequest(int requester, int surveyId) ->
+                        describe(requester, surveyId);
+                case RendezvousMessage.SurveyAnswer(int surveyId, int answering, byte[] text) ->
+                        activeSurvey(surveyId).ifPresent(mine -> mine.answered(answering, text));
+                case RendezvousMessage.SurveyComplete(int surveyId) ->
+                        activeSurvey(surveyId).ifPresent(Survey::complete);
                 case RendezvousMessage.Lost lost -> lost(lost);
             }
         }
@@ -257,16 +255,16 @@ public final class RendezvousClient implements ControlPlane {
             }
         }
 
-        private void describe(int asker, int number) {
+        private void describe(int requester, int surveyId) {
             Connection<RendezvousMessage> open = connection;
             if (open != null) {
                 byte[] text = StateDescription.of(listener());
-                open.send(new RendezvousMessage.DescribeReply(asker, number, text));
+                open.send(new RendezvousMessage.DescribeReply(requester, surveyId, text));
             }
         }
 
-        private Optional<Survey> activeSurvey(int number) {
-            return Optional.ofNullable(survey).filter(open -> open.id() == number);
+        private Optional<Survey> activeSurvey(int surveyId) {
+            return Optional.ofNullable(survey).filter(open -> open.id() == surveyId);
         }
 
         private void lost(RendezvousMessage.Lost lost) {
@@ -290,7 +288,7 @@ public final class RendezvousClient implements ControlPlane {
                     switch (closeReason.kind()) {
                         case CLOSED -> "is gone: " + closeReason.detail();
                         case TIMED_OUT -> "is gone or cut off: " + closeReason.detail();
-                        case PROTOCOL_ERROR -> "cannot be understood: " + closeReason.detail();
+                        case PROTOCOL_ERROR -> "sends invalid data: " + closeReason.detail();
                     };
             String server = "(rendezvous server at " + connector + ") " + reason;
             return serverRank == LAUNCHER
@@ -298,7 +296,7 @@ public final class RendezvousClient implements ControlPlane {
                     : serverRankLost("its process " + server);
         }
 
-        /// Of its host no more is known than its address, until all have met.
+        /// Before all ranks have joined, only the address of the server's host is known.
         private RendezvousMessage.Lost serverRankLost(String reason) {
             List<RankInfo> members = joined.exceptionally(_ -> List.of()).getNow(List.of());
             return members.isEmpty()
@@ -314,7 +312,7 @@ public final class RendezvousClient implements ControlPlane {
         private Listener listener() {
             Listener present = listener;
             if (present == null) {
-                throw new IllegalStateException("news came before join");
+                throw new IllegalStateException("a message came before join");
             }
             return present;
         }
@@ -322,15 +320,15 @@ public final class RendezvousClient implements ControlPlane {
 
     private <T> T outcome(CompletableFuture<T> future) {
         try {
-            return future.join(); // which an interrupt does not end, as it would on one rank alone
+            return future.join(); // not interruptible: the other ranks would still wait
         } catch (CompletionException e) {
             switch (e.getCause()) {
                 case HorovodException known -> throw known;
                 case TimeoutException late ->
                         throw new ConfigurationException(
                                 """
-                                joining the job as rank %d: the rendezvous server at %s is there, \
-                                but did not say within %s who has come
+                                joining the job as rank %d: the rendezvous server at %s was reached, \
+                                but not all ranks had joined after %s
                                 Give the launcher and all ranks the same start timeout."""
                                         .formatted(
                                                 rank,

@@ -21,14 +21,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/// How a rank reaches the rendezvous server, which may start later than the rank.
+/// Connects a rank to the rendezvous server, which may start later than the rank.
 final class RendezvousConnector {
     private static final Logger LOGGER = Log.of(RendezvousConnector.class);
 
-    /// Whole even when less is left until the start timeout: a shorter one would tell nothing.
+    /// Not shortened near the start timeout: a shorter attempt would prove nothing.
     private static final Duration ATTEMPT_TIMEOUT = Duration.ofSeconds(2);
 
-    /// What each further address adds: they are begun one after the other, a quarter second apart.
+    /// Added for each further address: attempts start a quarter second apart.
     private static final Duration TIMEOUT_PER_ADDRESS = Duration.ofMillis(250);
 
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
@@ -45,10 +45,10 @@ final class RendezvousConnector {
         this.startTimeout = startTimeout;
     }
 
-    /// A connection that has passed the handshake, tried for again and again until the start
-    /// timeout.
+    /// Connects and authenticates. Retries until the start timeout.
     ///
-    /// @throws ConfigurationException when there is none in time, or what is there is not ours
+    /// @throws ConfigurationException when no server is reached in time, or the server belongs to
+    ///     another job
     SecureConnection connect(int rank) {
         long deadline = System.nanoTime() + startTimeout.toNanos();
         long pause = MIN_PAUSE_NANOS;
@@ -65,16 +65,16 @@ final class RendezvousConnector {
         }
     }
 
-    /// Tries all addresses once, and hangs up on the server that answers.
+    /// Tries all addresses once, and closes the connection to the server that answers.
     ///
-    /// @throws UnreachableException when none does
+    /// @throws UnreachableException when none answers
     void probe() throws UnreachableException {
         try {
             attempt().close();
         } catch (UnreachableException e) {
             throw e;
         } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "Hanging up on " + this + " failed", e);
+            LOGGER.log(Level.DEBUG, "Closing the connection to " + this + " failed", e);
         }
     }
 
@@ -83,7 +83,7 @@ final class RendezvousConnector {
         return connector.connect(servers, limit, () -> {});
     }
 
-    /// The host to name when the server is gone.
+    /// The host to name when the server is lost.
     String host() {
         return servers.isEmpty() ? "unknown host" : servers.getFirst().getHostString();
     }
@@ -95,9 +95,9 @@ final class RendezvousConnector {
                 .collect(Collectors.joining(" or "));
     }
 
-    /// Whether to try again would only delay the bad news. One of several addresses may lead to
-    /// some other service, say to a container network that every host has, while the server is not
-    /// up yet.
+    /// Whether a retry cannot succeed. All attempts must agree: one of several addresses may lead
+    /// to another service, such as a container network that every host has, while the server has
+    /// not started yet.
     private static boolean isFinal(UnreachableException e) {
         return !e.attempts().isEmpty()
                 && e.attempts().stream().allMatch(RendezvousConnector::isFinal);

@@ -24,10 +24,11 @@ import java.nio.file.attribute.UserPrincipal;
 import java.util.Optional;
 import java.util.Set;
 
-/// A folder that all hosts of a job share, in which rank 0 leaves word for the others.
+/// A folder that all hosts of a job share. Rank 0 writes a file there that tells the others how to
+/// reach the server.
 ///
-/// Whoever can read the file can join the job, so the folder belongs to one user and lets nobody
-/// else in; a file or folder for which that does not hold is refused rather than mended, since it
+/// A process that can read the file can join the job. So folder and file must belong to the user
+/// and be closed to all others. If they are not, they are refused and left as they are: the file
 /// may have been read or planted already.
 public final class RendezvousFolder {
     private static final Logger LOGGER = Log.of(RendezvousFolder.class);
@@ -36,7 +37,7 @@ public final class RendezvousFolder {
     private static final Set<PosixFilePermission> OWNER_ONLY_FILE =
             PosixFilePermissions.fromString("rw-------");
 
-    /// Its owner is the user of this process, however the name of that user is found or not found.
+    /// Its owner is the user of this process, even when the user has no name.
     private static final Path SELF = Path.of("/proc/self");
 
     private final Path folder;
@@ -45,51 +46,51 @@ public final class RendezvousFolder {
         this.folder = folder.toAbsolutePath();
     }
 
-    /// The file by which the ranks of `job` meet.
+    /// The file for the ranks of `job`.
     public Path file(String job) {
         return folder.resolve(job.replaceAll("[^\\w.@-]", "_"));
     }
 
-    /// Puts the file there, in one step, in place of any that an earlier run has left.
+    /// Writes the file, atomically. Replaces a file that an earlier run left.
     ///
-    /// @throws ConfigurationException when the folder cannot be made or written to, or others may
-    ///     enter
-    public void publish(String job, RendezvousServerInfo rendezvousServerInfo) {
+    /// @throws ConfigurationException when the folder cannot be created or written to, or other
+    ///     users may enter it
+    public void publish(String job, RendezvousServerInfo info) {
         try {
             ensureUsable();
             Path draft = Files.createTempFile(folder, ".draft", "", ownerOnly(OWNER_ONLY_FILE));
             try {
-                Files.writeString(draft, rendezvousServerInfo.encode());
+                Files.writeString(draft, info.encode());
                 Files.move(draft, file(job), StandardCopyOption.ATOMIC_MOVE);
             } finally {
                 Files.deleteIfExists(draft);
             }
         } catch (IOException e) {
-            throw unusable("leaving word of the place to meet", file(job), e);
+            throw unusable("writing the rendezvous file", file(job), e);
         }
     }
 
-    /// Takes the file away, if it is still there. One that stays harms nobody: its server does not
-    /// answer when the job is over.
+    /// Removes the file, if it still exists. A file that stays does no harm: its server does not
+    /// answer after the job.
     public void remove(String job) {
         try {
             Files.deleteIfExists(file(job));
         } catch (IOException e) {
-            LOGGER.log(Level.WARNING, "Cannot remove " + file(job) + ", which is used up", e);
+            LOGGER.log(Level.WARNING, "Cannot remove " + file(job) + ", which is no longer needed", e);
         }
     }
 
-    /// What is there now, if anything is.
+    /// The contents of the file, if it exists.
     ///
-    /// @throws MalformedMessageException when it is not an invitation, perhaps of another version
-    /// @throws ConfigurationException when others may enter the folder or read the file, or could
-    ///     have put it there
+    /// @throws MalformedMessageException when the file is not valid, perhaps of another version
+    /// @throws ConfigurationException when other users may enter the folder, read the file, or
+    ///     could have written it
     Optional<RendezvousServerInfo> find(String job) throws MalformedMessageException {
         Path file = file(job);
         try {
             ensureUsable();
         } catch (IOException e) {
-            throw unusable("looking for the place to meet", file, e);
+            throw unusable("looking for the rendezvous file", file, e);
         }
         try {
             if (!isListed(file)) {
@@ -100,14 +101,14 @@ public final class RendezvousFolder {
         } catch (MalformedMessageException e) {
             throw e;
         } catch (NoSuchFileException e) {
-            return Optional.empty(); // taken away in between
+            return Optional.empty(); // removed in between
         } catch (IOException e) {
-            throw unusable("looking for the place to meet", file, e);
+            throw unusable("looking for the rendezvous file", file, e);
         }
     }
 
-    /// A network file system may fail while the file is being replaced, so a failure is not the
-    /// last word.
+    /// A network file system may fail while the file is being replaced. So the caller tries again
+    /// after a failure.
     private static String read(Path file) throws MalformedMessageException, NoSuchFileException {
         try {
             return Files.readString(file, UTF_8);
@@ -118,8 +119,8 @@ public final class RendezvousFolder {
         }
     }
 
-    /// Asked of the folder rather than of the file: a network file system remembers for up to a
-    /// minute that a file was missing, but looks anew whenever a folder is opened.
+    /// Lists the folder instead of testing the file: a network file system caches for up to a
+    /// minute that a file is missing, but refreshes when a folder is opened.
     private boolean isListed(Path file) throws IOException {
         try (DirectoryStream<Path> found =
                 Files.newDirectoryStream(folder, each -> each.equals(file))) {
@@ -127,7 +128,8 @@ public final class RendezvousFolder {
         }
     }
 
-    /// All ranks of a first job make the folder at once, and each then uses the one that is there.
+    /// All ranks of a user's first job create the folder at once. Each then uses the one that
+    /// exists.
     private void ensureUsable() throws IOException {
         if (!Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
             create();
@@ -142,7 +144,7 @@ public final class RendezvousFolder {
         try {
             Files.createDirectory(folder, ownerOnly(OWNER_ONLY_FOLDER));
         } catch (FileAlreadyExistsException e) {
-            LOGGER.log(Level.DEBUG, "Another rank has made {0} in between", folder);
+            LOGGER.log(Level.DEBUG, "Another rank has created {0} in between", folder);
         }
     }
 
@@ -157,13 +159,13 @@ public final class RendezvousFolder {
         UserPrincipal self = currentUser();
         if (!found.owner().equals(self)) {
             throw new ConfigurationException(
-                    "%s belongs to %s, not to %s, who runs this process. Remove it, or set"
+                    "%s belongs to %s, not to %s, the user of this process. Remove it, or set"
                                     .formatted(path, found.owner(), self.getName())
-                            + " HOROVOD_RENDEZVOUS_FOLDER to a folder that is not there yet.");
+                            + " HOROVOD_RENDEZVOUS_FOLDER to a folder that does not exist yet.");
         }
         if (found.isSymbolicLink() || !allowed.containsAll(found.permissions())) {
             throw new ConfigurationException(
-                    "%s is %s, so others than its owner may get at the job's secret. Try chmod %s,"
+                    "%s is %s, so other users may read the job's secret. Try chmod %s,"
                                     .formatted(
                                             path,
                                             found.isSymbolicLink()
@@ -171,7 +173,7 @@ public final class RendezvousFolder {
                                                     : PosixFilePermissions.toString(
                                                             found.permissions()),
                                             mode)
-                            + " or set HOROVOD_RENDEZVOUS_FOLDER to a folder that is not there yet.");
+                            + " or set HOROVOD_RENDEZVOUS_FOLDER to a folder that does not exist yet.");
         }
     }
 
@@ -187,7 +189,7 @@ public final class RendezvousFolder {
     private ConfigurationException unusable(String doing, Path file, IOException e) {
         return new ConfigurationException(
                 """
-                %s, %s: %s cannot be made, or not be written to (%s)
+                %s %s: the folder %s cannot be created or written to (%s)
                 Set HOROVOD_RENDEZVOUS_FOLDER to a folder that all hosts share and this user may write to."""
                         .formatted(doing, file, folder, e),
                 e);

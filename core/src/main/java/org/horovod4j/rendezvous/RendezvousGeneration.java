@@ -18,17 +18,17 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 
-/// What the server knows of the ranks that met, or are meeting, in one generation.
+/// The ranks of one generation, on the server.
 ///
-/// Everything happens under one lock and nothing in it blocks: news are only queued. They are
-/// queued in the same order for all, so a rank that hears of a loss has heard before it of every
+/// One lock guards everything, and nothing under it blocks: messages are only queued. They are
+/// queued in the same order for all ranks. So before a rank receives a loss, it has received every
 /// gather that was complete by then.
 ///
-/// Every rank that leaves and the first to fail are announced to all who are still there. A failure
-/// is told even after an orderly leave: the ranks may have operations to complete, and wait for the
-/// failed one.
+/// The server announces every departure and the first failure to all ranks that are still
+/// connected. It announces a failure even after an orderly departure: ranks may have operations to
+/// complete, and wait for the failed one.
 final class RendezvousGeneration {
-    /// How many gathers a rank may have begun that others have not.
+    /// How many gathers a rank may have open at the same time.
     private static final int MAX_OPEN_GATHERS = 16;
 
     private final int size;
@@ -52,15 +52,16 @@ final class RendezvousGeneration {
         this.membershipListener = membershipListener;
     }
 
-    /// What it means when ranks do not come in time.
+    /// What happens when ranks do not join in time.
     enum JoinTimeoutPolicy {
-        /// The job cannot start: somebody has to look at it.
+        /// The job cannot start.
         FAIL_JOB,
-        /// The first of them is lost, and the others go on without it in a later generation.
+        /// The first missing rank is declared lost. The others continue without it in a later
+        /// generation.
         DECLARE_LOST
     }
 
-    /// A rank that joined; `connectedRanks` until it left or its connection ended.
+    /// A rank that joined. Connected until it leaves or its connection ends.
     private static final class JoinedRank {
         private final RankInfo rankInfo;
         private final Connection<RendezvousMessage> connection;
@@ -82,9 +83,9 @@ final class RendezvousGeneration {
         }
     }
 
-    /// Seats a rank, or tells it why not.
+    /// Adds a rank, or tells it why it cannot join.
     ///
-    /// @return whether it has a seat now
+    /// @return whether the rank was added
     synchronized boolean join(
             RendezvousMessage.Join join, Connection<RendezvousMessage> connection) {
         RendezvousMessage.FromServer answer = refusal(join);
@@ -106,9 +107,9 @@ final class RendezvousGeneration {
         return true;
     }
 
-    /// Ends the meeting if it is still incomplete.
+    /// Ends the generation if ranks are still missing.
     ///
-    /// @param after how long that took, in words
+    /// @param after how long it has waited, as text
     synchronized void expire(String after) {
         if (outcome != null || failed || joinedRanks.size() == size) {
             return;
@@ -120,19 +121,19 @@ final class RendezvousGeneration {
                 announce(outcome);
             }
             case DECLARE_LOST ->
-                    announceLoss(neverJoined(missing().first(), "not there after " + after));
+                    announceLoss(neverJoined(missing().first(), "it had not joined after " + after));
         }
     }
 
     private RendezvousMessage.Refused joinTimedOut(String after) {
         return new RendezvousMessage.Refused(
                 """
-                joining the job: after %s, %s of %d had not come
+                joining the job: after %s, %s of %d had not joined
                 Look at their output first; raise the start timeout if they are slow."""
                         .formatted(after, RankList.format(List.copyOf(missing())), size));
     }
 
-    /// Ends the meeting, if it is still incomplete, because a later generation has begun.
+    /// Ends the generation, if ranks are still missing, because a later one has begun.
     synchronized void supersede(int by) {
         if (outcome == null && !failed && joinedRanks.size() < size) {
             failed = true;
@@ -140,12 +141,12 @@ final class RendezvousGeneration {
         }
     }
 
-    private static RendezvousMessage.Lost neverJoined(int rank, String how) {
+    private static RendezvousMessage.Lost neverJoined(int rank, String reason) {
         return new RendezvousMessage.Lost(
-                new RankDeparture(rank, "unknown host", how, false, Map.of()), -1);
+                new RankDeparture(rank, "unknown host", reason, false, Map.of()), -1);
     }
 
-    /// Ends the meeting if it still waits for `rank`, whose process has ended.
+    /// Ends the generation if it still waits for `rank`, whose process has exited.
     synchronized void exited(int rank) {
         String how = exits.exitOf(rank);
         boolean awaited = rank >= 0 && rank < size && !joinedRanks.containsKey(rank);
@@ -156,7 +157,7 @@ final class RendezvousGeneration {
         announceLoss(neverJoined(rank, how + ", before it had joined"));
     }
 
-    /// A rank cannot be reached any more, though its connection seems open.
+    /// A rank cannot be reached, though its connection seems open.
     synchronized void markUnreachable(int rank, String how) {
         JoinedRank joinedRank = markDisconnected(rank);
         if (joinedRank == null) {
@@ -168,37 +169,37 @@ final class RendezvousGeneration {
         }
     }
 
-    /// Adds a rank's share of a gather, and answers all when it is the last.
+    /// Adds a rank's share of a gather. The last share completes it.
     synchronized void gather(int rank, RendezvousMessage.Gather gather)
             throws MalformedMessageException {
         if (outcome != null) {
-            return; // the rank will hear, or has heard, why nothing comes of it
+            return; // the rank is told why the gather fails
         }
         SortedMap<Integer, byte[]> shares =
                 gathers.computeIfAbsent(gather.topic(), topic -> new TreeMap<>());
         if (shares.put(rank, gather.share()) != null) {
-            throw new MalformedMessageException("topic '" + gather.topic() + "' given twice");
+            throw new MalformedMessageException("two shares for topic '" + gather.topic() + "'");
         }
         if (shares.size() == size) {
             gathers.remove(gather.topic());
             announce(new RendezvousMessage.Gathered(gather.topic(), List.copyOf(shares.values())));
         } else if (gathers.values().stream().filter(open -> open.containsKey(rank)).count()
                 > MAX_OPEN_GATHERS) {
-            throw new MalformedMessageException("more than " + MAX_OPEN_GATHERS + " gathers begun");
+            throw new MalformedMessageException("more than " + MAX_OPEN_GATHERS + " open gathers");
         }
     }
 
-    /// A rank asks all who are still there how they are.
-    synchronized void survey(int rank, int number) {
-        surveyRouter.begin(rank, number, connectedRanks());
+    /// A rank asks all connected ranks to describe their state.
+    synchronized void survey(int rank, int surveyId) {
+        surveyRouter.begin(rank, surveyId, connectedRanks());
     }
 
-    /// A rank has described itself.
+    /// A rank has described its state.
     synchronized void described(int rank, RendezvousMessage.DescribeReply answer) {
         surveyRouter.answered(rank, answer);
     }
 
-    /// A rank says farewell.
+    /// A rank leaves.
     synchronized void leave(int rank, RendezvousMessage.Leave leave) {
         JoinedRank joinedRank = markDisconnected(rank);
         if (joinedRank == null || failed) {
@@ -211,13 +212,14 @@ final class RendezvousGeneration {
         announceLoss(joinedRank.lost(leave.reason(), leave.orderly(), leave.completed()));
     }
 
-    /// A rank's connection has ended, after a farewell or without one.
+    /// A rank's connection has ended, with or without a leave.
     synchronized void disconnected(int rank, CloseReason closeReason) {
         JoinedRank joinedRank = markDisconnected(rank);
         if (joinedRank == null || failed) {
             return;
         }
-        // Claimed now, told when the reason is known: what dies of this loss meanwhile is no cause.
+        // Marked now, announced when the reason is known: losses in between are consequences of
+        // this one.
         failed = true;
         membershipListener.failed(rank, closeReason.detail());
         switch (closeReason.kind()) {
@@ -229,8 +231,8 @@ final class RendezvousGeneration {
             case TIMED_OUT, PROTOCOL_ERROR -> {
                 String exit = exits.exitOf(rank);
                 fail(joinedRank, exit == null ? closeReason.detail() : exit);
-                String givenUp = closeReason.detail() + ", so the other ranks gave it up";
-                joinedRank.connection.send(joinedRank.failed(givenUp));
+                String reason = closeReason.detail() + ", so the other ranks declared it lost";
+                joinedRank.connection.send(joinedRank.failed(reason));
             }
         }
     }
@@ -240,8 +242,8 @@ final class RendezvousGeneration {
         return outcome instanceof RendezvousMessage.Lost lost && !lost.rankDeparture().orderly();
     }
 
-    /// Takes a rank's seat away, and forgets all of them with the last: the verdict is enough for
-    /// who comes too late.
+    /// Marks a rank as disconnected. After the last one, the ranks are dropped: the outcome is
+    /// enough to answer late joins.
     private @Nullable JoinedRank markDisconnected(int rank) {
         JoinedRank joinedRank = joinedRanks.get(rank);
         if (joinedRank == null || !joinedRank.connected) {
@@ -265,36 +267,36 @@ final class RendezvousGeneration {
         announce(lost);
     }
 
-    private void announce(RendezvousMessage.FromServer news) {
-        connectedRanks().forEach(rank -> send(rank, news));
+    private void announce(RendezvousMessage.FromServer message) {
+        connectedRanks().forEach(rank -> send(rank, message));
     }
 
-    private void send(int rank, RendezvousMessage.FromServer news) {
+    private void send(int rank, RendezvousMessage.FromServer message) {
         JoinedRank joinedRank = joinedRanks.get(rank);
         if (joinedRank != null && joinedRank.connected) {
-            joinedRank.connection.send(news);
+            joinedRank.connection.send(message);
         }
     }
 
     private Set<Integer> connectedRanks() {
-        Set<Integer> present = new TreeSet<>();
+        Set<Integer> connected = new TreeSet<>();
         joinedRanks.forEach(
                 (rank, joinedRank) -> {
                     if (joinedRank.connected) {
-                        present.add(rank);
+                        connected.add(rank);
                     }
                 });
-        return present;
+        return connected;
     }
 
-    /// Why `join` cannot be granted, or null.
+    /// The answer to a join that is refused, or null.
     private RendezvousMessage.@Nullable FromServer refusal(RendezvousMessage.Join join) {
         RankInfo rankInfo = join.rankInfo();
         String who = "rank " + rankInfo.rank() + " on " + rankInfo.host() + " joining the job: ";
         if (join.size() != size) {
             return new RendezvousMessage.Refused(
                     """
-                    %sit believes in a size of %d, the job was started with %d
+                    %sit reports size %d, but the job has %d ranks
                     Give every rank the same size."""
                             .formatted(who, join.size(), size));
         }
@@ -302,16 +304,16 @@ final class RendezvousGeneration {
             return new RendezvousMessage.Refused(
                     """
                     %sthe job has ranks 0 to %d
-                    Give every process one of these."""
+                    Give every process one of these ranks."""
                             .formatted(who, size - 1));
         }
-        JoinedRank taken = joinedRanks.get(rankInfo.rank());
-        if (taken != null) {
+        JoinedRank existing = joinedRanks.get(rankInfo.rank());
+        if (existing != null) {
             return new RendezvousMessage.Refused(
                     """
-                    %sprocess %d on %s has joined as this rank already
-                    Give every process a rank of its own."""
-                            .formatted(who, taken.rankInfo.pid(), taken.rankInfo.host()));
+                    %sprocess %d on %s has already joined as this rank
+                    Give every process its own rank."""
+                            .formatted(who, existing.rankInfo.pid(), existing.rankInfo.host()));
         }
         return outcome;
     }

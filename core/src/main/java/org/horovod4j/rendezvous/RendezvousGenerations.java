@@ -10,10 +10,10 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/// The generations of a job that a server knows: those of one size come to be when somebody joins
-/// them, others must be expected, and end those before them.
+/// The generations of a job, on the server. In a job of fixed size, a generation begins when its
+/// first rank joins. In an elastic job it must be announced, and ends those before it.
 final class RendezvousGenerations {
-    /// No size: every generation has its own.
+    /// In place of a size: each generation has its own.
     static final int SIZE_PER_GENERATION = 0;
 
     private final int size;
@@ -29,7 +29,8 @@ final class RendezvousGenerations {
         this.membershipListener = membershipListener;
     }
 
-    /// A generation, and how processes of it ended: a rank of the next may be another process.
+    /// A generation and the exits of its processes: a rank of the next generation may be another
+    /// process.
     private record GenerationEntry(RendezvousGeneration generation, ExitReports exits) {
         void exited(int rank, String how) {
             exits.report(rank, how);
@@ -42,7 +43,7 @@ final class RendezvousGenerations {
         }
     }
 
-    /// The world of a generation, or null when it is not one that may be joined.
+    /// A generation, or null when it cannot be joined.
     synchronized @Nullable RendezvousGeneration get(int generation) {
         GenerationEntry known = entries.get(generation);
         if (known == null && size != SIZE_PER_GENERATION) {
@@ -58,7 +59,7 @@ final class RendezvousGenerations {
         return known == null ? null : known.generation;
     }
 
-    /// Why [#get] gave none.
+    /// Why [#get] returned null.
     synchronized String unavailableReason(int generation) {
         return entries.isEmpty()
                 ? "no generation has begun yet, so none has number " + generation
@@ -66,7 +67,7 @@ final class RendezvousGenerations {
                         .formatted(generation, entries.lastKey());
     }
 
-    /// Lets `ranks` ranks meet in `generation`, and ends the meetings of those before.
+    /// Opens `generation` for `ranks` ranks, and ends those before it.
     synchronized void begin(int generation, int ranks) {
         if (size != SIZE_PER_GENERATION
                 || (!entries.isEmpty() && generation <= entries.lastKey())) {
@@ -92,7 +93,7 @@ final class RendezvousGenerations {
     }
 
     void exited(int rank, String how) {
-        jobExits.report(rank, how); // for generations to come, too
+        jobExits.report(rank, how); // for later generations too
         all().forEach(generationEntry -> generationEntry.exited(rank, how));
     }
 
@@ -115,7 +116,7 @@ final class RendezvousGenerations {
         }
     }
 
-    /// Whether a failure was announced in the newest.
+    /// Whether a failure was announced in the newest generation.
     synchronized boolean hasFailed() {
         return !entries.isEmpty() && entries.lastEntry().getValue().generation.hasFailed();
     }
@@ -128,7 +129,7 @@ final class RendezvousGenerations {
         return entries.get(generation);
     }
 
-    /// Lets the meeting in `generation` take no longer than the start timeout.
+    /// Limits the time until all ranks have joined to the start timeout.
     private RendezvousGeneration withJoinTimeout(RendezvousGeneration rendezvousGeneration) {
         CompletableFuture.delayedExecutor(startTimeout.toMillis(), TimeUnit.MILLISECONDS)
                 .execute(() -> rendezvousGeneration.expire(DurationFormat.seconds(startTimeout)));

@@ -6,35 +6,35 @@ import org.horovod4j.spi.RankInfo;
 import java.util.List;
 import java.util.Map;
 
-/// What the two ends of a rendezvous connection say to each other.
+/// The messages between ranks and rendezvous server.
 sealed interface RendezvousMessage {
-    /// What a rank says to the server.
+    /// Messages that a rank sends.
     sealed interface FromClient extends RendezvousMessage {}
 
-    /// What the server says to a rank.
+    /// Messages that the server sends.
     sealed interface FromServer extends RendezvousMessage {}
 
-    /// A rank wants into the world of `generation`. Comes first, and once.
+    /// A rank joins `generation`. The first message, sent once.
     record Join(int generation, int size, RankInfo rankInfo) implements FromClient {}
 
     /// A rank's share of a gather.
-    @SuppressWarnings("ArrayRecordComponent") // handed on, never compared
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     record Gather(String topic, byte[] share) implements FromClient {}
 
-    /// A rank wants to know how all the others are.
+    /// A rank asks for the state of all ranks.
     ///
-    /// @param surveyId the rank's own, to tell its surveys apart
+    /// @param surveyId tells the surveys of this rank apart
     record SurveyRequest(int surveyId) implements FromClient {}
 
     /// A rank's answer to [DescribeRequest].
-    @SuppressWarnings("ArrayRecordComponent") // handed on, never compared
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     record DescribeReply(int requester, int surveyId, byte[] text) implements FromClient {
         public DescribeReply {
             checkText(text);
         }
     }
 
-    /// A rank leaves; its connection closes next.
+    /// A rank leaves. Its connection closes next.
     ///
     /// @param completed how many operations it completed in each process set
     record Leave(Map<Integer, Long> completed, boolean orderly, String reason)
@@ -44,7 +44,7 @@ sealed interface RendezvousMessage {
         }
     }
 
-    /// The rank cannot join, or not all could.
+    /// The rank cannot join, or not all ranks joined in time.
     record Refused(String reason) implements FromServer {}
 
     /// All ranks have joined.
@@ -61,28 +61,28 @@ sealed interface RendezvousMessage {
         }
     }
 
-    /// The rank should describe its state, for the survey of another.
+    /// The rank is asked to describe its state, for a survey of `requester`.
     record DescribeRequest(int requester, int surveyId) implements FromServer {}
 
-    /// What `rank` has answered to the survey of this rank.
-    @SuppressWarnings("ArrayRecordComponent") // handed on, never compared
+    /// The answer of `rank` to a survey of this rank.
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     record SurveyAnswer(int surveyId, int rank, byte[] text) implements FromServer {
         public SurveyAnswer {
             checkText(text);
         }
     }
 
-    /// Everybody has answered who is there.
+    /// All connected ranks have answered.
     record SurveyComplete(int surveyId) implements FromServer {}
 
-    /// A rank is gone.
+    /// A rank has left or is lost.
     ///
     /// @param pid its process, or -1 when the server never knew it
     record Lost(RankDeparture rankDeparture, long pid) implements FromServer {}
 
     private static void checkText(byte[] text) {
         if (text.length > StateDescription.MAX_BYTES) {
-            throw new IllegalArgumentException("a description of " + text.length + " bytes");
+            throw new IllegalArgumentException("a description of " + text.length + " bytes is too long");
         }
     }
 }

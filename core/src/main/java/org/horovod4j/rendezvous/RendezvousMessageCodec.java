@@ -14,7 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Messages as bytes: one line for each kind, both ways.
+/// Rendezvous messages as bytes.
 final class RendezvousMessageCodec implements Connection.MessageCodec<RendezvousMessage> {
     static final RendezvousMessageCodec INSTANCE = new RendezvousMessageCodec();
 
@@ -34,7 +34,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
     private static final byte ANSWER = 11;
     private static final byte SURVEYED = 12;
 
-    /// More process sets than any program has, and few enough for a frame.
+    /// More process sets than any program has. The counts of so many fit a message.
     static final int MAX_PROCESS_SETS = 1 << 16;
 
     private RendezvousMessageCodec() {}
@@ -46,8 +46,8 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
     }
 
     @Override
-    public byte[] encode(RendezvousMessage rendezvousMessage) {
-        return write(rendezvousMessage).toByteArray();
+    public byte[] encode(RendezvousMessage message) {
+        return write(message).toByteArray();
     }
 
     @Override
@@ -55,16 +55,16 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
         return FieldReader.read(bytes, RendezvousMessageCodec::read);
     }
 
-    private static FieldWriter write(RendezvousMessage rendezvousMessage) {
-        return switch (rendezvousMessage) {
+    private static FieldWriter write(RendezvousMessage message) {
+        return switch (message) {
             case RendezvousMessage.Join(int generation, int size, RankInfo rankInfo) ->
                     member(FieldWriter.of(JOIN).int32(generation).int32(size), rankInfo);
             case RendezvousMessage.Gather(String topic, byte[] share) ->
                     FieldWriter.of(GATHER).text(topic).bytes(share);
-            case RendezvousMessage.SurveyRequest(int number) ->
-                    FieldWriter.of(SURVEY).int32(number);
-            case RendezvousMessage.DescribeReply(int asker, int number, byte[] text) ->
-                    FieldWriter.of(DESCRIBED).int32(asker).int32(number).bytes(text);
+            case RendezvousMessage.SurveyRequest(int surveyId) ->
+                    FieldWriter.of(SURVEY).int32(surveyId);
+            case RendezvousMessage.DescribeReply(int requester, int surveyId, byte[] text) ->
+                    FieldWriter.of(DESCRIBED).int32(requester).int32(surveyId).bytes(text);
             case RendezvousMessage.Leave(
                             Map<Integer, Long> completed,
                             boolean orderly,
@@ -75,12 +75,12 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
                     FieldWriter.of(JOINED).list(members, RendezvousMessageCodec::member);
             case RendezvousMessage.Gathered(String topic, List<byte[]> shares) ->
                     FieldWriter.of(GATHERED).text(topic).list(shares, FieldWriter::bytes);
-            case RendezvousMessage.DescribeRequest(int asker, int number) ->
-                    FieldWriter.of(DESCRIBE).int32(asker).int32(number);
-            case RendezvousMessage.SurveyAnswer(int number, int rank, byte[] text) ->
-                    FieldWriter.of(ANSWER).int32(number).int32(rank).bytes(text);
-            case RendezvousMessage.SurveyComplete(int number) ->
-                    FieldWriter.of(SURVEYED).int32(number);
+            case RendezvousMessage.DescribeRequest(int requester, int surveyId) ->
+                    FieldWriter.of(DESCRIBE).int32(requester).int32(surveyId);
+            case RendezvousMessage.SurveyAnswer(int surveyId, int rank, byte[] text) ->
+                    FieldWriter.of(ANSWER).int32(surveyId).int32(rank).bytes(text);
+            case RendezvousMessage.SurveyComplete(int surveyId) ->
+                    FieldWriter.of(SURVEYED).int32(surveyId);
             case RendezvousMessage.Lost(RankDeparture rankDeparture, long pid) ->
                     loss(FieldWriter.of(LOST), rankDeparture).int64(pid);
         };
@@ -103,7 +103,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
             case ANSWER -> new RendezvousMessage.SurveyAnswer(in.int32(), in.int32(), in.bytes());
             case SURVEYED -> new RendezvousMessage.SurveyComplete(in.int32());
             case LOST -> new RendezvousMessage.Lost(loss(in), in.int64());
-            default -> throw new MalformedMessageException("no message is of kind " + kind);
+            default -> throw new MalformedMessageException("unknown message kind " + kind);
         };
     }
 
@@ -151,13 +151,13 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
                         CompletedCount.BYTES,
                         each -> new CompletedCount(each.int32(), each.int64()));
         if (all.size() > MAX_PROCESS_SETS) {
-            throw new MalformedMessageException("operations of " + all.size() + " process sets");
+            throw new MalformedMessageException("counts of " + all.size() + " process sets");
         }
         Map<Integer, Long> completed = new HashMap<>();
         for (CompletedCount each : all) {
             if (completed.put(each.processSet, each.operations) != null) {
                 throw new MalformedMessageException(
-                        "process set " + each.processSet + " comes twice");
+                        "process set " + each.processSet + " appears twice");
             }
         }
         return completed;
@@ -167,7 +167,8 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
         static final int BYTES = Integer.BYTES + Long.BYTES;
     }
 
-    /// An address as its 4 or 16 bytes, or as no bytes and a name for the reader to look up.
+    /// An address as its 4 or 16 bytes. A name that the reader is to resolve is no bytes, then the
+    /// text.
     private static FieldWriter address(FieldWriter out, InetSocketAddress address) {
         InetAddress resolved = address.getAddress();
         return (resolved == null

@@ -18,19 +18,17 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
-/// Where the ranks of a job meet, and where each hears of the others' end.
+/// The server through which the ranks of a job find each other and learn of lost ranks.
 ///
-/// The launcher runs it, or rank 0's process. Each rank keeps one connection to it for as long as
-/// it belongs to the job: n connections, where telling each other directly would take n². Its
-/// threads mostly wait; they are platform threads, because a JVM with a poller of virtual threads
-/// takes a third of a second longer to end.
+/// The launcher runs it, or the process of rank 0. Each rank keeps one connection to it while it
+/// belongs to the job: n connections, where direct ones would take n².
 ///
-/// A process may leave and join again: each time is a generation of its own, and a fast rank may be
-/// in the next one while others are still leaving the last.
+/// A process may leave and join again. Each time is a new generation. A fast rank may be in the
+/// next generation while others still leave the last.
 public final class RendezvousServer implements AutoCloseable {
     private static final Logger LOGGER = Log.of(RendezvousServer.class);
 
-    /// How long the last news may take to reach the clients when the server closes.
+    /// How long the last messages may take to reach the clients when the server closes.
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
     private final Duration heartbeatTimeout;
@@ -59,7 +57,7 @@ public final class RendezvousServer implements AutoCloseable {
     /// Starts to serve a job of `size` ranks.
     ///
     /// @param bind where to listen; a wildcard address serves IPv4 and IPv6, port 0 any free port
-    /// @param heartbeatTimeout how long a rank may be silent before it counts as lost
+    /// @param heartbeatTimeout how long a rank may be silent before it is declared lost
     /// @param startTimeout how long the first rank of a generation waits for the last
     /// @throws org.horovod4j.ConfigurationException when it cannot listen there
     public static RendezvousServer start(
@@ -71,7 +69,7 @@ public final class RendezvousServer implements AutoCloseable {
         return start(secret, size, bind, heartbeatTimeout, startTimeout, MembershipListener.NONE);
     }
 
-    /// Like the other, and tells who joins.
+    /// Like the other, and tells `membershipListener` who joins.
     public static RendezvousServer start(
             Secret secret,
             int size,
@@ -84,7 +82,7 @@ public final class RendezvousServer implements AutoCloseable {
         return new RendezvousServer(secret, rendezvousGenerations, bind, heartbeatTimeout);
     }
 
-    /// Starts to serve an elastic job, each generation of which must be [expected][#beginGeneration].
+    /// Starts to serve an elastic job. Each generation must be announced by [#beginGeneration].
     public static RendezvousServer startElastic(
             Secret secret,
             InetSocketAddress bind,
@@ -99,49 +97,49 @@ public final class RendezvousServer implements AutoCloseable {
         return new RendezvousServer(secret, rendezvousGenerations, bind, heartbeatTimeout);
     }
 
-    /// Lets the ranks of a generation of an elastic job meet. Comes before anybody hears of his
-    /// place in it. Whoever still waits in an older one, or joins one, hears that it is over.
+    /// Opens a generation of an elastic job. Must come before its ranks are assigned. Ranks that
+    /// still wait in an older generation, or join one, learn that it is over.
     ///
-    /// @param generation above all before it
+    /// @param generation higher than all before
     /// @param size how many ranks it has
     public void beginGeneration(int generation, int size) {
         generations.begin(generation, size);
     }
 
-    /// Where it listens; the host part is a wildcard if that was asked for.
+    /// Where it listens. The host part is a wildcard if `bind` was one.
     public InetSocketAddress address() {
         return acceptor.address();
     }
 
-    /// Tells how the process of a rank ended, for the reason that the other ranks hear.
+    /// Reports how the process of a rank exited. The other ranks get it as the reason of the loss.
     ///
     /// @param how "exit code 3", "killed by signal 9 (SIGKILL)"
     public void reportExit(int rank, String how) {
         generations.exited(rank, how);
     }
 
-    /// Tells how the process of a rank of one generation ended. What older ones did does not matter
-    /// any more, and is ignored.
+    /// Reports how the process of a rank of one generation exited. Ignored for generations that are
+    /// over.
     public void reportExit(int generation, int rank, String how) {
         generations.exited(generation, rank, how);
     }
 
-    /// Tells that a rank cannot be reached any more, whatever becomes of its process: its
-    /// connection may seem open for long. The other ranks hear of it at once.
+    /// Reports that a rank cannot be reached, even if its connection seems open. The other ranks
+    /// are told at once.
     ///
     /// @param how "contact with its host was lost"
     public void reportLoss(int rank, String how) {
         generations.lost(rank, how);
     }
 
-    /// Tells that a rank of one generation cannot be reached any more.
+    /// Reports that a rank of one generation cannot be reached.
     public void reportLoss(int generation, int rank, String how) {
         generations.lost(generation, rank, how);
     }
 
-    /// Waits until every rank has left or is gone, for `limit` at most, so that ranks which still
-    /// complete what is under way hear of a failure among them. After a failure that all have been
-    /// told of there is nothing to wait for.
+    /// Waits until every rank has disconnected, for `limit` at most. Ranks that still complete
+    /// operations can then be told of a failure. Returns at once after a failure, which all ranks
+    /// have been told.
     public void awaitDisconnects(Duration limit) {
         if (generations.hasFailed()) {
             return;
@@ -167,13 +165,13 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
-    /// Ends the service. Ranks that have not left hear that the launcher is gone, after all other
-    /// news.
+    /// Sends what is queued and closes all connections. Ranks that have not left learn that the
+    /// launcher is gone.
     @Override
     public void close() {
         closed = true;
         acceptor.close();
-        var farewells =
+        var closers =
                 connections.stream()
                         .map(
                                 each ->
@@ -181,9 +179,9 @@ public final class RendezvousServer implements AutoCloseable {
                                                 .daemon()
                                                 .start(() -> each.flushAndClose(CLOSE_TIMEOUT)))
                         .toList();
-        for (Thread farewell : farewells) {
+        for (Thread closer : closers) {
             try {
-                farewell.join();
+                closer.join();
             } catch (InterruptedException e) {
                 connections.forEach(Connection::close);
                 Thread.currentThread().interrupt();
@@ -200,7 +198,7 @@ public final class RendezvousServer implements AutoCloseable {
                         RendezvousMessageCodec.MAX_CLIENT_BYTES,
                         heartbeatTimeout);
         connections.add(connection);
-        if (closed) { // it slipped in while the others were sent off
+        if (closed) { // accepted while close() was running
             connection.close();
         }
         boolean started = false;
@@ -211,7 +209,7 @@ public final class RendezvousServer implements AutoCloseable {
             started = true;
         } finally {
             if (!started) {
-                disconnected(connection); // the gate closes it, so that its rank hears of it
+                disconnected(connection); // the acceptor closes the socket
             }
         }
     }

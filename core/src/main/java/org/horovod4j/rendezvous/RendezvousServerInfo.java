@@ -10,9 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/// Word of where a job's ranks meet, as rank 0 leaves it for the others.
+/// How to reach a job's rendezvous server, as rank 0 publishes it.
 ///
-/// As text it is a line for each part, a key and a value:
+/// As text it has one line for each part, a key and a value:
 ///
 /// ```
 /// horovod4j-rendezvous 1
@@ -22,8 +22,8 @@ import java.util.stream.Collectors;
 /// secret …
 /// ```
 ///
-/// @param writer who wrote it and when, for people who find it
-/// @param servers the addresses of the one server, as numbers: nobody has to look up a name
+/// @param writer who wrote it and when, for people who find the file
+/// @param servers the addresses of the server, as numbers: no name has to be resolved
 /// @param secret of this job alone
 public record RendezvousServerInfo(String writer, List<InetSocketAddress> servers, Secret secret) {
     private static final String MAGIC = "horovod4j-rendezvous 1";
@@ -44,7 +44,7 @@ public record RendezvousServerInfo(String writer, List<InetSocketAddress> server
         return text.append(SECRET).append(' ').append(secret.encode()).append('\n').toString();
     }
 
-    /// @throws MalformedMessageException when the text is not one that [#encode] made
+    /// @throws MalformedMessageException when [#encode] did not write the text
     static RendezvousServerInfo decode(String text) throws MalformedMessageException {
         List<String> lines = text.lines().toList();
         if (lines.isEmpty() || !lines.getFirst().equals(MAGIC)) {
@@ -60,20 +60,20 @@ public record RendezvousServerInfo(String writer, List<InetSocketAddress> server
                 case WRITER -> writer = value;
                 case ADDRESS -> servers.add(address(value));
                 case SECRET -> secret = value;
-                default -> throw new MalformedMessageException("it has a line '" + words[0] + "'");
+                default -> throw new MalformedMessageException("it has an unknown line '" + words[0] + "'");
             }
         }
         if (servers.isEmpty()) {
-            throw new MalformedMessageException("it names no address");
+            throw new MalformedMessageException("it contains no address");
         }
         try {
             return new RendezvousServerInfo(writer, servers, Secret.decode(secret));
         } catch (ConfigurationException e) {
-            throw new MalformedMessageException("its secret is none");
+            throw new MalformedMessageException("its secret is not valid");
         }
     }
 
-    /// The same, with what connections to the server are protected by: the file does not say.
+    /// The same with a protection, which the file does not contain.
     RendezvousServerInfo withProtection(Protection protection) {
         return new RendezvousServerInfo(writer, servers, secret.withProtection(protection));
     }
@@ -83,7 +83,7 @@ public record RendezvousServerInfo(String writer, List<InetSocketAddress> server
         if (words.length != 2
                 || !words[1].matches("\\d{1,5}")
                 || Integer.parseInt(words[1]) > 65_535) {
-            throw new MalformedMessageException("its address '" + value + "' is none");
+            throw new MalformedMessageException("its address '" + value + "' is not valid");
         }
         return InetSocketAddress.createUnresolved(words[0], Integer.parseInt(words[1]));
     }

@@ -2,12 +2,12 @@ package org.horovod4j.rendezvous;
 
 import java.util.concurrent.locks.LockSupport;
 
-/// A wait between two tries.
+/// The wait between two attempts.
 final class RetryDelay {
     private RetryDelay() {}
 
-    /// An interrupted thread would not wait at all and try without a break, so the interrupt is put
-    /// aside meanwhile.
+    /// Waits even when the thread is interrupted, and keeps the interrupt. Otherwise the caller
+    /// would retry without a pause.
     static void parkNanos(long nanos) {
         boolean interrupted = Thread.interrupted();
         LockSupport.parkNanos(nanos);

@@ -8,18 +8,17 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Arrays;
 
-/// What a rank says of its state when it is asked.
+/// A rank's description of its own state, for a survey.
 final class StateDescription {
-    /// Enough for thousands of waiting tensors, and little enough that those of many ranks can be
-    /// kept.
+    /// Enough for thousands of waiting tensors, and small enough to keep those of many ranks.
     static final int MAX_BYTES = 256 << 10;
 
     private static final Logger LOGGER = System.getLogger(StateDescription.class.getName());
 
     private StateDescription() {}
 
-    /// What `listener` says, cut to size. That it fails to is an answer too: the state that it
-    /// could not describe is perhaps what the survey is after.
+    /// The description of `listener`, truncated to [#MAX_BYTES]. A failure to describe becomes the
+    /// description: the state that caused it may be what the survey looks for.
     static byte[] of(ControlPlane.Listener listener) {
         byte[] text;
         try {

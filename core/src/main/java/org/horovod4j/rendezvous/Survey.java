@@ -11,9 +11,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
-/// A survey as the rank that asks sees it: the answers so far.
+/// A survey on the rank that requested it: the answers so far.
 final class Survey {
-    /// How long ranks have to answer. They need milliseconds, unless they are stopped or gone.
+    /// How long ranks may take to answer. They need milliseconds, unless they are stopped or gone.
     static final Duration TIMEOUT = Duration.ofSeconds(2);
 
     private final int id;

@@ -7,29 +7,29 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BiConsumer;
 
-/// The surveys under way in a world, as the server sees them: who asks, and who has yet to answer.
+/// The open surveys of a generation, on the server: who requested each, and who has yet to answer.
 ///
-/// Answers are handed on as they come, so that nothing is stored. There is no clock: the rank that
-/// asks gives up by itself, and its next survey takes the place of the one before.
+/// Answers are forwarded as they come, so nothing is stored. There is no timer: the requesting rank
+/// has its own, and its next survey replaces the one before.
 final class SurveyRouter {
     private final Map<Integer, OpenSurvey> byRequester = new HashMap<>();
     private final BiConsumer<Integer, RendezvousMessage.FromServer> sender;
 
-    /// @param sender says something to a rank
+    /// @param sender sends a message to a rank
     SurveyRouter(BiConsumer<Integer, RendezvousMessage.FromServer> sender) {
         this.sender = sender;
     }
 
     private record OpenSurvey(int id, Set<Integer> pendingRanks) {}
 
-    /// Asks `ranks`, of which the asker is one.
-    void begin(int asker, int number, Set<Integer> ranks) {
-        byRequester.put(asker, new OpenSurvey(number, new TreeSet<>(ranks)));
+    /// Asks `ranks`, including the requester itself.
+    void begin(int requester, int surveyId, Set<Integer> ranks) {
+        byRequester.put(requester, new OpenSurvey(surveyId, new TreeSet<>(ranks)));
         ranks.forEach(
-                rank -> sender.accept(rank, new RendezvousMessage.DescribeRequest(asker, number)));
+                rank -> sender.accept(rank, new RendezvousMessage.DescribeRequest(requester, surveyId)));
     }
 
-    /// Hands an answer on, unless it comes too late.
+    /// Forwards an answer, unless it comes too late.
     void answered(int rank, RendezvousMessage.DescribeReply answer) {
         OpenSurvey survey = byRequester.get(answer.requester());
         if (survey == null || survey.id != answer.surveyId() || !survey.pendingRanks.remove(rank)) {
@@ -44,7 +44,7 @@ final class SurveyRouter {
         }
     }
 
-    /// Neither asks `rank` any more nor waits for it.
+    /// Drops the survey of `rank`, and stops waiting for its answers.
     void rankDisconnected(int rank) {
         byRequester.remove(rank);
         Iterator<Map.Entry<Integer, OpenSurvey>> each = byRequester.entrySet().iterator();
@@ -58,7 +58,7 @@ final class SurveyRouter {
         }
     }
 
-    private void complete(int asker, OpenSurvey survey) {
-        sender.accept(asker, new RendezvousMessage.SurveyComplete(survey.id));
+    private void complete(int requester, OpenSurvey survey) {
+        sender.accept(requester, new RendezvousMessage.SurveyComplete(survey.id));
     }
 }

@@ -6,13 +6,14 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Open MPI's `mpirun`, and IBM Spectrum MPI's, which is made from it.
+/// Open MPI's `mpirun`, and that of IBM Spectrum MPI, which is based on it.
 final class OpenMpi {
     static final String RANK = "OMPI_COMM_WORLD_RANK";
     private static final String SIZE = "OMPI_COMM_WORLD_SIZE";
 
-    /// Random, but only in versions before 5. There the namespace is a hash of few bits, which two
-    /// runs may share; from version 5 on it names the host and process of `mpirun`.
+    /// A random key, only in versions before 5. There the namespace is a hash of few bits, which
+    /// two runs may share. From version 5 on, the namespace contains the host and process of
+    /// `mpirun`.
     private static final String KEY = "OMPI_MCA_orte_precondition_transports";
 
     private OpenMpi() {}

@@ -7,23 +7,24 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// The process manager interface of MPICH: its launcher Hydra, and those of the MPIs made from it,
-/// such as Intel's.
+/// The process manager interface (PMI) of MPICH's launcher Hydra, and of the MPIs based on it, such
+/// as Intel MPI.
 final class Pmi {
     static final String RANK = "PMI_RANK";
     private static final String SIZE = "PMI_SIZE";
     private static final String LOCAL_RANK = "MPI_LOCALRANKID";
     private static final String LOCAL_SIZE = "MPI_LOCALNRANKS";
 
-    /// With `-pmi-port` Hydra tells the rank in here, and the size not at all.
+    /// With `-pmi-port`, Hydra puts the rank here, and does not set the size.
     private static final String PORT_RANK = "PMI_ID";
 
-    /// On each host, Hydra starts a proxy that starts the processes and reports to `mpirun` here.
-    /// No variable names the run, but this address is the same on all hosts and no other run's.
+    /// On each host, Hydra starts a proxy that starts the processes and connects to `mpirun` at
+    /// this address. No variable identifies the run, but this address is the same on all its hosts,
+    /// and different for every other run.
     private static final String CONTROL_PORT = "--control-port";
 
-    /// The same with Intel's, from 2019 on. Its proxies form a tree if there are many hosts, and
-    /// only those of the first level report to `mpirun` itself.
+    /// The same for Intel MPI from 2019 on. With many hosts its proxies form a tree, and only those
+    /// of the first level connect to `mpirun` itself.
     private static final String UPSTREAM_HOST = "--upstream-host";
 
     private static final String UPSTREAM_PORT = "--upstream-port";
@@ -40,8 +41,8 @@ final class Pmi {
         }
         Optional<SchedulerAssignment> step = Slurm.find(schedulerVariables, self);
         if (step.isPresent() && schedulerVariables.find(LOCAL_RANK).isEmpty()) {
-            // srun --mpi=pmi2, which knows more of its hosts; or a step started from inside such a
-            // one, whose variables tell of the outer step.
+            // srun --mpi=pmi2, whose own variables tell more about the hosts. Or a step that was
+            // started from inside such a step and inherited its PMI variables.
             return step;
         }
         return Optional.of(
@@ -72,7 +73,7 @@ final class Pmi {
                 .orElse(null);
     }
 
-    /// The address that names a run, if this is the command line of one of its proxies.
+    /// The address that identifies a run, if this is the command line of one of its proxies.
     static Optional<String> runAddress(List<String> words) {
         Optional<String> intel =
                 valueAfter(TREE_LEVEL, words)

@@ -5,14 +5,13 @@ import org.jspecify.annotations.Nullable;
 import java.util.Map;
 import java.util.Optional;
 
-/// A process's place among those that a scheduler or an MPI launcher has started together.
+/// The rank that a scheduler or MPI launcher gave this process.
 ///
 /// @param origin the variables that say so, for logs and errors
-/// @param local the same among the processes of this host; null when it is not said
-/// @param host what the scheduler calls this host; null when it does not say
-/// @param job a name that these processes share with each other and with no others; null when there
-///     is none
-/// @param firstHost the host of rank 0; null when it is not said
+/// @param local the rank among the processes of this host; null when unknown
+/// @param host the scheduler's name of this host; null when unknown
+/// @param job a name that only these processes share; null when there is none
+/// @param firstHost the host of rank 0; null when unknown
 public record SchedulerAssignment(
         String origin,
         TaskRank world,
@@ -23,11 +22,10 @@ public record SchedulerAssignment(
     /// One of so many, from 0.
     public record TaskRank(int rank, int size) {}
 
-    /// What the environment of a process says. Launchers come before schedulers: `mpirun` inside an
-    /// allocation leaves the scheduler's variables of its own daemons to the processes it starts.
+    /// Reads the environment of a process. Launchers come before schedulers: inside an allocation,
+    /// processes of `mpirun` inherit the scheduler's variables of its daemons.
     ///
-    /// @param self where the process stands in the tree of processes, which tells what variables do
-    ///     not
+    /// @param self this process, whose ancestors tell what the variables do not
     /// @throws org.horovod4j.ConfigurationException when the variables contradict each other
     public static Optional<SchedulerAssignment> from(
             Map<String, String> environment, ProcessHandle self) {

@@ -6,10 +6,10 @@ import org.horovod4j.scheduler.SchedulerAssignment.TaskRank;
 import java.util.Map;
 import java.util.Optional;
 
-/// A snapshot of environment variables. One that is blank counts as not set.
+/// A snapshot of environment variables. A blank variable counts as not set.
 record SchedulerVariables(Map<String, String> values) {
     private static final String REMEDY =
-            "Set HOROVOD_RANK and HOROVOD_SIZE, which count more, or unset what a scheduler left"
+            "Set HOROVOD_RANK and HOROVOD_SIZE, which take precedence, or unset what a scheduler left"
                     + " behind.";
 
     SchedulerVariables {
@@ -31,15 +31,15 @@ record SchedulerVariables(Map<String, String> values) {
             return Integer.parseInt(text);
         } catch (NumberFormatException e) {
             throw new ConfigurationException(
-                    "%s is '%s', where a whole number was expected. %s"
+                    "%s is '%s', which is not a whole number. %s"
                             .formatted(name, text, REMEDY),
                     e);
         }
     }
 
-    /// Two variables that make sense together alone.
+    /// Reads a rank and a size, which must be set together.
     ///
-    /// @throws ConfigurationException when only one is set, or the rank is beyond the size
+    /// @throws ConfigurationException when only one is set, or the rank is not below the size
     Optional<TaskRank> pair(String rankName, String sizeName) {
         Optional<Integer> rank = integer(rankName);
         Optional<Integer> size = integer(sizeName);

@@ -8,8 +8,8 @@ import java.util.Optional;
 
 /// A task of a step that `srun` has started.
 ///
-/// Most variables are set in batch scripts and in the shell of `salloc` too, where they tell of the
-/// allocation and not of this process: a program that is started there is alone.
+/// Most variables are also set in batch scripts and in the shell of `salloc`. There they describe
+/// the allocation and not this process: a program that is started there is alone.
 final class Slurm {
     static final String RANK = "SLURM_PROCID";
     private static final String SIZE = "SLURM_STEP_NUM_TASKS";
@@ -17,8 +17,8 @@ final class Slurm {
     private static final String STEP = "SLURM_STEP_ID";
     private static final String NODES = "SLURM_STEP_NODELIST";
 
-    /// Steps that are no run of a program: batch script, prologue, shell. Slurm numbers them
-    /// downwards from the largest number of 32 bits.
+    /// Steps that run no program: batch script, prologue, shell. Slurm numbers them downwards from
+    /// the largest number of 32 bits.
     private static final long FIRST_SPECIAL_STEP = 0xFFFF_FFF0L;
 
     private Slurm() {}
@@ -43,11 +43,11 @@ final class Slurm {
                                         firstHost(schedulerVariables).orElse(null)));
     }
 
-    /// In the shell of such a step sits one task, and the shells of the others have found their
-    /// input at its end: a program that is started there waits for ranks that do not come.
+    /// With a terminal, one task of the step has the shell and the shells of the others have ended.
+    /// So a program that is started in the shell waits for ranks that never join.
     private static String terminal(SchedulerVariables schedulerVariables, TaskRank world) {
         return world.size() > 1 && schedulerVariables.find("SLURM_PTY_PORT").isPresent()
-                ? ", in a step with a terminal, where a shell is one task of several: leave it and"
+                ? ", in the terminal of one task of several: leave it and"
                         + " use srun without --pty, or ask it for one task (-n 1)"
                 : "";
     }
@@ -61,10 +61,11 @@ final class Slurm {
         return step.matches("\\d{1,10}") && Long.parseLong(step) < FIRST_SPECIAL_STEP;
     }
 
-    /// Whether the step's variables are this process's own. A batch script that was submitted from
-    /// inside a step inherits them.
+    /// Whether the variables of the step belong to this process. A batch script that was submitted
+    /// from inside a step inherits them.
     ///
-    /// @param daemon who has started this process, which settles it; nothing when that is not seen
+    /// @param daemon the daemon that started this process, which decides; empty when it is not
+    ///     visible
     static boolean isOwn(SchedulerVariables schedulerVariables, Optional<SlurmStepDaemon> daemon) {
         if (daemon.filter(SlurmStepDaemon::isNotStep).isPresent()) {
             return false;
@@ -81,26 +82,26 @@ final class Slurm {
         return isNamed || looksOwn(schedulerVariables);
     }
 
-    /// What is said of a batch script's tasks is its own, and differs from the step's that it inherits,
-    /// unless both are of one task on this host.
+    /// The task variables of a batch script are its own. They differ from those of the step that it
+    /// inherits, unless both have one task on this host.
     private static boolean looksOwn(SchedulerVariables schedulerVariables) {
-        List<String> here =
+        List<String> localTasks =
                 schedulerVariables
                         .find("SLURM_GTIDS")
                         .map(ids -> List.of(ids.split(",")))
                         .orElse(List.of());
-        if (!here.isEmpty()
-                && (!here.contains(schedulerVariables.find(RANK).orElse(""))
+        if (!localTasks.isEmpty()
+                && (!localTasks.contains(schedulerVariables.find(RANK).orElse(""))
                         || tasksHere(schedulerVariables)
-                                .filter(count -> count != here.size())
+                                .filter(count -> count != localTasks.size())
                                 .isPresent())) {
             return false;
         }
-        return here.size() > 1 || countsAgree(schedulerVariables);
+        return localTasks.size() > 1 || countsAgree(schedulerVariables);
     }
 
-    /// Not after `srun --preserve-env`, which leaves the allocation's number to its tasks. A batch
-    /// script is a single task, so one that has others beside it is believed all the same.
+    /// False after `srun --preserve-env`, which passes the allocation's number of tasks. A batch
+    /// script is a single task, so several tasks on this host prove a step anyway.
     private static boolean countsAgree(SchedulerVariables schedulerVariables) {
         Optional<String> tasks = schedulerVariables.find("SLURM_NTASKS");
         return tasks.isEmpty() || tasks.equals(schedulerVariables.find(SIZE));
@@ -128,7 +129,8 @@ final class Slurm {
                                         .map(counts::get));
     }
 
-    /// A job that is requeued keeps its number, and its steps start again from 0.
+    /// The restart count is part of the name: a requeued job keeps its number, and its steps start
+    /// again from 0.
     private static @Nullable String job(SchedulerVariables schedulerVariables) {
         return schedulerVariables
                 .find(JOB)

@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// The lists that Slurm abbreviates: hosts as `n[1-2,07-09],gpu`, counts as `2(x3),1`.
+/// Lists in Slurm's notation: hosts as `n[1-2,07-09],gpu`, counts as `2(x3),1`.
 final class SlurmNodeList {
-    /// More than any cluster has: a list that claims more is none.
+    /// More than any cluster has. A longer list is malformed.
     private static final int MAX_HOSTS = 1_000_000;
 
     private static final Pattern RANGE = Pattern.compile("(\\d{1,9})(?:-(\\d{1,9}))?");
@@ -31,7 +31,7 @@ final class SlurmNodeList {
         return List.copyOf(names);
     }
 
-    /// The numbers, one for each node.
+    /// The counts, one for each node.
     static List<Integer> counts(String text) {
         List<Integer> counts = new ArrayList<>();
         for (String item : text.split(",", -1)) {
@@ -45,7 +45,7 @@ final class SlurmNodeList {
         return List.copyOf(counts);
     }
 
-    /// The parts between commas that are in no bracket.
+    /// Splits at the commas that are outside brackets.
     private static List<String> items(String text) {
         List<String> items = new ArrayList<>();
         int start = 0;
@@ -92,7 +92,7 @@ final class SlurmNodeList {
         return names;
     }
 
-    /// `1-2,07-09` written out, with the leading zeros of the first of each range.
+    /// Expands `1-2,07-09`, with the leading zeros of the first number of each range.
     private static List<String> numbers(String ranges, String text) {
         List<String> numbers = new ArrayList<>();
         for (String part : ranges.split(",", -1)) {
@@ -117,8 +117,8 @@ final class SlurmNodeList {
 
     private static ConfigurationException malformed(String text) {
         return new ConfigurationException(
-                "'%s' is no list of Slurm's such as n[1-2,07-09] or 2(x3),1. Set HOROVOD_RANK and"
+                "'%s' is not a Slurm list such as n[1-2,07-09] or 2(x3),1. Set HOROVOD_RANK and"
                                 .formatted(text)
-                        + " HOROVOD_SIZE, which count more than Slurm's variables.");
+                        + " HOROVOD_SIZE, which take precedence over Slurm's variables.");
     }
 }

@@ -8,18 +8,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// The daemon by which Slurm has started a process, and which names itself after what it started:
-/// `slurmstepd: [7.0]` above the tasks of a step, `slurmstepd: [7.batch]` above a batch script.
+/// The Slurm daemon that started a process. Its title names what it started: `slurmstepd: [7.0]`
+/// for the tasks of a step, `slurmstepd: [7.batch]` for a batch script.
 ///
-/// Variables are inherited from one job by the next and may be kept on purpose (`srun -E`); who has
-/// started a process is neither. In a container with process numbers of its own no daemon is seen.
+/// One job may inherit or keep the variables of another (`srun -E`), but not its daemon. In a
+/// container with its own process numbers the daemon is not visible.
 ///
-/// @param step a number, or a word where it is no run of `srun`
+/// @param step a number, or a word if `srun` did not start it
 record SlurmStepDaemon(String job, String step) {
     private static final Pattern TITLE =
             Pattern.compile("slurmstepd: \\[(\\d+)\\.(\\d+|[a-z]+)\\]\\s*");
 
-    /// The nearest one above a process.
+    /// The nearest daemon among the ancestors of a process.
     static Optional<SlurmStepDaemon> ancestorOf(ProcessHandle self) {
         return Stream.iterate(
                         self.parent(),
@@ -36,13 +36,13 @@ record SlurmStepDaemon(String job, String step) {
                 : Optional.empty();
     }
 
-    /// What it calls itself. [ProcessHandle.Info] would leave that out for the file it was started from.
+    /// The title of a process. [ProcessHandle.Info] would return the executable instead.
     private static String title(ProcessHandle process) {
         try {
             return Files.readString(Path.of("/proc", Long.toString(process.pid()), "cmdline"))
                     .replace('\0', ' ');
         } catch (IOException e) {
-            return ""; // it has ended, it is hidden from us, or this is no Linux: no daemon is seen
+            return ""; // the process has ended or is hidden, or this is not Linux
         }
     }
 

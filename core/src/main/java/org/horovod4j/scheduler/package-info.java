@@ -1,11 +1,12 @@
-/// What schedulers and MPI launchers tell the processes that they start, in their own variables.
+/// Reads rank and size from the variables that schedulers and MPI launchers set for the processes
+/// they start.
 ///
-/// Start with [SchedulerAssignment], which asks one after the other, then a file for each: [OpenMpi], [Pmi],
-/// [Slurm], [Pmix].
+/// Start with [SchedulerAssignment], which tries them in order, then one file for each: [OpenMpi],
+/// [Pmi], [Slurm].
 ///
-/// - May depend on: `org.horovod4j`.
-/// - Invariant: a process that nobody has started as one of several gets no assignment, whatever a
-///   scheduler has left in its environment.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
+/// - Invariant: a process that was not started as one of several gets no assignment, even if a
+///   scheduler has left variables in its environment.
 @NullMarked
 package org.horovod4j.scheduler;
 

@@ -18,22 +18,22 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/// A listener that admits those who know the job's secret and turns all others away.
+/// Accepts connections from peers that know the job's secret, and rejects all others.
 ///
-/// Each connection has a thread of its own, from the handshake to the end of what the admitted one
-/// wants, so that nobody waits for a stranger. Only so many handshakes run at a time: a flood fills
-/// the kernel's queue, not our table of open files. When as many strangers are silent, the one that
-/// has been so for longest is sent off for the next.
+/// Each connection gets its own thread, from the handshake on, so a peer never waits for a
+/// stranger. The number of concurrent handshakes is limited: a flood of connections fills the
+/// kernel's queue and not this process's table of open files. When the limit is reached, the oldest
+/// pending handshake is dropped for the next.
 ///
-/// Whatever fails, the connection at hand is closed, so that whoever is at its other end need not
-/// wait, and the gate stays open.
+/// Any failure closes the connection it concerns, so its peer need not wait. The acceptor stays
+/// open.
 public final class Acceptor implements AutoCloseable {
     private static final Logger LOGGER = Log.of(Acceptor.class);
     private static final int BACKLOG = 4096;
     private static final int MAX_PENDING_HANDSHAKES = 512;
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /// Far longer than those who know the secret need to say so.
+    /// Far longer than a peer that knows the secret needs.
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final ServerSocketChannel listener;
@@ -46,13 +46,12 @@ public final class Acceptor implements AutoCloseable {
     private final Queue<PendingHandshake> pendingHandshakes = new ConcurrentLinkedQueue<>();
     private final Semaphore permits = new Semaphore(MAX_PENDING_HANDSHAKES);
 
-    /// Who gets the line to each that proved itself, in blocking mode and on a thread of its own,
-    /// and owns it from then on.
+    /// Receives each authenticated connection, in blocking mode and on its own thread, and owns it.
     @FunctionalInterface
     public interface ConnectionHandler {
-        /// Takes over the line to one that proved itself.
+        /// Takes ownership of an authenticated connection.
         ///
-        /// @throws IOException when the line is broken already; it is then closed
+        /// @throws IOException when the connection is broken already; it is then closed
         void accepted(SecureConnection secureConnection) throws IOException;
     }
 
@@ -84,11 +83,11 @@ public final class Acceptor implements AutoCloseable {
             SocketSettings settings,
             RefusedConnectionLog refusals,
             ConnectionHandler connectionHandler) {
-        Thread.Builder doors = Thread.ofPlatform().daemon().name("hvd-handshake");
-        return open(bind, handshake, settings, refusals, connectionHandler, doors::start);
+        Thread.Builder builder = Thread.ofPlatform().daemon().name("hvd-handshake");
+        return open(bind, handshake, settings, refusals, connectionHandler, builder::start);
     }
 
-    /// @param threads runs what is to be done for a connection, on a thread of its own
+    /// @param threads runs the work of each connection, on its own thread
     static Acceptor open(
             InetSocketAddress bind,
             Handshake handshake,
@@ -133,7 +132,7 @@ public final class Acceptor implements AutoCloseable {
         return address;
     }
 
-    /// Ends the listening and all handshakes under way; admitted connections live on.
+    /// Stops listening and closes pending handshakes. Accepted connections stay open.
     @Override
     public void close() {
         closeQuietly(listener);
@@ -151,7 +150,7 @@ public final class Acceptor implements AutoCloseable {
             } catch (ClosedChannelException e) {
                 return; // closed on purpose
             } catch (IOException e) {
-                // Out of file descriptors, say: that may pass, and the job needs its door.
+                // For example, no file descriptors are left. That may pass, so try again.
                 permits.release();
                 LOGGER.log(Level.WARNING, "Accepting at " + address + " failed, trying again", e);
                 LockSupport.parkNanos(RETRY_NANOS);
@@ -163,7 +162,7 @@ public final class Acceptor implements AutoCloseable {
         while (!tryAcquirePermit()) {
             PendingHandshake oldest = pendingHandshakes.peek();
             if (oldest != null && System.nanoTime() - oldest.sinceNanos > GRACE_NANOS) {
-                closeQuietly(oldest.channel); // which ends its thread
+                closeQuietly(oldest.channel); // ends its thread
             }
         }
     }
@@ -172,11 +171,11 @@ public final class Acceptor implements AutoCloseable {
         try {
             return permits.tryAcquire(RETRY_NANOS, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
-            return false; // nobody has a reason to interrupt this thread
+            return false; // nothing interrupts this thread
         }
     }
 
-    /// Without a thread for it, the stranger is sent off rather than left to wait: it dials again.
+    /// Without a thread for it, the connection is closed. The peer connects again.
     private void startHandshake(PendingHandshake pendingHandshake) {
         try {
             threads.execute(() -> authenticateAndHandle(pendingHandshake));
@@ -195,21 +194,21 @@ public final class Acceptor implements AutoCloseable {
 
     private void authenticateAndHandle(PendingHandshake pendingHandshake) {
         SocketChannel channel = pendingHandshake.channel;
-        boolean welcome = false;
+        boolean handedOver = false;
         try {
             SecureConnection secureConnection = authenticate(pendingHandshake);
             if (listener.isOpen()) {
                 handler.accepted(secureConnection);
-                welcome = true;
+                handedOver = true;
             }
         } catch (HandshakeException e) {
             if (listener.isOpen()) {
                 refusals.refused(channel.socket().getInetAddress(), e);
             }
         } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "A connection broke before it was of use", e);
+            LOGGER.log(Level.DEBUG, "A connection broke during the handshake", e);
         } finally {
-            if (!welcome) {
+            if (!handedOver) {
                 closeQuietly(channel);
             }
         }
@@ -224,7 +223,7 @@ public final class Acceptor implements AutoCloseable {
         }
     }
 
-    /// Closing what may be broken already: its failure tells nothing that anybody waits for.
+    /// The connection may be broken already, so a failure to close it is not worth a warning.
     private static void closeQuietly(Channel channel) {
         try {
             channel.close();

@@ -2,7 +2,7 @@ package org.horovod4j.security;
 
 import java.io.ByteArrayOutputStream;
 
-/// Byte arrays put together.
+/// Concatenates byte arrays.
 final class ByteArrays {
     private ByteArrays() {}
 

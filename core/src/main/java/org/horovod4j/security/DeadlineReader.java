@@ -8,11 +8,11 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/// Reads of known size from a fresh connection, all under one deadline.
+/// Reads of known size from a new connection, all under one deadline.
 ///
-/// A socket's own timeout begins anew with each byte, so a stranger could hold a connection for
-/// hours by trickling; here the bytes may come as they like, but the last one has to be there in
-/// time. Whoever reads on afterwards sets a timeout of its own: this one leaves its last.
+/// The timeout of a socket starts again with each byte, so a stranger could hold a connection for
+/// hours by sending slowly. Here all bytes must arrive before the deadline. Afterwards the caller
+/// must set its own socket timeout: this class leaves its last one.
 public final class DeadlineReader {
     private final Socket socket;
     private final InputStream in;
@@ -23,7 +23,7 @@ public final class DeadlineReader {
         this(secureConnection.channel().socket(), secureConnection.input(), limit);
     }
 
-    /// Of a connection that has proved nothing yet.
+    /// For a connection that is not authenticated yet.
     DeadlineReader(Socket socket, Duration limit) throws IOException {
         this(socket, socket.getInputStream(), limit);
     }
@@ -35,10 +35,10 @@ public final class DeadlineReader {
         this.deadlineNanos = System.nanoTime() + limit.toNanos();
     }
 
-    /// Exactly `count` bytes, and none beyond them.
+    /// Reads exactly `count` bytes.
     ///
-    /// @throws EOFException when the other end closes before
-    /// @throws SocketTimeoutException when they do not come in time
+    /// @throws EOFException when the peer closes before
+    /// @throws SocketTimeoutException when they do not arrive in time
     public byte[] read(int count) throws IOException {
         byte[] bytes = new byte[count];
         int got = 0;

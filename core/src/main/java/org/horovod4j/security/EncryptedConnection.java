@@ -10,16 +10,16 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.concurrent.locks.ReentrantLock;
 
-/// A line on which everything travels in the records of a [RecordCipher].
+/// Sends and receives everything in records of a [RecordCipher].
 ///
-/// Bytes count as taken when their whole record has reached the kernel: a record of which a part
-/// stayed here would otherwise wait for the next one, and the other end for it. While the kernel
-/// sends a record the next is being encrypted; more threads than that were not tried.
+/// A write counts bytes as taken only when their whole record has reached the kernel. Otherwise a
+/// partly sent record would wait for the next write, and the peer for the record. While the kernel
+/// sends a record, the next is encrypted.
 ///
-/// No buffer is made after the first; what `javax.crypto` makes for a record are some small
-/// objects.
+/// After the first write no more buffers are allocated. `javax.crypto` allocates some small objects
+/// for each record.
 final class EncryptedConnection implements SecureConnection {
-    /// How many records one read may bring.
+    /// How many records one read may return.
     private static final int READ_AHEAD = 2;
 
     private final SocketChannel channel;
@@ -30,7 +30,7 @@ final class EncryptedConnection implements SecureConnection {
     private final ByteBuffer encrypted;
     private final ReentrantLock writeLock = new ReentrantLock();
 
-    /// How many of the bytes offered next are in the record that is being sent.
+    /// How many of the next bytes are already in the record that is being sent.
     private int inFlight;
 
     private final RecordCipher decryptor;
@@ -40,7 +40,7 @@ final class EncryptedConnection implements SecureConnection {
     private boolean ended;
     private @Nullable IOException failure;
 
-    /// @param recordSize the most bytes of text in a record, the same at both ends
+    /// @param recordSize the most bytes of plaintext in a record, the same at both ends
     EncryptedConnection(
             SocketChannel channel, RecordCipher encryptor, RecordCipher decryptor, int recordSize) {
         this.channel = channel;
@@ -75,13 +75,13 @@ final class EncryptedConnection implements SecureConnection {
         }
     }
 
-    /// Counts the record that was sent.
+    /// Advances past the record that was sent.
     ///
     /// @return whether there is more to send
     private boolean advance(ByteBuffer from) {
         if (inFlight > from.remaining()) {
             throw new IllegalStateException(
-                    "%d bytes are under way, but only %d are offered again"
+                    "%d bytes are being sent, but the retry has only %d"
                             .formatted(inFlight, from.remaining()));
         }
         from.position(from.position() + inFlight);
@@ -94,7 +94,7 @@ final class EncryptedConnection implements SecureConnection {
         encrypted.limit(size).position(0);
     }
 
-    /// @return whether all of the record has gone, as it always has where the channel blocks
+    /// @return whether the whole record was sent, as always with a blocking channel
     private boolean send() throws IOException {
         while (encrypted.hasRemaining()) {
             if (channel.write(encrypted) == 0) {
@@ -104,8 +104,8 @@ final class EncryptedConnection implements SecureConnection {
         return true;
     }
 
-    /// {@inheritDoc} Not in the middle of a record or of another thread's writing: then the other
-    /// end takes the line for cut off, which by then it is.
+    /// {@inheritDoc} Does nothing in the middle of a record or while another thread writes. The
+    /// peer then sees a connection that was cut off, which is true by then.
     @Override
     public void sendCloseNotify() throws IOException {
         if (writeLock.tryLock()) {
@@ -120,12 +120,12 @@ final class EncryptedConnection implements SecureConnection {
         }
     }
 
-    /// {@inheritDoc} Once it has brought anything it goes on with what is here already, and does
-    /// not wait for more.
+    /// {@inheritDoc} After the first bytes it returns what has arrived already, and does not wait
+    /// for more.
     @Override
     public int read(ByteBuffer to) throws IOException {
         if (failure != null) {
-            throw failure; // what came after it means nothing
+            throw failure; // nothing after it can be trusted
         }
         try {
             int start = to.position();
@@ -148,7 +148,7 @@ final class EncryptedConnection implements SecureConnection {
         decrypted.position(decrypted.position() + count);
     }
 
-    /// Opens the next record, if it is there or comes.
+    /// Decrypts the next record, if it has arrived or arrives.
     private boolean decryptNext(boolean mayReceive) throws IOException {
         while (!hasFullRecord()) {
             if (!mayReceive || !receive()) {
@@ -171,12 +171,12 @@ final class EncryptedConnection implements SecureConnection {
         int length = received.getInt(received.position());
         if (length < 0 || length > recordSize) {
             throw new RecordAuthenticationException(
-                    records, null); // no end of ours writes such a header
+                    records, null); // Horovod4J writes no such header
         }
         return received.remaining() >= RecordCipher.OVERHEAD + length;
     }
 
-    /// @return whether anything came, as it always has where the channel blocks
+    /// @return whether anything was received, as always with a blocking channel
     private boolean receive() throws IOException {
         received.compact();
         int count;
@@ -187,13 +187,13 @@ final class EncryptedConnection implements SecureConnection {
         }
         if (count < 0) {
             throw new EOFException(
-                    "the encrypted connection was cut off: it closed without the other end saying"
-                            + " that it would");
+                    "the encrypted connection was cut off: it closed without the closing record of the"
+                            + " peer");
         }
         return count > 0;
     }
 
-    /// Only the socket's own stream keeps to the socket's timeout.
+    /// Only the socket's own stream observes the socket's timeout.
     private int receiveBlocking() throws IOException {
         InputStream in = channel.socket().getInputStream();
         int count = in.read(received.array(), received.position(), received.remaining());

@@ -15,10 +15,10 @@ import java.util.Arrays;
 
 import javax.crypto.KeyAgreement;
 
-/// A key pair of X25519 that lives for one handshake: whoever learns the job's secret later still
-/// cannot read what was recorded before.
+/// An X25519 key pair for one handshake. With it, an attacker who learns the job's secret later
+/// still cannot decrypt recorded connections.
 ///
-/// Some 0.2 ms to make and again to agree, once the JVM has compiled it.
+/// Generating takes about 0.2 ms, and so does the agreement, once the JVM has compiled them.
 final class EphemeralKey {
     private static final String ALGORITHM = "X25519";
 
@@ -36,16 +36,17 @@ final class EphemeralKey {
         }
     }
 
-    /// The public half as RFC 7748 writes it: a number, least byte first.
+    /// The public key as in RFC 7748: a number, least significant byte first.
     byte[] publicKey() {
         BigInteger u = ((XECPublicKey) pair.getPublic()).getU();
-        byte[] number = reversed(u.toByteArray()); // may have a sign byte too many, or be short
+        byte[] number = reversed(u.toByteArray()); // may have an extra sign byte, or be short
         return Arrays.copyOf(number, HandshakeHello.KEY_SIZE);
     }
 
-    /// What both ends, and nobody between them, can work out.
+    /// The secret that both ends compute and an eavesdropper cannot.
     ///
-    /// @throws RefusedException when the other end's key is one of the few that give a secret away
+    /// @throws HandshakeException when the peer's key is one of the few that make the secret
+    ///     predictable
     byte[] sharedSecret(byte[] theirs) throws HandshakeException {
         try {
             KeyAgreement agreement = KeyAgreement.getInstance(ALGORITHM);
@@ -56,7 +57,7 @@ final class EphemeralKey {
             agreement.doPhase(KeyFactory.getInstance(ALGORITHM).generatePublic(spec), true);
             return agreement.generateSecret();
         } catch (InvalidKeyException e) {
-            throw new HandshakeException(Reason.SECRET, "sent a public key that protects nothing");
+            throw new HandshakeException(Reason.SECRET, "sent a weak public key");
         } catch (GeneralSecurityException e) {
             throw missing(e);
         }

@@ -15,23 +15,24 @@ import java.time.Duration;
 
 import javax.crypto.SecretKey;
 
-/// How two ends of a new connection prove to each other that they hold the job's secret, and how
-/// they come by the keys of an encrypted one.
+/// Both ends of a new connection prove to each other that they know the job's secret, and derive
+/// the keys of an encrypted connection.
 ///
-/// | from     | what                                                               |
-/// |----------|--------------------------------------------------------------------|
-/// | dialler  | its [HandshakeHello]                                                      |
-/// | acceptor | its opening, once the dialler's is known to be one                 |
-/// | dialler  | proof: HMAC over role, dialler's opening and acceptor's            |
-/// | acceptor | proof, once the dialler's is right                                 |
+/// | from      | what                                                     |
+/// |-----------|----------------------------------------------------------|
+/// | initiator | its [HandshakeHello]                                     |
+/// | acceptor  | its hello, once it has checked the initiator's           |
+/// | initiator | proof: HMAC over role, initiator's hello, acceptor's hello |
+/// | acceptor  | proof, once it has checked the initiator's               |
 ///
-/// Both openings are in both proofs, nonces and public keys included, so a recorded conversation
-/// proves nothing later and nobody between the two can put in a key of his own; the role is too, so
-/// a proof cannot be sent back to its maker. Strangers learn nothing: the acceptor keeps silent
-/// until it has seen the magic, and proves nothing to those who have not proved first.
+/// Both proofs cover both hellos, with nonces and public keys. So a recorded handshake proves
+/// nothing later, and an attacker in between cannot insert another key. The proofs cover the role
+/// too, so a proof cannot be sent back to its author. Strangers learn nothing: the acceptor sends
+/// nothing until it has seen the magic, and sends its proof only after it has checked the
+/// initiator's.
 ///
-/// All reads are of fixed size and the whole takes [#DEADLINE] at most, so a half-open connection
-/// costs a thread for seconds and nothing more.
+/// All reads have a fixed size, and the whole handshake takes [#DEADLINE] at most. So a half-open
+/// connection occupies one thread for a few seconds.
 public final class Handshake {
     public static final Duration DEADLINE = Duration.ofSeconds(5);
 
@@ -52,15 +53,16 @@ public final class Handshake {
         this.deadline = deadline;
     }
 
-    /// What a connection is for; part of the proof, so that none can be led to another door.
+    /// What a connection is for. Part of the proof, so a connection cannot be redirected to another
+    /// server of the job.
     public enum Purpose {
-        /// Short messages, over as many connections as there are ranks: small buffers.
+        /// Short messages, over one connection for each rank: small buffers.
         RENDEZVOUS(0, 8 << 10),
-        /// Tensors, for which 64 KiB were within a tenth of the speed of larger records.
+        /// Tensors. Larger records were at most a tenth faster.
         LINK(1, 64 << 10),
-        /// A function of a program and what it returned.
+        /// A function of a program, and its results.
         FUNCTION(2, 8 << 10),
-        /// The places of an elastic job's workers.
+        /// The ranks of an elastic job's workers.
         REGISTRY(3, 8 << 10);
 
         private final byte code;
@@ -75,7 +77,7 @@ public final class Handshake {
             return code;
         }
 
-        /// The most bytes of text in a record, where they are encrypted.
+        /// The most bytes of plaintext in a record, if the connection is encrypted.
         int recordSize() {
             return recordSize;
         }
@@ -92,9 +94,9 @@ public final class Handshake {
         }
     }
 
-    /// Proves itself on a connection that this side opened, which must block.
+    /// Authenticates a connection that this side opened. The channel must be blocking.
     ///
-    /// @throws RefusedException when the other end is not of this job, or says that we are not
+    /// @throws HandshakeException when the peer does not belong to this job, or says that we do not
     public SecureConnection initiate(SocketChannel channel) throws IOException {
         Socket socket = channel.socket();
         boolean proved = false;
@@ -118,9 +120,9 @@ public final class Handshake {
         }
     }
 
-    /// Proves itself on a connection that the other side opened, which must block.
+    /// Authenticates a connection that the other side opened. The channel must be blocking.
     ///
-    /// @throws RefusedException when the other end is not of this job
+    /// @throws HandshakeException when the peer does not belong to this job
     public SecureConnection accept(SocketChannel channel) throws IOException {
         Socket socket = channel.socket();
         try {
@@ -129,7 +131,7 @@ public final class Handshake {
             EphemeralKey key = key();
             HandshakeHello mine = hello(key);
             socket.getOutputStream().write(mine.bytes());
-            checkProtection(theirs); // after the opening, by which the dialler learns of it too
+            checkProtection(theirs); // after our hello, so that the initiator sees the mismatch too
             check(in.read(PROOF_SIZE), proof(Role.INITIATOR, theirs, mine));
             socket.getOutputStream().write(proof(Role.ACCEPTOR, theirs, mine));
             return connection(channel, Role.ACCEPTOR, key, theirs, mine);
@@ -160,11 +162,11 @@ public final class Handshake {
         }
     }
 
-    private byte[] proof(Role role, HandshakeHello dialler, HandshakeHello acceptor) {
-        return secret.sign(new byte[] {role.code}, dialler.bytes(), acceptor.bytes());
+    private byte[] proof(Role role, HandshakeHello initiator, HandshakeHello acceptor) {
+        return secret.sign(new byte[] {role.code}, initiator.bytes(), acceptor.bytes());
     }
 
-    /// Compares in constant time, so that nobody can guess a proof byte by byte.
+    /// Compares in constant time, so that an attacker cannot guess a proof byte by byte.
     private static void check(byte[] found, byte[] expected) throws HandshakeException {
         if (!MessageDigest.isEqual(found, expected)) {
             throw new HandshakeException(Reason.SECRET, "does not know the job's secret");
@@ -175,15 +177,15 @@ public final class Handshake {
             SocketChannel channel,
             Role role,
             @Nullable EphemeralKey key,
-            HandshakeHello dialler,
+            HandshakeHello initiator,
             HandshakeHello acceptor)
             throws HandshakeException {
         if (key == null) {
             return new PlaintextConnection(channel);
         }
-        HandshakeHello theirs = role == Role.INITIATOR ? acceptor : dialler;
-        SecretKey mixed = secret.extractKey(key.sharedSecret(theirs.publicKey()));
-        TrafficSecrets secrets = TrafficSecrets.of(mixed, dialler, acceptor);
+        HandshakeHello theirs = role == Role.INITIATOR ? acceptor : initiator;
+        SecretKey extracted = secret.extractKey(key.sharedSecret(theirs.publicKey()));
+        TrafficSecrets secrets = TrafficSecrets.of(extracted, initiator, acceptor);
         TrafficSecrets ours = role == Role.INITIATOR ? secrets : secrets.reversed();
         return ours.connection(channel, purpose.recordSize());
     }

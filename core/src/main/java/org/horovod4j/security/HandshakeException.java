@@ -2,9 +2,9 @@ package org.horovod4j.security;
 
 import java.io.IOException;
 
-/// The other end of a connection did not prove that it belongs to this job.
+/// The peer did not prove that it belongs to this job.
 ///
-/// The message continues a sentence that begins with the other end's name: "10.0.0.7 does not …".
+/// The message continues a sentence whose subject is the peer: "10.0.0.7 does not …".
 public final class HandshakeException extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -19,24 +19,24 @@ public final class HandshakeException extends IOException {
         return reason;
     }
 
-    /// What was wrong, coarsely enough to be told once for each kind.
+    /// What was wrong. Refused connections are logged once for each kind.
     public enum Reason {
-        /// It speaks another protocol.
+        /// The peer uses another protocol.
         PROTOCOL,
-        /// It is a Horovod4J of an incompatible version.
+        /// The peer is an incompatible version of Horovod4J.
         VERSION,
-        /// It is of Horovod4J, but came to the wrong door.
+        /// The peer is Horovod4J, but connected to the wrong port.
         PURPOSE,
-        /// It encrypts, and we do not, or the other way round.
+        /// Only one of the two ends encrypts.
         PROTECTION,
-        /// It holds another secret, or none.
+        /// The peer has another secret, or none.
         SECRET,
-        /// It did not finish in time.
+        /// The peer did not finish in time.
         TIMED_OUT,
-        /// It went away in the middle.
+        /// The peer closed the connection.
         CLOSED;
 
-        /// Whether asking again cannot help: something must be set up differently.
+        /// Whether a retry cannot help: the configuration must change.
         public boolean isFinal() {
             return switch (this) {
                 case PROTOCOL, VERSION, PURPOSE, PROTECTION, SECRET -> true;

@@ -9,18 +9,18 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.HexFormat;
 
-/// What each end of a connection says first.
+/// The first message of each end of a connection.
 ///
-/// | bytes | what                                                       |
-/// |-------|------------------------------------------------------------|
-/// | 7     | magic                                                      |
-/// | 1     | version of the protocol                                    |
-/// | 1     | [Purpose]                                                  |
-/// | 1     | [Protection]                                               |
-/// | 32    | a random nonce                                             |
-/// | 32    | where encrypted, the public key of an [EphemeralKey]       |
+/// | bytes | what                                                      |
+/// |-------|-----------------------------------------------------------|
+/// | 7     | magic                                                     |
+/// | 1     | version of the protocol                                   |
+/// | 1     | [Purpose]                                                 |
+/// | 1     | [Protection]                                              |
+/// | 32    | a random nonce                                            |
+/// | 32    | if encrypted, the public key of an [EphemeralKey]         |
 ///
-/// Proofs and keys are bound to all of it.
+/// Proofs and keys depend on all of it.
 final class HandshakeHello {
     static final int KEY_SIZE = 32;
 
@@ -42,10 +42,10 @@ final class HandshakeHello {
         return new HandshakeHello(protection, ByteArrays.concat(MAGIC, kind, nonce, publicKey));
     }
 
-    /// The other end's, of whatever protection. The magic is read apart, since a shorter greeting
-    /// of another protocol would otherwise be waited for until the deadline.
+    /// Reads the peer's hello, with any protection. The magic is read first: a shorter greeting of
+    /// another protocol would otherwise be waited for until the deadline.
     ///
-    /// @throws RefusedException when it is none, or for another purpose
+    /// @throws HandshakeException when it is not a hello, or for another purpose
     static HandshakeHello read(DeadlineReader in, Purpose purpose) throws IOException {
         byte[] magic = in.read(MAGIC.length);
         if (!Arrays.equals(magic, MAGIC)) {
@@ -56,13 +56,13 @@ final class HandshakeHello {
         if (kind[0] != VERSION) {
             throw new HandshakeException(
                     Reason.VERSION,
-                    "speaks version %d of the protocol, we speak %d: use one Horovod4J on all hosts"
+                    "uses version %d of the protocol, this process %d: use one Horovod4J on all hosts"
                             .formatted(kind[0], VERSION));
         }
         if (kind[1] != purpose.code()) {
             throw new HandshakeException(
                     Reason.PURPOSE,
-                    "is of Horovod4J but not here for " + purpose + ": a port is mixed up");
+                    "is a Horovod4J process, but not for " + purpose + ": a wrong port is configured");
         }
         Protection protection = Protection.decode(kind[2]);
         byte[] rest = in.read(NONCE_SIZE + keySize(protection));
@@ -77,7 +77,7 @@ final class HandshakeHello {
         return protection;
     }
 
-    /// All of it as sent.
+    /// The bytes as sent.
     byte[] bytes() {
         return bytes;
     }
@@ -93,7 +93,7 @@ final class HandshakeHello {
         };
     }
 
-    /// What the first bytes look like, without repeating a stranger's text in our log.
+    /// Describes the first bytes without copying a stranger's text into the log.
     private static String describe(byte[] bytes) {
         String text = new String(bytes, US_ASCII);
         if (bytes[0] == 0x16 && bytes[1] == 0x03) {

@@ -9,21 +9,21 @@ import javax.crypto.KDF;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.HKDFParameterSpec;
 
-/// Keys from keys, by HKDF with SHA-256 (RFC 5869).
+/// Derives keys from keys: HKDF with SHA-256 (RFC 5869).
 final class Hkdf {
-    /// Of a secret that only serves to derive others.
+    /// For a secret that is only used to derive others.
     private static final String GENERIC = "Generic";
 
     private Hkdf() {}
 
-    /// A secret that is unknown to whoever lacks `salt` or `material`.
+    /// A secret that can be computed only from both `salt` and `material`.
     static SecretKey extract(byte[] salt, byte[] material) {
         return key(
                 GENERIC,
                 HKDFParameterSpec.ofExtract().addSalt(salt).addIKM(material).extractOnly());
     }
 
-    /// A secret of a secret, one for each label and context.
+    /// A secret derived for each label and context.
     static SecretKey expand(SecretKey secret, String label, byte[] context, int size) {
         return key(GENERIC, expansion(secret, label, context, size));
     }

@@ -4,10 +4,10 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
-/// HMAC-SHA256, as RFC 2104 builds it of a hash.
+/// HMAC-SHA256, built from the hash as in RFC 2104.
 ///
-/// Every process signs once or twice when it starts. `javax.crypto.Mac` would read the JDK's policy
-/// files and look for providers of ciphers first, 20 ms of processor time in each.
+/// Every process signs once or twice when it starts. `javax.crypto.Mac` would first read the JDK's
+/// policy files and look for cipher providers, which takes 20 ms of CPU time.
 final class HmacSha256 {
     private static final int BLOCK = 64;
     private static final byte INNER = 0x36;
@@ -15,7 +15,7 @@ final class HmacSha256 {
 
     private final byte[] key;
 
-    /// @param key of one block of the hash at most, as all of ours are
+    /// @param key of at most one block of the hash
     HmacSha256(byte[] key) {
         if (key.length > BLOCK) {
             throw new IllegalArgumentException("a key has at most " + BLOCK + " bytes");

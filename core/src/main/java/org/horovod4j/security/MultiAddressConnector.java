@@ -18,14 +18,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
-/// Reaches a peer that may have several addresses, by trying them.
+/// Connects to a peer that may have several addresses.
 ///
-/// A host has addresses that lead nowhere from here, or to somebody else, and neither their order
-/// nor the names of its interfaces tell which. So the candidates race: each starts a moment after
-/// the one before, or at once when that one failed, and the first to complete the greeting wins. A
-/// good first candidate thus stays the only connection, and a black hole costs a moment. A
-/// candidate that has taken the call gets longer for its greeting: on a host that has just started
-/// many ranks every process is slow, and four calls from each rank would make all of them slower.
+/// A host may have addresses that lead nowhere from here, or to another host. Neither their order
+/// nor the names of the interfaces show which. So the candidates race, as in Happy Eyeballs (RFC
+/// 8305): each starts a moment after the one before, or at once when that one failed. The first to
+/// complete the handshake wins. A good first candidate stays the only connection, and an address
+/// that does not answer costs a moment. A candidate that has connected gets longer for its
+/// handshake: on a host that has just started many ranks every process is slow, and more
+/// connections would slow them further.
 public final class MultiAddressConnector {
     private static final long HEAD_START_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -39,34 +40,35 @@ public final class MultiAddressConnector {
         this.handshake = clientHandshake;
     }
 
-    /// What makes a connection one to the wanted peer.
+    /// Checks that a connection leads to the wanted peer.
     @FunctionalInterface
     public interface ClientHandshake {
-        /// Returns when it is, with the line to speak on; under its own deadline.
+        /// Authenticates the peer, under its own deadline.
         ///
-        /// @throws IOException when it is not
+        /// @throws IOException when it is not the wanted peer
         SecureConnection handshake(SocketChannel channel) throws IOException;
     }
 
-    /// A line in blocking mode to the first of `candidates` that passed the greeting.
+    /// Returns a connection in blocking mode to the first of `candidates` that completed the
+    /// handshake.
     ///
-    /// @param candidates where the peer may be, likeliest first; names are looked up
-    /// @param vigil called every few milliseconds, may throw to give up
-    /// @throws UnreachableException when all failed, or none got through within `limit`
+    /// @param candidates where the peer may be, likeliest first; names are resolved
+    /// @param check called every few milliseconds; may throw to give up
+    /// @throws UnreachableException when all failed, or none completed within `limit`
     public SecureConnection connect(
-            List<InetSocketAddress> candidates, Duration limit, Runnable vigil)
+            List<InetSocketAddress> candidates, Duration limit, Runnable check)
             throws UnreachableException {
         ConnectRace connectRace = new ConnectRace(limit, Thread.currentThread());
         SecureConnection won = null;
         try {
-            won = connectRace.run(candidates, vigil);
+            won = connectRace.run(candidates, check);
             return won;
         } finally {
             connectRace.end(won);
         }
     }
 
-    /// One call of [#connect]: its runners and who won.
+    /// One call of [#connect].
     private final class ConnectRace {
         private final Duration limit;
         private final long deadlineNanos;
@@ -82,22 +84,22 @@ public final class MultiAddressConnector {
             this.waiter = waiter;
         }
 
-        SecureConnection run(List<InetSocketAddress> candidates, Runnable vigil)
+        SecureConnection run(List<InetSocketAddress> candidates, Runnable check)
                 throws UnreachableException {
             for (InetSocketAddress address : resolve(candidates)) {
-                Candidate runner = new Candidate(this, address);
-                startedCandidates.add(runner);
-                Thread.ofPlatform().daemon().name("hvd-connect").start(runner);
-                await(System.nanoTime() + HEAD_START_NANOS, runner, vigil);
-                if (runner.connected) {
-                    await(System.nanoTime() + HANDSHAKE_NANOS, runner, vigil);
+                Candidate candidate = new Candidate(this, address);
+                startedCandidates.add(candidate);
+                Thread.ofPlatform().daemon().name("hvd-connect").start(candidate);
+                await(System.nanoTime() + HEAD_START_NANOS, candidate, check);
+                if (candidate.connected) {
+                    await(System.nanoTime() + HANDSHAKE_NANOS, candidate, check);
                 }
                 if (winner.get() != null) {
                     break;
                 }
             }
-            for (Candidate runner : startedCandidates) {
-                await(deadlineNanos, runner, vigil);
+            for (Candidate candidate : startedCandidates) {
+                await(deadlineNanos, candidate, check);
             }
             Candidate first = winner.get();
             if (first == null || first.connection == null) {
@@ -106,17 +108,16 @@ public final class MultiAddressConnector {
             return first.connection;
         }
 
-        /// Returns when somebody won, when `runner` failed, or when the time is up.
-        private void await(long untilNanos, Candidate runner, Runnable vigil) {
+        /// Returns when a candidate has won, when `candidate` failed, or at the given time.
+        private void await(long untilNanos, Candidate candidate, Runnable check) {
             long until = Math.min(untilNanos - deadlineNanos, 0) + deadlineNanos;
-            while (winner.get() == null && runner.failure == null) {
+            while (winner.get() == null && candidate.failure == null) {
                 long left = until - System.nanoTime();
                 if (left <= 0) {
                     return;
                 }
-                vigil.run();
-                // An interrupted thread would not park at all, so the interrupt is put aside
-                // meanwhile.
+                check.run();
+                // An interrupted thread would not park, so the interrupt is restored afterwards.
                 boolean interrupted = Thread.interrupted();
                 LockSupport.parkNanos(this, Math.min(left, CHECK_NANOS));
                 if (interrupted) {
@@ -125,14 +126,15 @@ public final class MultiAddressConnector {
             }
         }
 
-        /// From here on nobody can win. A loser that is still connecting stops at once; one that is
-        /// past it ends its greeting first, or the other side would take it for a port scanner.
+        /// Ends the race without a winner, unless there is one. A candidate that is still
+        /// connecting stops at once. One that has connected ends its handshake first: otherwise the
+        /// peer would log a port scan.
         void end(@Nullable SecureConnection won) {
             winner.compareAndSet(null, cancelled);
-            for (Candidate runner : startedCandidates) {
-                boolean unclaimed = runner == winner.get() && won == null; // the vigil gave up
-                if (!runner.connected || unclaimed) {
-                    runner.close();
+            for (Candidate candidate : startedCandidates) {
+                boolean unclaimed = candidate == winner.get() && won == null; // the check threw
+                if (!candidate.connected || unclaimed) {
+                    candidate.close();
                 }
             }
         }
@@ -157,11 +159,11 @@ public final class MultiAddressConnector {
 
         private List<Attempt> attempts() {
             List<Attempt> attempts = new ArrayList<>(unresolved);
-            for (Candidate runner : startedCandidates) {
-                IOException failure = runner.failure;
+            for (Candidate candidate : startedCandidates) {
+                IOException failure = candidate.failure;
                 attempts.add(
                         new Attempt(
-                                runner.address,
+                                candidate.address,
                                 failure != null
                                         ? failure
                                         : new IOException(
@@ -171,7 +173,7 @@ public final class MultiAddressConnector {
         }
     }
 
-    /// One address on a thread of its own.
+    /// One address, tried on its own thread.
     private final class Candidate implements Runnable {
         private final ConnectRace connectRace;
         private final InetSocketAddress address;
@@ -212,7 +214,7 @@ public final class MultiAddressConnector {
             long left =
                     TimeUnit.NANOSECONDS.toMillis(connectRace.deadlineNanos - System.nanoTime());
             if (left <= 0 || connectRace.winner.get() != null) {
-                throw new SocketTimeoutException("the race was over before this address began");
+                throw new SocketTimeoutException("not tried: another address had connected, or the time was up");
             }
             return (int) Math.min(left, Integer.MAX_VALUE);
         }

@@ -6,7 +6,7 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
-/// A line without encryption: the channel itself, and nothing in between.
+/// A connection without encryption: the channel itself.
 record PlaintextConnection(SocketChannel channel) implements SecureConnection {
     @Override
     public int write(ByteBuffer from) throws IOException {

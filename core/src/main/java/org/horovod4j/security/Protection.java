@@ -3,13 +3,13 @@ package org.horovod4j.security;
 import org.horovod4j.option.Options;
 import org.horovod4j.security.HandshakeException.Reason;
 
-/// What the connections of a job are protected by, once both ends have proved who they are.
+/// How the connections of a job are protected after the handshake.
 ///
-/// Neither end gives way: an offer of less would be the first thing that an attacker sends.
+/// Both ends must use the same. If one could lower it, an attacker would.
 public enum Protection {
-    /// Nothing further: whoever sits between the hosts can read and change what is sent.
+    /// No further protection: an attacker on the network can read and change what is sent.
     AUTHENTICATED(0, "does not encrypt, while %s is on here"),
-    /// All that is sent is encrypted and checked, with keys of this connection alone.
+    /// Everything is encrypted and authenticated, with keys of this connection alone.
     ENCRYPTED(1, "encrypts, while %s is off here");
 
     private final byte code;
@@ -20,7 +20,7 @@ public enum Protection {
         this.mismatchMessage = mismatchMessage;
     }
 
-    /// What the option [Options#TLS] asks for.
+    /// The protection that the option [Options#TLS] selects.
     public static Protection of(boolean tls) {
         return tls ? ENCRYPTED : AUTHENTICATED;
     }
@@ -38,7 +38,7 @@ public enum Protection {
         throw new HandshakeException(Reason.VERSION, "asks for protection %d".formatted(code));
     }
 
-    /// What to tell, on either side, of another end that has this protection where we do not.
+    /// The exception for a peer that has this protection where this process has the other.
     HandshakeException mismatch() {
         return new HandshakeException(
                 Reason.PROTECTION,

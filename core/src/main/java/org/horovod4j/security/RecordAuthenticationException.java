@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 
-/// What came over an encrypted connection is not what the other end sent. The connection is of no
-/// use any more.
+/// The bytes received over an encrypted connection are not those that the peer sent. The connection
+/// cannot be used any more.
 public final class RecordAuthenticationException extends IOException {
     private static final long serialVersionUID = 1L;
 

@@ -8,28 +8,28 @@ import javax.crypto.Cipher;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.GCMParameterSpec;
 
-/// One direction of a connection as records of AES-256-GCM, either end of it.
+/// One direction of a connection as records of AES-256-GCM, at either end.
 ///
-/// | bytes  | what                                                  |
-/// |--------|-------------------------------------------------------|
-/// | 4      | length of the text, 0 for the last record; authentic  |
-/// | length | the text, encrypted                                   |
-/// | 16     | tag                                                   |
+/// | bytes  | what                                                            |
+/// |--------|-----------------------------------------------------------------|
+/// | 4      | length of the plaintext, 0 for the last record; authenticated   |
+/// | length | the plaintext, encrypted                                        |
+/// | 16     | tag                                                             |
 ///
-/// A record's nonce is its number, which both ends count and nobody sends. So a record that was
-/// changed, left out, repeated or moved fails its check. After [#RECORDS_PER_KEY] records both ends
-/// go on to the next key, long before GCM has seen too much of one, and forget the last.
+/// A record's nonce is its number. Both ends count, so it is not sent. A record that was changed,
+/// omitted, repeated or moved fails its check. After [#RECORDS_PER_KEY] records both ends switch to
+/// the next key and discard the last, long before GCM's limit.
 ///
-/// Works on arrays: the JVM's instructions for AES do, at about three times the speed that
+/// Works on arrays: the JVM's AES instructions do, at about three times the speed that
 /// `javax.crypto` has with buffers outside the heap.
 final class RecordCipher {
     static final int HEADER = Integer.BYTES;
     static final int TAG = 16;
 
-    /// What a record has beside its text.
+    /// Bytes of a record beside the plaintext.
     static final int OVERHEAD = HEADER + TAG;
 
-    /// With records of 64 KiB these are 2^32 blocks, where a GCM key of TLS 1.3 may see 2^34.5.
+    /// With records of 64 KiB this is 2^32 blocks. TLS 1.3 allows 2^34.5 for a GCM key.
     static final int RECORDS_PER_KEY = 1 << 20;
 
     private static final String ALGORITHM = "AES/GCM/NoPadding";
@@ -68,7 +68,7 @@ final class RecordCipher {
         return new RecordCipher(traffic, Cipher.DECRYPT_MODE, recordsPerKey);
     }
 
-    /// Makes a record of the first `length` bytes of `text`.
+    /// Encrypts the first `length` bytes of `text` into a record.
     ///
     /// @return its size
     int encrypt(byte[] text, int length, byte[] record) {
@@ -77,13 +77,13 @@ final class RecordCipher {
             initCipher(record, 0);
             return HEADER + cipher.doFinal(text, 0, length, record, HEADER);
         } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("sealing a record of " + length + " bytes", e);
+            throw new IllegalStateException("encrypting a record of " + length + " bytes", e);
         }
     }
 
-    /// The text of the record at `offset`, whose header says `length`.
+    /// Decrypts the record at `offset`, whose header says `length`.
     ///
-    /// @throws BrokenSealException when it is not the record that the other end wrote next
+    /// @throws RecordAuthenticationException when it is not the record that the peer wrote next
     void decrypt(byte[] records, int offset, int length, byte[] text)
             throws RecordAuthenticationException {
         try {
@@ -92,7 +92,7 @@ final class RecordCipher {
         } catch (AEADBadTagException e) {
             throw new RecordAuthenticationException(count - 1, e);
         } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("opening a record of " + length + " bytes", e);
+            throw new IllegalStateException("decrypting a record of " + length + " bytes", e);
         }
     }
 
@@ -115,8 +115,8 @@ final class RecordCipher {
         return Hkdf.expand(traffic, "iv", IV_SIZE);
     }
 
-    /// Mixes the record's number into the nonce, as TLS 1.3 does: nonces then differ between jobs
-    /// too, which takes the profit out of guessing keys for many at a time.
+    /// XORs the record's number into the nonce, as TLS 1.3 does. Nonces then differ between jobs
+    /// too, so an attack on many keys at once gains nothing.
     private void updateNonce(long number) {
         for (int i = 0; i < IV_SIZE; i++) {
             int shift = Byte.SIZE * (IV_SIZE - 1 - i);

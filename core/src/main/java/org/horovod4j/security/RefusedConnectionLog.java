@@ -8,10 +8,10 @@ import java.net.InetAddress;
 import java.util.HashSet;
 import java.util.Set;
 
-/// Tells of refused connections once for each address and reason.
+/// Logs refused connections once for each address and reason.
 ///
-/// A port scanner or a health check that knocks every second would otherwise bury the job's own
-/// log. The memory is bounded too: a flood from many addresses ends with one last line.
+/// A port scanner or health check that connects every second would otherwise fill the job's log.
+/// The memory is bounded too: a flood from many addresses ends with one last line.
 public final class RefusedConnectionLog {
     static final int CAPACITY = 256;
 
@@ -24,22 +24,22 @@ public final class RefusedConnectionLog {
 
     private record Refusal(InetAddress remote, Reason reason) {}
 
-    /// Tells that a connection from `remote` was refused, unless that was told already.
-    public synchronized void refused(InetAddress remote, HandshakeException why) {
-        if (reported.size() > CAPACITY || !reported.add(new Refusal(remote, why.reason()))) {
+    /// Logs that a connection from `remote` was refused, unless that was logged already.
+    public synchronized void refused(InetAddress remote, HandshakeException reason) {
+        if (reported.size() > CAPACITY || !reported.add(new Refusal(remote, reason.reason()))) {
             return;
         }
         if (reported.size() > CAPACITY) {
             logger.log(
                     Level.WARNING,
-                    "Refused connections for {0} reasons; more will not be reported.",
+                    "Refused connections from {0} sources; more will not be reported.",
                     CAPACITY);
             return;
         }
         logger.log(
                 Level.WARNING,
-                "Refused a connection: {0} {1}. The job goes on; this is said once.",
+                "Refused a connection: {0} {1}. The job continues; this is logged once.",
                 remote.getHostAddress(),
-                why.getMessage());
+                reason.getMessage());
     }
 }

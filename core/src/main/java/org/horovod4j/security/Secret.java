@@ -8,10 +8,10 @@ import java.util.Base64;
 
 import javax.crypto.SecretKey;
 
-/// What the processes of one job know and nobody else does: 32 random bytes, made by the launcher.
+/// The secret that the processes of one job share: 32 random bytes, made by the launcher.
 ///
-/// It signs, and is never sent, printed or compared. With it goes what the job wants its
-/// connections to be protected by, since whoever holds the secret has to know that too.
+/// It is used to sign, and is never sent or printed. It carries the job's [Protection], which every
+/// user of the secret needs too.
 public final class Secret {
     private static final int BYTE_SIZE = 32;
 
@@ -46,12 +46,12 @@ public final class Secret {
         }
     }
 
-    /// The secret as text of one word, for an environment variable that only the job can read.
+    /// The secret as text, for an environment variable that only the job can read.
     public String encode() {
         return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
 
-    /// The same secret, for a job whose connections are protected like this.
+    /// The same secret with another protection.
     public Secret withProtection(Protection wanted) {
         return new Secret(bytes, wanted);
     }
@@ -60,13 +60,13 @@ public final class Secret {
         return protection;
     }
 
-    /// A key of this secret and of what two ends have agreed on, useless to who knows but one of
-    /// them.
+    /// A key derived from this secret and from what two ends have agreed on. It can be computed
+    /// only from both.
     SecretKey extractKey(byte[] agreed) {
         return Hkdf.extract(bytes, agreed);
     }
 
-    /// HMAC-SHA256 over the parts, one after the other: callers keep their sizes fixed.
+    /// HMAC-SHA256 over the concatenated parts. Callers keep their sizes fixed.
     byte[] sign(byte[]... parts) {
         return new HmacSha256(bytes).sign(parts);
     }

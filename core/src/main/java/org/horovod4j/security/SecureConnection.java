@@ -6,41 +6,41 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
-/// A connection whose two ends have proved who they are: all that is said after the [Handshake] is
-/// said here.
+/// An authenticated connection: what the [Handshake] returns.
 ///
-/// One thread reads and one writes.
+/// One thread may read while another writes.
 public sealed interface SecureConnection extends AutoCloseable
         permits PlaintextConnection, EncryptedConnection {
-    /// A line that passes bytes on as they are.
+    /// A connection without encryption.
     static SecureConnection plain(SocketChannel channel) {
         return new PlaintextConnection(channel);
     }
 
-    /// The connection below, for its settings and addresses; its bytes are this line's own.
+    /// The underlying socket, for its settings and addresses. Do not read or write it directly.
     SocketChannel channel();
 
-    /// Writes as the channel would, blocking or not. Bytes that were not taken are to be offered
-    /// again, before any others.
+    /// Writes like the channel, blocking or not. Bytes that were not taken must be offered again,
+    /// before any others.
     ///
-    /// @return how many were taken, which are on their way
+    /// @return how many were taken
     int write(ByteBuffer from) throws IOException;
 
-    /// Reads as the channel would, blocking or not.
+    /// Reads like the channel, blocking or not.
     ///
-    /// @return how many came, or -1 when the other end has said that there are no more
+    /// @return how many were read, or -1 at the end of the stream
     int read(ByteBuffer to) throws IOException;
 
-    /// The same line to read from while the channel blocks; keeps to the socket's timeout.
+    /// The same connection as a stream, for a blocking channel. Observes the socket's timeout.
     InputStream input() throws IOException;
 
-    /// The same line to write to while the channel blocks.
+    /// The same connection as a stream, for a blocking channel.
     OutputStream output() throws IOException;
 
-    /// Says that nothing more comes, where closing alone does not. Waits only if the channel does.
+    /// Tells the peer that nothing more follows, where closing the socket alone would not. Blocks
+    /// only if the channel does.
     void sendCloseNotify() throws IOException;
 
-    /// Closes the connection at once. Any thread may.
+    /// Closes the connection at once. Any thread may call this.
     @Override
     void close() throws IOException;
 }

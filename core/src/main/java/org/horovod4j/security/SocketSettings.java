@@ -6,13 +6,12 @@ import java.net.StandardSocketOptions;
 import java.nio.channels.NetworkChannel;
 import java.util.Map;
 
-/// How our sockets are set up.
+/// Options of all sockets.
 ///
-/// Small frames leave at once, and the kernel probes an idle connection every second, so that the
-/// loss of a whole host ends it after four.
+/// Small frames are sent at once (`TCP_NODELAY`). The kernel probes an idle connection every
+/// second, so the loss of a whole host closes it after four seconds.
 ///
-/// @param sendBufferBytes the kernel's buffer for sending; 0 leaves it to the kernel, which adapts
-///     it
+/// @param sendBufferBytes the kernel's send buffer; 0 lets the kernel adapt it
 /// @param receiveBufferBytes the same for receiving
 public record SocketSettings(int sendBufferBytes, int receiveBufferBytes) {
     public static final SocketSettings DEFAULT = new SocketSettings(0, 0);
@@ -28,8 +27,8 @@ public record SocketSettings(int sendBufferBytes, int receiveBufferBytes) {
         }
     }
 
-    /// Applies those that `channel` has. Comes before connect or bind, or the window of the
-    /// connection would not follow the size of the buffer.
+    /// Sets the options that `channel` supports. Must come before connect or bind: otherwise the
+    /// connection's window does not follow the size of the buffer.
     void apply(NetworkChannel channel) throws IOException {
         set(channel, StandardSocketOptions.TCP_NODELAY, true);
         set(channel, StandardSocketOptions.SO_KEEPALIVE, true);
@@ -49,13 +48,13 @@ public record SocketSettings(int sendBufferBytes, int receiveBufferBytes) {
         }
     }
 
-    /// The options for probes are found by name: they live in the module jdk.net, which a small
-    /// runtime image may lack, and a probe less is better than no job.
+    /// Finds the options of probes by name: they are in the module jdk.net, which a small runtime
+    /// image may lack. Missing probes are acceptable.
     private static void enableKeepAliveProbes(NetworkChannel channel) throws IOException {
         for (SocketOption<?> option : channel.supportedOptions()) {
             Integer value = KEEP_ALIVE_OPTIONS.get(option.name());
             if (value != null && option.type() == Integer.class) {
-                @SuppressWarnings("unchecked") // its type was just asked for
+                @SuppressWarnings("unchecked") // its type was just checked
                 SocketOption<Integer> number = (SocketOption<Integer>) option;
                 channel.setOption(number, value);
             }

@@ -6,21 +6,22 @@ import java.security.MessageDigest;
 
 import javax.crypto.SecretKey;
 
-/// What the keys of one connection are made of, a secret for each direction, as one end sees it.
+/// The secrets from which the keys of one connection are derived: one for each direction, as one
+/// end sees them.
 record TrafficSecrets(SecretKey sending, SecretKey receiving) {
     private static final int BYTE_SIZE = 32;
 
-    /// As the dialler sees it.
+    /// As the initiator sees them.
     ///
-    /// @param mixed of the job's secret and what the two ends have agreed on
-    static TrafficSecrets of(SecretKey mixed, HandshakeHello dialler, HandshakeHello acceptor) {
-        byte[] transcript = hash(ByteArrays.concat(dialler.bytes(), acceptor.bytes()));
+    /// @param extracted from the job's secret and the shared secret of the handshake
+    static TrafficSecrets of(SecretKey extracted, HandshakeHello initiator, HandshakeHello acceptor) {
+        byte[] transcript = hash(ByteArrays.concat(initiator.bytes(), acceptor.bytes()));
         return new TrafficSecrets(
-                Hkdf.expand(mixed, "dialler", transcript, BYTE_SIZE),
-                Hkdf.expand(mixed, "acceptor", transcript, BYTE_SIZE));
+                Hkdf.expand(extracted, "initiator", transcript, BYTE_SIZE),
+                Hkdf.expand(extracted, "acceptor", transcript, BYTE_SIZE));
     }
 
-    /// As the other end sees it.
+    /// As the other end sees them.
     TrafficSecrets reversed() {
         return new TrafficSecrets(receiving, sending);
     }

@@ -5,7 +5,7 @@ import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/// None of the addresses led to the wanted peer. The message is a table, an address a line.
+/// None of the addresses led to the wanted peer. The message has one line for each address.
 public final class UnreachableException extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -22,12 +22,12 @@ public final class UnreachableException extends IOException {
         attempts.forEach(attempt -> addSuppressed(attempt.failure()));
     }
 
-    /// What was tried, in the order it was begun.
+    /// The attempts, in the order they were started.
     public List<Attempt> attempts() {
         return attempts;
     }
 
-    /// One address and what came of it.
+    /// One address and why it failed.
     public record Attempt(InetSocketAddress address, IOException failure) {
         private String describe() {
             return "  " + address + ": " + failure.getMessage();

@@ -1,14 +1,14 @@
-/// Who may speak to this job: its secret, the handshake that proves it, the doors that ask for it,
-/// and the lines that lead through them.
+/// Authenticated connections: the job's secret, the handshake that proves it, and the connections
+/// that result.
 ///
-/// Start with [Secret] and [Handshake]; [Acceptor] is the door that listens, [MultiAddressConnector] knocks at
-/// others. Behind the door is a [SecureConnection]; an encrypted one is a [EncryptedConnection] of records that a
-/// [RecordCipher] makes, with the keys of [TrafficSecrets].
+/// Start with [Secret] and [Handshake]. [Acceptor] accepts connections, [MultiAddressConnector]
+/// opens them. The result is a [SecureConnection]. An [EncryptedConnection] sends records that a
+/// [RecordCipher] encrypts, with the keys of [TrafficSecrets].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.option`.
-/// - Invariant: nothing is read from a connection, beyond the handshake, before it has proved that
-///   it knows the secret, and the secret itself never travels. No byte of an encrypted line is
-///   handed over before its record has passed the check.
+/// - Invariant: beyond the handshake, nothing is read from a connection before the peer has proved
+///   that it knows the secret. The secret itself is never sent. Bytes of an encrypted connection
+///   are returned only after their record has been verified.
 @NullMarked
 package org.horovod4j.security;
 

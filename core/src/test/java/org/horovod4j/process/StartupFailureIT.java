@@ -118,7 +118,7 @@ class StartupFailureIT {
                     .contains("joining the job as rank 2", "secret");
             for (TestRankProcess rank : testJob.othersThan(2)) {
                 assertThat(rank.callResult("start").message())
-                        .contains("after 5 s, rank 2 of 3 had not come");
+                        .contains("after 5 s, rank 2 of 3 had not joined");
             }
             assertThat(testJob.rank(0).output()).containsOnlyOnce("does not know the job's secret");
         }

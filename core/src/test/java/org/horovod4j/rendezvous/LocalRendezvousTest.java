@@ -23,32 +23,32 @@ import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/// Ranks of one JVM that meet, gather, ask and leave.
+/// Ranks of one JVM that join, gather, survey and leave.
 final class LocalRendezvousTest {
     private static final int SIZE = 3;
 
     private final LocalRendezvous rendezvous = new LocalRendezvous(SIZE);
-    private final List<ControlPlane> seats = new ArrayList<>();
-    private final List<RecordingListener> news = new ArrayList<>();
+    private final List<ControlPlane> planes = new ArrayList<>();
+    private final List<RecordingListener> listeners = new ArrayList<>();
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     LocalRendezvousTest() throws Exception {
         List<Future<?>> joining = new ArrayList<>();
         for (int rank = 0; rank < SIZE; rank++) {
-            ControlPlane seat = rendezvous.controlPlane(rank);
+            ControlPlane plane = rendezvous.controlPlane(rank);
             RecordingListener listener = new RecordingListener(rank);
-            seats.add(seat);
-            news.add(listener);
+            planes.add(plane);
+            listeners.add(listener);
             joining.add(
                     threads.submit(
-                            () -> seat.join(RendezvousTestRanks.member(listener.rank), listener)));
+                            () -> plane.join(RendezvousTestRanks.member(listener.rank), listener)));
         }
         for (Future<?> each : joining) {
             each.get();
         }
     }
 
-    /// What a rank has heard.
+    /// Records the losses that a rank received.
     private static final class RecordingListener implements ControlPlane.Listener {
         private final int rank;
         private final BlockingQueue<RankDeparture> losses = new LinkedBlockingQueue<>();
@@ -76,13 +76,13 @@ final class LocalRendezvousTest {
     @Test
     void gatherTopicCanBeReusedWithoutLeak() throws Exception {
         List<Future<?>> gathering = new ArrayList<>();
-        for (ControlPlane seat : seats) {
-            int rank = seats.indexOf(seat);
+        for (ControlPlane plane : planes) {
+            int rank = planes.indexOf(plane);
             gathering.add(
                     threads.submit(
                             () -> {
                                 for (int round = 0; round < 1000; round++) {
-                                    assertThat(seat.allgather("set", share(rank, round)))
+                                    assertThat(plane.allgather("set", share(rank, round)))
                                             .usingRecursiveComparison()
                                             .isEqualTo(
                                                     List.of(
@@ -100,33 +100,33 @@ final class LocalRendezvousTest {
     @Test
     void lossFailsGatherWithoutLeak() {
         Future<?> waiting = gatherAndWait();
-        seats.getLast().leave(Map.of(), false, "fell over");
+        planes.getLast().leave(Map.of(), false, "crashed");
 
         assertThatThrownBy(waiting::get)
                 .cause()
                 .isInstanceOf(PeerLostException.class)
-                .hasMessageContaining("gather of 'set': rank 2 (host2) is gone: fell over");
-        assertThatThrownBy(() -> seats.getFirst().allgather("next", new byte[1]))
+                .hasMessageContaining("gather of 'set': rank 2 (host2) is gone: crashed");
+        assertThatThrownBy(() -> planes.getFirst().allgather("next", new byte[1]))
                 .isInstanceOf(PeerLostException.class);
     }
 
     @Test
     void orderlyLeaveFailsGatherAndReportsCompletedOperations() throws Exception {
-        seats.getLast().leave(Map.of(0, 7L), true, "called shutdown");
+        planes.getLast().leave(Map.of(0, 7L), true, "called shutdown");
 
-        assertThatThrownBy(() -> seats.getFirst().allgather("set", new byte[1]))
+        assertThatThrownBy(() -> planes.getFirst().allgather("set", new byte[1]))
                 .isInstanceOf(ShutDownException.class)
                 .hasMessageContaining("rank 2 on host2 called shutdown");
-        RankDeparture heard = news.getFirst().losses.take();
-        assertThat(heard.completed(0)).isEqualTo(7);
-        assertThat(heard.completed(1)).isZero();
-        assertThat(news.getLast().losses).as("the leaver hears nothing").isEmpty();
+        RankDeparture received = listeners.getFirst().losses.take();
+        assertThat(received.completed(0)).isEqualTo(7);
+        assertThat(received.completed(1)).isZero();
+        assertThat(listeners.getLast().losses).as("the rank that left receives nothing").isEmpty();
     }
 
-    /// A gather of the first rank that waits for the others.
+    /// Starts a gather on the first rank, and returns when it waits for the others.
     private Future<?> gatherAndWait() {
         FutureTask<?> gather =
-                new FutureTask<>(() -> seats.getFirst().allgather("set", new byte[1]));
+                new FutureTask<>(() -> planes.getFirst().allgather("set", new byte[1]));
         Thread thread = Thread.ofPlatform().daemon().start(gather);
         await().until(() -> thread.getState().name().endsWith("WAITING"));
         return gather;
@@ -135,17 +135,17 @@ final class LocalRendezvousTest {
     @Test
     void stopFailsOwnGather() {
         Future<?> waiting = gatherAndWait();
-        seats.getFirst().stop();
+        planes.getFirst().stop();
 
         assertThatThrownBy(waiting::get).cause().isInstanceOf(ShutDownException.class);
     }
 
     @Test
     void surveyReturnsAllRanksThatHaveNotLeft() {
-        assertThat(SurveyTest.texts(seats.get(1).survey()))
+        assertThat(SurveyTest.texts(planes.get(1).survey()))
                 .containsExactly("rank 0", "rank 1", "rank 2");
-        seats.getFirst().leave(Map.of(), true, "called shutdown");
-        assertThat(SurveyTest.texts(seats.get(1).survey()))
+        planes.getFirst().leave(Map.of(), true, "called shutdown");
+        assertThat(SurveyTest.texts(planes.get(1).survey()))
                 .containsExactly(null, "rank 1", "rank 2");
     }
 

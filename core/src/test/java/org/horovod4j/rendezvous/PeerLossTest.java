@@ -30,7 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Future;
 
-/// How the ranks of a running job learn of each other's end.
+/// How the ranks of a running job learn that one is lost.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
 final class PeerLossTest {
@@ -42,8 +42,8 @@ final class PeerLossTest {
 
     @Test
     void closedConnectionIsALoss() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(ranks);
             world.raw.close();
 
             for (Rank survivor : world.others) {
@@ -61,9 +61,9 @@ final class PeerLossTest {
 
     @Test
     void launcherExitReportIsPreferredReason() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
-            rendezvousTestRanks.server.reportExit(2, "killed by signal 9 (SIGKILL)");
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(ranks);
+            ranks.server.reportExit(2, "killed by signal 9 (SIGKILL)");
             world.raw.close();
 
             for (Rank survivor : world.others) {
@@ -75,9 +75,9 @@ final class PeerLossTest {
 
     @Test
     void reportedHostLossIsALossDespiteOpenConnection() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(3)) {
-            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
-            rendezvousTestRanks.server.reportLoss(2, "contact with its host was lost");
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(3)) {
+            ThreeRanks world = new ThreeRanks(ranks);
+            ranks.server.reportLoss(2, "contact with its host was lost");
 
             for (Rank survivor : world.others) {
                 assertThat(survivor.losses.take())
@@ -89,15 +89,15 @@ final class PeerLossTest {
                                         false,
                                         Map.of()));
             }
-            assertThat(rendezvousTestRanks.failed).containsExactly(2);
+            assertThat(ranks.failed).containsExactly(2);
         }
     }
 
     @Test
     void onlyFirstLossIsReportedEvenWithLateReason() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
-            rendezvousTestRanks.server.reportExit(2, "exit code 1");
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(ranks);
+            ranks.server.reportExit(2, "exit code 1");
             world.raw.close();
             Rank survivor = world.others.getFirst();
             RankDeparture first = survivor.losses.take();
@@ -105,21 +105,21 @@ final class PeerLossTest {
             world.others.getLast().client.close();
 
             assertThat(first.rank()).isEqualTo(2);
-            assertThat(survivor.client.survey()) // comes after all that was announced before
+            assertThat(survivor.client.survey()) // answered after all earlier announcements
                     .hasSize(3);
             assertThat(survivor.losses).isEmpty();
-            assertThat(rendezvousTestRanks.failed)
-                    .as("told to the server's owner")
+            assertThat(ranks.failed)
+                    .as("reported to the listener of the server")
                     .containsExactly(2);
         }
     }
 
     @Test
     void silentRankIsDeclaredLostAndNotified() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks =
+        try (RendezvousTestRanks ranks =
                 new RendezvousTestRanks(
-                        protection, 3, Duration.ofSeconds(2), RendezvousTestRanks.CALM)) {
-            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+                        protection, 3, Duration.ofSeconds(2), RendezvousTestRanks.LONG)) {
+            ThreeRanks world = new ThreeRanks(ranks);
 
             for (Rank survivor : world.others) {
                 assertThat(survivor.losses.take())
@@ -131,15 +131,15 @@ final class PeerLossTest {
                             RendezvousMessage.Lost.class,
                             lost -> {
                                 assertThat(lost.rankDeparture().rank()).isEqualTo(2);
-                                assertThat(lost.rankDeparture().reason()).contains("gave it up");
+                                assertThat(lost.rankDeparture().reason()).contains("declared it lost");
                             });
         }
     }
 
     @Test
     void aMalformedFrameIsALoss() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(ranks);
             new DataOutputStream(world.raw.secureConnection.output()).writeInt(Integer.MAX_VALUE);
 
             for (Rank survivor : world.others) {
@@ -152,8 +152,8 @@ final class PeerLossTest {
 
     @Test
     void orderlyLeaveReportsCompletedOperations() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            List<Rank> all = rendezvousTestRanks.joined(0);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            List<Rank> all = ranks.joined(0);
             all.get(1).client.leave(Map.of(0, 12L, 3, 4L), true, "called shutdown");
             all.get(1).client.close();
 
@@ -169,20 +169,20 @@ final class PeerLossTest {
             }
             all.get(0).client.leave(Map.of(0, 12L, 3, 4L), true, "called shutdown");
             all.get(0).client.close();
-            assertThat(all.get(2).client.survey()).hasSize(3); // after all that was announced
+            assertThat(all.get(2).client.survey()).hasSize(3); // answered after all announcements
             assertThat(all.get(2).losses)
-                    .as("whoever is in a process set with it must know")
+                    .as("ranks of its process sets must know")
                     .extracting(RankDeparture::rank)
                     .containsExactly(0);
-            assertThat(all.get(1).losses).as("the leaver hears nothing").isEmpty();
-            assertThat(rendezvousTestRanks.failed).isEmpty();
+            assertThat(all.get(1).losses).as("the rank that left receives nothing").isEmpty();
+            assertThat(ranks.failed).isEmpty();
         }
     }
 
     @Test
     void failureAfterOrderlyLeaveIsReported() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(ranks);
             world.others.getFirst().client.leave(Map.of(0, 5L), true, "called shutdown");
             Rank survivor = world.others.getLast();
             assertThat(survivor.losses.take().rank()).isZero();
@@ -194,10 +194,10 @@ final class PeerLossTest {
 
     @Test
     void lossFailsPendingGather() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(ranks);
             Future<?> gather =
-                    rendezvousTestRanks.async(
+                    ranks.async(
                             () -> world.others.getFirst().client.allgather("plan", new byte[9]));
             world.raw.send(new RendezvousMessage.Gather("plan", new byte[9]));
             world.raw.close();
@@ -214,9 +214,9 @@ final class PeerLossTest {
 
     @Test
     void serverCloseIsLossOfLauncher() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 2)) {
-            List<Rank> all = rendezvousTestRanks.joined(0);
-            rendezvousTestRanks.server.close();
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 2)) {
+            List<Rank> all = ranks.joined(0);
+            ranks.server.close();
 
             for (Rank each : all) {
                 RankDeparture rankDeparture = each.losses.take();
@@ -245,11 +245,11 @@ final class PeerLossTest {
                         1,
                         0,
                         timeout,
-                        RendezvousTestRanks.CALM);
+                        RendezvousTestRanks.LONG);
         try (stuck;
                 client) {
             Rank rank = new Rank(client, RendezvousTestRanks.member(0));
-            assertThat(rank.join()).containsExactly(rank.card);
+            assertThat(rank.join()).containsExactly(rank.info);
 
             assertThat(rank.losses.take().reason()).contains("cut off: silent for 0.5 s");
         }
@@ -267,9 +267,9 @@ final class PeerLossTest {
 
     @Test
     void aFloodOfMessagesIsALoss() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            ThreeRanks world = new ThreeRanks(rendezvousTestRanks);
-            Future<?> flood = rendezvousTestRanks.async(world::flood);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            ThreeRanks world = new ThreeRanks(ranks);
+            Future<?> flood = ranks.async(world::flood);
 
             assertThat(world.others.getFirst().losses.take().reason())
                     .contains("messages in a second");
@@ -279,8 +279,8 @@ final class PeerLossTest {
 
     @Test
     void gatherFailsBeforeJoinAndAfterLeave() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 1)) {
-            Rank rank = rendezvousTestRanks.rank(0);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 1)) {
+            Rank rank = ranks.rank(0);
             assertThatThrownBy(() -> rank.client.allgather("early", new byte[0]))
                     .isInstanceOf(IllegalStateException.class);
             rank.join();
@@ -293,18 +293,18 @@ final class PeerLossTest {
         }
     }
 
-    /// A world of three: two proper clients, and rank 2 with no will of its own.
+    /// Three ranks: two real clients, and a scripted one as rank 2.
     private static final class ThreeRanks {
         final List<Rank> others = new ArrayList<>();
         final ScriptedClient raw;
 
-        ThreeRanks(RendezvousTestRanks rendezvousTestRanks) throws Exception {
-            others.add(rendezvousTestRanks.rank(0));
-            others.add(rendezvousTestRanks.rank(1));
+        ThreeRanks(RendezvousTestRanks ranks) throws Exception {
+            others.add(ranks.rank(0));
+            others.add(ranks.rank(1));
             raw =
-                    new ScriptedClient(rendezvousTestRanks)
+                    new ScriptedClient(ranks)
                             .send(new RendezvousMessage.Join(0, 3, RendezvousTestRanks.member(2)));
-            rendezvousTestRanks.onEach(others, Rank::join);
+            ranks.onEach(others, Rank::join);
             assertThat(raw.receive()).isInstanceOf(RendezvousMessage.Joined.class);
         }
 

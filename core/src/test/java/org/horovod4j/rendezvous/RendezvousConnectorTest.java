@@ -22,7 +22,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/// A server that has several addresses, of which some lead elsewhere.
+/// A server with several addresses, some of which lead to another service.
 @Timeout(60)
 class RendezvousConnectorTest {
     private static final Duration LONG = Duration.ofSeconds(30);
@@ -55,11 +55,11 @@ class RendezvousConnectorTest {
             RendezvousConnector server =
                     new RendezvousConnector(
                             secret, List.of(unrelatedService.address(), later), LONG);
-            Future<SecureConnection> dialled = threads.submit(() -> server.connect(1));
+            Future<SecureConnection> connecting = threads.submit(() -> server.connect(1));
             unrelatedService.calls
-                    .await(); // twice called, so the first failure was not the last word
+                    .await(); // the second call proves that the connector retried
             try (RendezvousServer _ = RendezvousServer.start(secret, 2, later, LONG, LONG);
-                    SecureConnection secureConnection = dialled.get()) {
+                    SecureConnection secureConnection = connecting.get()) {
                 assertThat(secureConnection.channel().getRemoteAddress()).isEqualTo(later);
             }
         }
@@ -91,9 +91,9 @@ class RendezvousConnectorTest {
     @Test
     void refusalByAllAddressesFailsImmediately() throws Exception {
         try (RendezvousServer other = server(Secret.random())) {
-            RendezvousConnector line =
+            RendezvousConnector connector =
                     new RendezvousConnector(secret, List.of(other.address()), Duration.ofDays(1));
-            assertThatThrownBy(() -> line.connect(1))
+            assertThatThrownBy(() -> connector.connect(1))
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("the secret and the encryption of its own job");
         }
@@ -113,7 +113,7 @@ class RendezvousConnectorTest {
         return new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port);
     }
 
-    /// Some other service, which answers everybody with a greeting of its own.
+    /// Another service, which greets every client in its own protocol.
     private static final class UnrelatedService implements AutoCloseable {
         final CountDownLatch calls = new CountDownLatch(2);
         private final ServerSocket socket = new ServerSocket(0);

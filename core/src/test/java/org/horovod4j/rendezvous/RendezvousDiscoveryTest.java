@@ -37,13 +37,13 @@ class RendezvousDiscoveryTest {
             List<Future<RendezvousServerInfo>> found = new ArrayList<>();
             for (int rank = 1; rank <= 10; rank++) {
                 String who = "rank " + rank;
-                found.add(threads.submit(() -> search(LONG).await(who, "here")));
+                found.add(threads.submit(() -> discovery(LONG).await(who, "here")));
             }
-            post(secret, server.address().getPort());
+            publish(secret, server.address().getPort());
             for (Future<RendezvousServerInfo> each : found) {
                 assertThat(each.get().secret().encode()).isEqualTo(secret.encode());
             }
-            assertThat(search(LONG).await("rank 11", "here").servers()).hasSize(1);
+            assertThat(discovery(LONG).await("rank 11", "here").servers()).hasSize(1);
         }
     }
 
@@ -52,20 +52,20 @@ class RendezvousDiscoveryTest {
         Secret fresh = Secret.random();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
                 RendezvousServer server = server(fresh)) {
-            post(Secret.random(), closedPort()); // its server is gone
+            publish(Secret.random(), closedPort()); // no server is there
             Future<RendezvousServerInfo> found =
-                    threads.submit(() -> search(LONG).await("rank 1", "here"));
-            post(Secret.random(), server.address().getPort()); // another has its port
-            post(fresh, server.address().getPort());
+                    threads.submit(() -> discovery(LONG).await("rank 1", "here"));
+            publish(Secret.random(), server.address().getPort()); // a server with another secret is there
+            publish(fresh, server.address().getPort());
             assertThat(found.get().secret().encode()).isEqualTo(fresh.encode());
         }
     }
 
     @Test
     void timeoutErrorNamesFileAndHost() {
-        assertThatThrownBy(() -> search(SHORT).await("rank 3 of 8, by SLURM_PROCID", "node2"))
+        assertThatThrownBy(() -> discovery(SHORT).await("rank 3 of 8, by SLURM_PROCID", "node2"))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining("rank 3 of 8, by SLURM_PROCID has waited 0.2 s for word")
+                .hasMessageContaining("rank 3 of 8, by SLURM_PROCID has waited 0.2 s for the file that rank 0 writes")
                 .hasMessageContaining("looked for: " + folder().file(JOB) + ", on host node2")
                 .hasMessageContaining("found: nothing")
                 .hasMessageContaining("HOROVOD_RENDEZVOUS_FOLDER");
@@ -74,8 +74,8 @@ class RendezvousDiscoveryTest {
     @Test
     void timeoutErrorListsAddressesOfSilentServer() throws Exception {
         int port = closedPort();
-        post(Secret.random(), port);
-        assertThatThrownBy(() -> search(SHORT).await("rank 1 of 2", "node2"))
+        publish(Secret.random(), port);
+        assertThatThrownBy(() -> discovery(SHORT).await("rank 1 of 2", "node2"))
                 .hasMessageContaining("a server that does not answer")
                 .hasMessageContaining("127.0.0.1:" + port + ": Connection refused");
     }
@@ -84,11 +84,11 @@ class RendezvousDiscoveryTest {
         return new RendezvousFolder(home.resolve("meet"));
     }
 
-    private RendezvousDiscovery search(Duration limit) {
+    private RendezvousDiscovery discovery(Duration limit) {
         return new RendezvousDiscovery(folder(), JOB, limit, Protection.AUTHENTICATED);
     }
 
-    private void post(Secret secret, int port) {
+    private void publish(Secret secret, int port) {
         InetSocketAddress address = new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port);
         folder().publish(JOB, new RendezvousServerInfo("the test", List.of(address), secret));
     }

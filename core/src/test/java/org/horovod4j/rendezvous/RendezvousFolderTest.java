@@ -34,8 +34,8 @@ class RendezvousFolderTest {
     void publishedInfoIsFoundUntilRemoved() throws Exception {
         RendezvousFolder folder = folder();
         assertThat(folder.find(JOB)).isEmpty();
-        RendezvousServerInfo posted = invitation("first");
-        folder.publish(JOB, posted);
+        RendezvousServerInfo published = info("first");
+        folder.publish(JOB, published);
 
         Optional<RendezvousServerInfo> found = folder.find(JOB);
         assertThat(found).map(RendezvousServerInfo::writer).contains("first");
@@ -43,7 +43,7 @@ class RendezvousFolderTest {
                 .containsExactly(
                         InetSocketAddress.createUnresolved("127.0.0.1", 4242),
                         InetSocketAddress.createUnresolved("0:0:0:0:0:0:0:1", 4242));
-        assertThat(found.orElseThrow().secret().encode()).isEqualTo(posted.secret().encode());
+        assertThat(found.orElseThrow().secret().encode()).isEqualTo(published.secret().encode());
         assertThat(folder.find("slurm-7.1.0")).isEmpty();
 
         folder.remove(JOB);
@@ -53,7 +53,7 @@ class RendezvousFolderTest {
 
     @Test
     void onlyOwnerCanRead() throws Exception {
-        folder().publish(JOB, invitation("us"));
+        folder().publish(JOB, info("us"));
         assertThat(mode(home.resolve("a/b"))).isEqualTo("rwx------");
         assertThat(mode(folder().file(JOB))).isEqualTo("rw-------");
         try (var left = Files.list(home.resolve("a/b"))) {
@@ -75,32 +75,32 @@ class RendezvousFolderTest {
         assertThat(mode(home.resolve("a/b"))).isEqualTo("rwx------");
     }
 
-    /// Where not even root may make a folder.
+    /// Uses a path where even root cannot create a folder.
     @Test
     void uncreatableFolderFailsWithRemedy() {
         assumeTrue(Files.isDirectory(Path.of("/proc/self")), "needs /proc");
         RendezvousFolder folder = new RendezvousFolder(Path.of("/proc/self/meetings"));
-        assertThatThrownBy(() -> folder.publish(JOB, invitation("us")))
+        assertThatThrownBy(() -> folder.publish(JOB, info("us")))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining("/proc/self/meetings cannot be made, or not be written to")
+                .hasMessageContaining("/proc/self/meetings cannot be created or written to")
                 .hasMessageContaining("Set HOROVOD_RENDEZVOUS_FOLDER to a folder");
         assertThatThrownBy(() -> folder.find(JOB))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining("/proc/self/meetings cannot be made");
+                .hasMessageContaining("/proc/self/meetings cannot be created");
     }
 
     @Test
     void theSecretIsNotPrinted() {
-        RendezvousServerInfo rendezvousServerInfo = invitation("us");
-        assertThat(rendezvousServerInfo.toString())
+        RendezvousServerInfo info = info("us");
+        assertThat(info.toString())
                 .contains("127.0.0.1 port 4242")
-                .doesNotContain(rendezvousServerInfo.secret().encode());
+                .doesNotContain(info.secret().encode());
     }
 
     @Test
     void publishIsAtomic() throws Exception {
         AtomicBoolean over = new AtomicBoolean();
-        folder().publish(JOB, invitation("writer 0"));
+        folder().publish(JOB, info("writer 0"));
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<Integer>> readers = new ArrayList<>();
             for (int reader = 0; reader < 4; reader++) {
@@ -117,7 +117,7 @@ class RendezvousFolderTest {
             }
             try {
                 for (int writer = 1; writer <= 200; writer++) {
-                    folder().publish(JOB, invitation("writer " + writer));
+                    folder().publish(JOB, info("writer " + writer));
                 }
             } finally {
                 over.set(true);
@@ -131,19 +131,19 @@ class RendezvousFolderTest {
 
     @Test
     void aFolderThatOthersMayEnterIsRefused() throws Exception {
-        folder().publish(JOB, invitation("us"));
+        folder().publish(JOB, info("us"));
         allow(home.resolve("a/b"), "rwxr-x---");
         assertThatThrownBy(() -> folder().find(JOB))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("a/b is rwxr-x---")
                 .hasMessageContaining("chmod 700");
-        assertThatThrownBy(() -> folder().publish(JOB, invitation("us")))
+        assertThatThrownBy(() -> folder().publish(JOB, info("us")))
                 .hasMessageContaining("chmod 700");
     }
 
     @Test
     void aFileThatOthersMayReadIsRefused() throws Exception {
-        folder().publish(JOB, invitation("us"));
+        folder().publish(JOB, info("us"));
         allow(folder().file(JOB), "rw-r--r--");
         assertThatThrownBy(() -> folder().find(JOB))
                 .isInstanceOf(ConfigurationException.class)
@@ -153,7 +153,7 @@ class RendezvousFolderTest {
 
     @Test
     void aLinkIsRefused() throws Exception {
-        folder().publish("other", invitation("us"));
+        folder().publish("other", info("us"));
         Files.createSymbolicLink(folder().file(JOB), folder().file("other"));
         assertThatThrownBy(() -> folder().find(JOB))
                 .isInstanceOf(ConfigurationException.class)
@@ -161,8 +161,8 @@ class RendezvousFolderTest {
     }
 
     @Test
-    void aFileOfSomebodyElseIsRefused() throws Exception {
-        folder().publish(JOB, invitation("us"));
+    void aFileOfAnotherUserIsRefused() throws Exception {
+        folder().publish(JOB, info("us"));
         giveAway(folder().file(JOB));
         assertThatThrownBy(() -> folder().find(JOB))
                 .isInstanceOf(ConfigurationException.class)
@@ -171,7 +171,7 @@ class RendezvousFolderTest {
 
     @Test
     void malformedInfoIsRefused() throws Exception {
-        folder().publish(JOB, invitation("us"));
+        folder().publish(JOB, info("us"));
         for (String text :
                 List.of(
                         "",
@@ -191,7 +191,7 @@ class RendezvousFolderTest {
     @Test
     void pathThatIsNotAFolderFails() throws Exception {
         Files.writeString(home.resolve("a"), "a file");
-        assertThatThrownBy(() -> folder().publish(JOB, invitation("us")))
+        assertThatThrownBy(() -> folder().publish(JOB, info("us")))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining(folder().file(JOB).toString())
                 .hasMessageContaining("HOROVOD_RENDEZVOUS_FOLDER");
@@ -201,7 +201,7 @@ class RendezvousFolderTest {
         return new RendezvousFolder(home.resolve("a/b"));
     }
 
-    private static RendezvousServerInfo invitation(String writer) {
+    private static RendezvousServerInfo info(String writer) {
         return new RendezvousServerInfo(
                 writer,
                 List.of(

@@ -25,7 +25,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
-/// How ranks come together, and how they fail to.
+/// How ranks join, and how joining fails.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
 final class RendezvousJoinTest {
@@ -38,10 +38,10 @@ final class RendezvousJoinTest {
     @ParameterizedTest(name = "size {0}")
     @ValueSource(ints = {1, 2, 16, 64})
     void joinReturnsMembersInRankOrder(int size) throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, size)) {
-            List<Rank> all = IntStream.range(0, size).mapToObj(rendezvousTestRanks::rank).toList();
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, size)) {
+            List<Rank> all = IntStream.range(0, size).mapToObj(ranks::rank).toList();
 
-            rendezvousTestRanks.onEach(
+            ranks.onEach(
                     all,
                     rank ->
                             assertThat(rank.join())
@@ -55,13 +55,13 @@ final class RendezvousJoinTest {
     @ParameterizedTest(name = "size {0}")
     @ValueSource(ints = {1, 2, 16, 64})
     void gatherReturnsAllSharesToEveryRank(int size) throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, size)) {
-            rendezvousTestRanks.onEach(
-                    rendezvousTestRanks.joined(0),
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, size)) {
+            ranks.onEach(
+                    ranks.joined(0),
                     rank -> {
                         for (int round = 0; round < 5; round++) {
                             String topic = "topic " + round;
-                            byte[] mine = (topic + " of " + rank.card.rank()).getBytes(UTF_8);
+                            byte[] mine = (topic + " of " + rank.info.rank()).getBytes(UTF_8);
                             assertThat(rank.client.allgather(topic, mine))
                                     .extracting(share -> new String(share, UTF_8))
                                     .containsExactlyElementsOf(
@@ -75,44 +75,44 @@ final class RendezvousJoinTest {
 
     @Test
     void joinTimeoutNamesMissingRanks() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks =
+        try (RendezvousTestRanks ranks =
                 new RendezvousTestRanks(
-                        protection, 5, RendezvousTestRanks.CALM, Duration.ofMillis(500))) {
-            rendezvousTestRanks.onEach(
-                    List.of(rendezvousTestRanks.rank(0), rendezvousTestRanks.rank(2)),
+                        protection, 5, RendezvousTestRanks.LONG, Duration.ofMillis(500))) {
+            ranks.onEach(
+                    List.of(ranks.rank(0), ranks.rank(2)),
                     rank ->
                             assertThatThrownBy(rank::join)
                                     .isInstanceOf(ConfigurationException.class)
                                     .hasMessageContaining("after 0.5 s, ranks 1, 3, 4 of 5"));
-            assertThatThrownBy(rendezvousTestRanks.rank(1)::join)
-                    .as("who comes later hears the same")
+            assertThatThrownBy(ranks.rank(1)::join)
+                    .as("a rank that joins later gets the same error")
                     .isInstanceOf(ConfigurationException.class);
         }
     }
 
     @Test
     void invalidJoinIsRefusedWithoutAffectingOthers() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 2)) {
-            Future<?> first = rendezvousTestRanks.async(rendezvousTestRanks.rank(0)::join);
-            assertThatThrownBy(rendezvousTestRanks.rank(1, 3, 0)::join)
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 2)) {
+            Future<?> first = ranks.async(ranks.rank(0)::join);
+            assertThatThrownBy(ranks.rank(1, 3, 0)::join)
                     .isInstanceOf(ConfigurationException.class)
-                    .hasMessageContaining("it believes in a size of 3, the job was started with 2");
-            assertThatThrownBy(rendezvousTestRanks.rank(2)::join)
+                    .hasMessageContaining("it reports size 3, but the job has 2 ranks");
+            assertThatThrownBy(ranks.rank(2)::join)
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("the job has ranks 0 to 1");
-            rendezvousTestRanks.rank(1).join();
+            ranks.rank(1).join();
             first.get();
-            assertThatThrownBy(rendezvousTestRanks.rank(1)::join)
+            assertThatThrownBy(ranks.rank(1)::join)
                     .isInstanceOf(ConfigurationException.class)
-                    .hasMessageContaining("process 1001 on host1 has joined as this rank already");
+                    .hasMessageContaining("process 1001 on host1 has already joined as this rank");
         }
     }
 
     @Test
     void rankLossDuringJoinFailsJoin() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            Future<?> waiting = rendezvousTestRanks.async(rendezvousTestRanks.rank(0)::join);
-            try (ScriptedClient dying = new ScriptedClient(rendezvousTestRanks)) {
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            Future<?> waiting = ranks.async(ranks.rank(0)::join);
+            try (ScriptedClient dying = new ScriptedClient(ranks)) {
                 dying.send(new RendezvousMessage.Join(0, 3, RendezvousTestRanks.member(1)));
             }
             assertThatThrownBy(waiting::get)
@@ -127,9 +127,9 @@ final class RendezvousJoinTest {
 
     @Test
     void processExitBeforeJoinFailsJoin() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 3)) {
-            Future<?> waiting = rendezvousTestRanks.async(rendezvousTestRanks.rank(0)::join);
-            rendezvousTestRanks.server.reportExit(2, "exit code 3");
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
+            Future<?> waiting = ranks.async(ranks.rank(0)::join);
+            ranks.server.reportExit(2, "exit code 3");
 
             assertThatThrownBy(waiting::get)
                     .cause()
@@ -142,7 +142,7 @@ final class RendezvousJoinTest {
     void aClientWaitsForAServerThatStartsLater() throws Exception {
         int port = freePort();
         Secret secret = Secret.random().withProtection(protection);
-        RendezvousClient client = client(secret, port, RendezvousTestRanks.CALM);
+        RendezvousClient client = client(secret, port, RendezvousTestRanks.LONG);
         RendezvousTestRanks.Rank rank =
                 new RendezvousTestRanks.Rank(client, RendezvousTestRanks.member(0));
         Thread joining = Thread.startVirtualThread(rank::join);
@@ -152,8 +152,8 @@ final class RendezvousJoinTest {
                                 secret,
                                 1,
                                 new InetSocketAddress(port),
-                                RendezvousTestRanks.CALM,
-                                RendezvousTestRanks.CALM);
+                                RendezvousTestRanks.LONG,
+                                RendezvousTestRanks.LONG);
                 client) {
             assertThat(server.address().getPort()).isEqualTo(port);
             joining.join();
@@ -177,35 +177,35 @@ final class RendezvousJoinTest {
 
     @Test
     void wrongSecretFailsImmediately() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 1);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 1);
                 RendezvousClient client =
                         client(
                                 Secret.random().withProtection(protection),
-                                rendezvousTestRanks.server.address().getPort(),
-                                RendezvousTestRanks.CALM)) {
+                                ranks.server.address().getPort(),
+                                RendezvousTestRanks.LONG)) {
             assertThatThrownBy(
                             new RendezvousTestRanks.Rank(client, RendezvousTestRanks.member(0))
                                     ::join)
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("refused our proof of the job's secret");
-            rendezvousTestRanks.rank(0).join();
+            ranks.rank(0).join();
         }
     }
 
     @Test
     void ranksCanRejoinWhileOthersStillLeave() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(protection, 2)) {
-            List<Rank> first = rendezvousTestRanks.joined(0);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 2)) {
+            List<Rank> first = ranks.joined(0);
             first.getFirst().client.leave(Map.of(0, 1L), true, "called shutdown");
             first.getFirst().client.close();
-            Rank ahead = rendezvousTestRanks.rank(0, 2, 1);
-            Future<?> meeting = rendezvousTestRanks.async(ahead::join);
+            Rank ahead = ranks.rank(0, 2, 1);
+            Future<?> joining = ranks.async(ahead::join);
 
             assertThat(first.getLast().losses.take().orderly()).isTrue();
             first.getLast().client.leave(Map.of(0, 1L), true, "called shutdown");
             first.getLast().client.close();
-            rendezvousTestRanks.rank(1, 2, 1).join();
-            meeting.get();
+            ranks.rank(1, 2, 1).join();
+            joining.get();
 
             assertThat(ahead.losses).isEmpty();
         }
@@ -218,7 +218,7 @@ final class RendezvousJoinTest {
                 0,
                 1,
                 0,
-                RendezvousTestRanks.CALM,
+                RendezvousTestRanks.LONG,
                 startTimeout);
     }
 

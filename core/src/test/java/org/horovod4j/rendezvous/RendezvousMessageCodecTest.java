@@ -131,7 +131,7 @@ final class RendezvousMessageCodecTest {
     }
 
     @Test
-    void aProcessSetThatComesTwiceIsMalformed() {
+    void duplicateProcessSetIsMalformed() {
         byte[] bytes = CODEC.encode(new RendezvousMessage.Leave(Map.of(1, 5L, 2, 6L), true, ""));
         int entries = 1 + Integer.BYTES;
         int first = ByteBuffer.wrap(bytes).getInt(entries);
@@ -139,6 +139,6 @@ final class RendezvousMessageCodecTest {
 
         assertThatThrownBy(() -> CODEC.decode(bytes))
                 .isInstanceOf(MalformedMessageException.class)
-                .hasMessageContaining("process set " + first + " comes twice");
+                .hasMessageContaining("process set " + first + " appears twice");
     }
 }

@@ -11,16 +11,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 
-/// How long a server stays that lives in the process of a rank.
+/// How long a server in the process of a rank waits for the other ranks.
 final class RendezvousServerCloseTest {
     private static final Duration LONG = Duration.ofHours(1);
 
     @Test
     void awaitDisconnectsStillReportsFailures() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(3)) {
-            List<Rank> all = rendezvousTestRanks.joined(0);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(3)) {
+            List<Rank> all = ranks.joined(0);
             leave(all.get(0), true);
-            Thread waiting = startAwaiting(rendezvousTestRanks);
+            Thread waiting = startAwaiting(ranks);
             await().until(() -> waiting.getState() == Thread.State.TIMED_WAITING);
             assertThat(all.get(2).losses.take().rank()).isZero();
 
@@ -34,25 +34,25 @@ final class RendezvousServerCloseTest {
 
     @Test
     void awaitDisconnectsReturnsAfterFailure() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
-            List<Rank> all = rendezvousTestRanks.joined(0);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(2)) {
+            List<Rank> all = ranks.joined(0);
             leave(all.get(0), false);
             assertThat(all.get(1).losses.take().orderly()).isFalse();
 
-            startAwaiting(rendezvousTestRanks).join();
+            startAwaiting(ranks).join();
         }
     }
 
     @Test
     void awaitDisconnectsHasTimeout() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
-            Rank there = rendezvousTestRanks.joined(0).getFirst();
-            rendezvousTestRanks.server.awaitDisconnects(Duration.ofMillis(1));
-            assertThat(there.losses).isEmpty();
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(2)) {
+            Rank rank = ranks.joined(0).getFirst();
+            ranks.server.awaitDisconnects(Duration.ofMillis(1));
+            assertThat(rank.losses).isEmpty();
         }
     }
 
-    private static Thread startAwaiting(RendezvousTestRanks rendezvousTestRanks)
+    private static Thread startAwaiting(RendezvousTestRanks ranks)
             throws InterruptedException {
         CountDownLatch started = new CountDownLatch(1);
         Thread thread =
@@ -61,7 +61,7 @@ final class RendezvousServerCloseTest {
                         .start(
                                 () -> {
                                     started.countDown();
-                                    rendezvousTestRanks.server.awaitDisconnects(LONG);
+                                    ranks.server.awaitDisconnects(LONG);
                                 });
         started.await();
         return thread;

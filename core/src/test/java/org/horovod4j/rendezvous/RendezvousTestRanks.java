@@ -19,15 +19,15 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/// A server and its clients in one JVM, each client with what its listener heard.
+/// A server and its clients in one JVM. Each client records what it received.
 final class RendezvousTestRanks implements AutoCloseable {
-    /// Long enough that a busy machine is not taken for a silent rank.
-    static final Duration CALM = Duration.ofSeconds(30);
+    /// Long enough that a rank on a busy machine does not look silent.
+    static final Duration LONG = Duration.ofSeconds(30);
 
     final Secret secret;
     final RendezvousServer server;
 
-    /// Whom the server's owner was told of: who failed first, in each generation.
+    /// The first rank to fail in each generation, as the server reported it.
     final List<Integer> failed = new CopyOnWriteArrayList<>();
 
     private final int size;
@@ -40,7 +40,7 @@ final class RendezvousTestRanks implements AutoCloseable {
     }
 
     RendezvousTestRanks(Protection protection, int size) {
-        this(protection, size, CALM, CALM);
+        this(protection, size, LONG, LONG);
     }
 
     RendezvousTestRanks(
@@ -58,14 +58,14 @@ final class RendezvousTestRanks implements AutoCloseable {
                         recordingListener());
     }
 
-    /// Of an elastic job, whose generations have yet to be expected.
+    /// An elastic job. The test announces its generations.
     RendezvousTestRanks(Duration startTimeout) {
         this.secret = Secret.random();
         this.size = 0;
-        this.heartbeatTimeout = CALM;
+        this.heartbeatTimeout = LONG;
         this.server =
                 RendezvousServer.startElastic(
-                        secret, new InetSocketAddress(0), CALM, startTimeout, recordingListener());
+                        secret, new InetSocketAddress(0), LONG, startTimeout, recordingListener());
     }
 
     private MembershipListener recordingListener() {
@@ -80,20 +80,20 @@ final class RendezvousTestRanks implements AutoCloseable {
         };
     }
 
-    /// One client and its news.
+    /// One client and the losses it received.
     static final class Rank implements ControlPlane.Listener {
         final RendezvousClient client;
-        final RankInfo card;
+        final RankInfo info;
         final BlockingQueue<RankDeparture> losses = new LinkedBlockingQueue<>();
         volatile Supplier<byte[]> state = () -> new byte[0];
 
-        Rank(RendezvousClient client, RankInfo card) {
+        Rank(RendezvousClient client, RankInfo info) {
             this.client = client;
-            this.card = card;
+            this.info = info;
         }
 
         List<RankInfo> join() {
-            return client.join(card, this);
+            return client.join(info, this);
         }
 
         @Override
@@ -115,16 +115,16 @@ final class RendezvousTestRanks implements AutoCloseable {
         return rank(rank, size, 0);
     }
 
-    synchronized Rank rank(int rank, int believedSize, int generation) {
+    synchronized Rank rank(int rank, int reportedSize, int generation) {
         RendezvousClient client =
                 new RendezvousClient(
                         secret,
                         List.of(address()),
                         rank,
-                        believedSize,
+                        reportedSize,
                         generation,
                         heartbeatTimeout,
-                        CALM);
+                        LONG);
         open.add(client);
         return new Rank(client, member(rank));
     }
@@ -149,7 +149,7 @@ final class RendezvousTestRanks implements AutoCloseable {
         return ranks;
     }
 
-    /// Does something on all ranks at once and waits for all, throwing what any threw.
+    /// Runs an action on all ranks at once, waits for all, and rethrows.
     void onEach(List<Rank> ranks, Consumer<Rank> action) throws Exception {
         List<Future<?>> running = new ArrayList<>();
         for (Rank rank : ranks) {

@@ -19,17 +19,17 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
-/// What ranks learn of each other when one of them asks.
+/// Surveys of the state of all ranks.
 final class SurveyTest {
     @ParameterizedTest(name = "size {0}")
     @ValueSource(ints = {1, 2, 16})
     void concurrentSurveysOfAllRanksReturnAllAnswers(int size) throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(size)) {
-            List<Rank> all = rendezvousTestRanks.joined(0);
-            all.forEach(SurveyTest::tellRank);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(size)) {
+            List<Rank> all = ranks.joined(0);
+            all.forEach(SurveyTest::describeByRank);
             List<String> expected = IntStream.range(0, size).mapToObj(i -> "rank " + i).toList();
 
-            rendezvousTestRanks.onEach(
+            ranks.onEach(
                     all,
                     rank -> {
                         for (int round = 0; round < 5; round++) {
@@ -41,18 +41,18 @@ final class SurveyTest {
 
     @Test
     void severalThreadsOfOneRankCanSurvey() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
-            List<Rank> all = rendezvousTestRanks.joined(0);
-            all.forEach(SurveyTest::tellRank);
-            List<Future<?>> asking = new ArrayList<>();
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(2)) {
+            List<Rank> all = ranks.joined(0);
+            all.forEach(SurveyTest::describeByRank);
+            List<Future<?>> surveys = new ArrayList<>();
             for (int i = 0; i < 8; i++) {
-                asking.add(
-                        rendezvousTestRanks.async(
+                surveys.add(
+                        ranks.async(
                                 () ->
                                         assertThat(texts(all.getLast().client.survey()))
                                                 .containsExactly("rank 0", "rank 1")));
             }
-            for (Future<?> each : asking) {
+            for (Future<?> each : surveys) {
                 each.get();
             }
         }
@@ -60,12 +60,12 @@ final class SurveyTest {
 
     @Test
     void rankWithBlockedProgramStillAnswers() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
-            List<Rank> all = rendezvousTestRanks.joined(0);
-            all.forEach(SurveyTest::tellRank);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(2)) {
+            List<Rank> all = ranks.joined(0);
+            all.forEach(SurveyTest::describeByRank);
             Rank stuck = all.getLast();
             Future<?> hanging =
-                    rendezvousTestRanks.async(() -> stuck.client.allgather("alone", new byte[0]));
+                    ranks.async(() -> stuck.client.allgather("alone", new byte[0]));
 
             assertThat(texts(all.getFirst().client.survey())).containsExactly("rank 0", "rank 1");
             assertThat(hanging.isDone()).isFalse();
@@ -76,27 +76,27 @@ final class SurveyTest {
 
     @Test
     void silentRankIsNullInSurvey() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
-            Rank asking = rendezvousTestRanks.rank(0);
-            tellRank(asking);
-            try (ScriptedClient silent = new ScriptedClient(rendezvousTestRanks)) {
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(2)) {
+            Rank requester = ranks.rank(0);
+            describeByRank(requester);
+            try (ScriptedClient silent = new ScriptedClient(ranks)) {
                 silent.send(new RendezvousMessage.Join(0, 2, RendezvousTestRanks.member(1)));
-                asking.join();
+                requester.join();
 
-                assertThat(texts(asking.client.survey())).containsExactly("rank 0", null);
+                assertThat(texts(requester.client.survey())).containsExactly("rank 0", null);
 
                 assertThat(silent.receive()).isInstanceOf(RendezvousMessage.Joined.class);
                 assertThat(silent.receive()).isEqualTo(new RendezvousMessage.DescribeRequest(0, 1));
                 silent.send(new RendezvousMessage.DescribeReply(0, 1, "too late".getBytes(UTF_8)));
                 Future<?> next =
-                        rendezvousTestRanks.async(
+                        ranks.async(
                                 () ->
-                                        assertThat(texts(asking.client.survey()))
+                                        assertThat(texts(requester.client.survey()))
                                                 .containsExactly("rank 0", "in time"));
                 assertThat(silent.receive()).isEqualTo(new RendezvousMessage.DescribeRequest(0, 2));
                 silent.send(new RendezvousMessage.DescribeReply(0, 2, "in time".getBytes(UTF_8)));
                 silent.send(
-                        new RendezvousMessage.DescribeReply(0, 2, "said twice".getBytes(UTF_8)));
+                        new RendezvousMessage.DescribeReply(0, 2, "a second answer".getBytes(UTF_8)));
                 next.get();
             }
         }
@@ -105,27 +105,27 @@ final class SurveyTest {
     @Test
     void rankLossDuringSurveyEndsWait() throws Exception {
         CountDownLatch described = new CountDownLatch(1);
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
-            Rank asking = rendezvousTestRanks.rank(0);
-            ScriptedClient dying = new ScriptedClient(rendezvousTestRanks);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(2)) {
+            Rank requester = ranks.rank(0);
+            ScriptedClient dying = new ScriptedClient(ranks);
             dying.send(new RendezvousMessage.Join(0, 2, RendezvousTestRanks.member(1)));
-            asking.join();
-            asking.state =
+            requester.join();
+            requester.state =
                     () -> {
                         described.countDown();
                         return new byte[0];
                     };
             Future<?> survey =
-                    rendezvousTestRanks.async(
+                    ranks.async(
                             () ->
-                                    assertThat(texts(asking.client.survey()))
+                                    assertThat(texts(requester.client.survey()))
                                             .containsExactly("", null));
             described.await();
             dying.close();
 
             survey.get();
-            assertThat(asking.losses.take().rank()).isEqualTo(1);
-            assertThat(texts(asking.client.survey()))
+            assertThat(requester.losses.take().rank()).isEqualTo(1);
+            assertThat(texts(requester.client.survey()))
                     .as("after the loss")
                     .containsExactly("", null);
         }
@@ -133,12 +133,12 @@ final class SurveyTest {
 
     @Test
     void failedDescriptionIsReportedAndLongOneIsTruncated() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
-            List<Rank> all = rendezvousTestRanks.joined(0);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(2)) {
+            List<Rank> all = ranks.joined(0);
             all.getFirst().state = () -> new byte[StateDescription.MAX_BYTES + 1];
             all.getLast().state =
                     () -> {
-                        throw new IllegalStateException("torn to pieces");
+                        throw new IllegalStateException("broken");
                     };
 
             List<byte @Nullable []> answers = all.getLast().client.survey();
@@ -146,7 +146,7 @@ final class SurveyTest {
             assertThat(texts(answers).getLast())
                     .isEqualTo(
                             "could not describe its state: "
-                                    + "java.lang.IllegalStateException: torn to pieces");
+                                    + "java.lang.IllegalStateException: broken");
             assertThat(all.getFirst().losses).isEmpty();
         }
     }
@@ -154,21 +154,21 @@ final class SurveyTest {
     @Test
     void serverCloseEndsSurvey() throws Exception {
         CountDownLatch described = new CountDownLatch(1);
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(2)) {
-            Rank asking = rendezvousTestRanks.rank(0);
-            asking.state =
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(2)) {
+            Rank requester = ranks.rank(0);
+            requester.state =
                     () -> {
                         described.countDown();
                         return new byte[0];
                     };
-            try (ScriptedClient silent = new ScriptedClient(rendezvousTestRanks)) {
+            try (ScriptedClient silent = new ScriptedClient(ranks)) {
                 silent.send(new RendezvousMessage.Join(0, 2, RendezvousTestRanks.member(1)));
-                asking.join();
+                requester.join();
                 Future<?> survey =
-                        rendezvousTestRanks.async(
-                                () -> assertThat(asking.client.survey()).hasSize(2));
+                        ranks.async(
+                                () -> assertThat(requester.client.survey()).hasSize(2));
                 described.await();
-                rendezvousTestRanks.server.close();
+                ranks.server.close();
 
                 survey.get();
             }
@@ -177,8 +177,8 @@ final class SurveyTest {
 
     @Test
     void surveyAfterLeaveFails() throws Exception {
-        try (RendezvousTestRanks rendezvousTestRanks = new RendezvousTestRanks(1)) {
-            Rank rank = rendezvousTestRanks.rank(0);
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(1)) {
+            Rank rank = ranks.rank(0);
             assertThatThrownBy(rank.client::survey).isInstanceOf(IllegalStateException.class);
             rank.join();
             rank.client.leave(Map.of(), true, "called shutdown");
@@ -186,8 +186,8 @@ final class SurveyTest {
         }
     }
 
-    private static void tellRank(Rank rank) {
-        rank.state = () -> ("rank " + rank.card.rank()).getBytes(UTF_8);
+    private static void describeByRank(Rank rank) {
+        rank.state = () -> ("rank " + rank.info.rank()).getBytes(UTF_8);
     }
 
     static List<@Nullable String> texts(List<byte @Nullable []> answers) {

@@ -33,7 +33,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/// Who gets in and who does not, over real sockets.
+/// Which connections are accepted and which refused, over real sockets.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
 final class AcceptorTest {
@@ -45,20 +45,20 @@ final class AcceptorTest {
                         new Handshake(secret, Purpose.LINK, SHORT),
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(log),
-                        admitted::add);
+                        accepted::add);
     }
 
     private static final Duration SHORT = Duration.ofMillis(200);
 
     private final Secret secret;
     private final RecordingLogger log = new RecordingLogger();
-    private final BlockingQueue<SecureConnection> admitted = new LinkedBlockingQueue<>();
+    private final BlockingQueue<SecureConnection> accepted = new LinkedBlockingQueue<>();
     private final Acceptor acceptor;
 
     @AfterEach
     void close() throws IOException {
         acceptor.close();
-        for (SecureConnection secureConnection : admitted) {
+        for (SecureConnection secureConnection : accepted) {
             secureConnection.close();
         }
     }
@@ -69,7 +69,7 @@ final class AcceptorTest {
         try (Socket socket = connect(host)) {
             SecureConnection secureConnection =
                     new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
-            SecureConnection inside = admitted.take();
+            SecureConnection inside = accepted.take();
             secureConnection.output().write(42);
 
             assertThat(inside.input().read()).isEqualTo(42);
@@ -98,7 +98,7 @@ final class AcceptorTest {
                                             .initiate(socket.getChannel()))
                     .isInstanceOf(HandshakeException.class);
         }
-        awaitOneLine("a port is mixed up");
+        awaitOneLine("a wrong port is configured");
         assertStillOpen();
     }
 
@@ -122,11 +122,11 @@ final class AcceptorTest {
     @Test
     void refusesAnotherVersion() throws Exception {
         try (Socket socket = connect("127.0.0.1")) {
-            byte[] opening = Arrays.copyOf("Hvd4J\r\n".getBytes(US_ASCII), 41);
-            opening[7] = 9;
-            socket.getOutputStream().write(opening);
+            byte[] hello = Arrays.copyOf("Hvd4J\r\n".getBytes(US_ASCII), 41);
+            hello[7] = 9;
+            socket.getOutputStream().write(hello);
 
-            awaitOneLine("speaks version 9");
+            awaitOneLine("uses version 9");
         }
         assertStillOpen();
     }
@@ -169,26 +169,26 @@ final class AcceptorTest {
         }
     }
 
-    /// As many as are served at a time, each with a minute to introduce itself.
+    /// Opens as many connections as handshakes may be pending, each with a deadline of a minute.
     @Test
     void silentConnectionsAreEvictedForNewOnes() throws Exception {
-        List<Socket> crowd = new ArrayList<>();
-        try (Acceptor patient =
+        List<Socket> silentSockets = new ArrayList<>();
+        try (Acceptor slow =
                 Acceptor.open(
                         new InetSocketAddress(0),
                         new Handshake(secret, Purpose.LINK, Duration.ofMinutes(1)),
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(log),
-                        admitted::add)) {
+                        accepted::add)) {
             for (int i = 0; i < 512; i++) {
-                crowd.add(connect("127.0.0.1", patient));
+                silentSockets.add(connect("127.0.0.1", slow));
             }
-            try (Socket socket = connect("127.0.0.1", patient)) {
+            try (Socket socket = connect("127.0.0.1", slow)) {
                 new Handshake(secret, Purpose.LINK, Duration.ofSeconds(30))
                         .initiate(socket.getChannel());
             }
         } finally {
-            for (Socket each : crowd) {
+            for (Socket each : silentSockets) {
                 each.close();
             }
         }
@@ -197,23 +197,23 @@ final class AcceptorTest {
     @Test
     void threadStartFailureClosesOnlyThatConnection() throws Exception {
         AtomicBoolean exhausted = new AtomicBoolean(true);
-        try (Acceptor poor =
+        try (Acceptor withoutThread =
                 Acceptor.open(
                         new InetSocketAddress(0),
                         new Handshake(secret, Purpose.LINK),
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(log),
-                        admitted::add,
+                        accepted::add,
                         work -> {
                             if (exhausted.getAndSet(false)) {
                                 throw new OutOfMemoryError("unable to create native thread");
                             }
                             Thread.ofPlatform().daemon().start(work);
                         })) {
-            try (Socket socket = connect("127.0.0.1", poor)) {
+            try (Socket socket = connect("127.0.0.1", withoutThread)) {
                 assertThat(socket.getInputStream().read()).isEqualTo(-1);
             }
-            try (Socket socket = connect("127.0.0.1", poor)) {
+            try (Socket socket = connect("127.0.0.1", withoutThread)) {
                 new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
             }
         }
@@ -270,7 +270,7 @@ final class AcceptorTest {
                                         new Handshake(secret, Purpose.LINK),
                                         SocketSettings.DEFAULT,
                                         new RefusedConnectionLog(log),
-                                        admitted::add))
+                                        accepted::add))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("listening at")
                 .hasMessageContaining("port that is free");
@@ -298,7 +298,7 @@ final class AcceptorTest {
     private void assertStillOpen() throws Exception {
         try (Socket socket = connect("127.0.0.1")) {
             new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
-            admitted.take().close();
+            accepted.take().close();
         }
     }
 

@@ -27,26 +27,26 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/// An encrypted connection, and what somebody on the way can do to it: nothing but end it.
+/// An encrypted connection, and an attacker in between, who can only break it.
 final class EncryptedConnectionTest {
-    private static final int OPENING = 7 + 3 + 32 + HandshakeHello.KEY_SIZE;
+    private static final int HELLO = 7 + 3 + 32 + HandshakeHello.KEY_SIZE;
     private static final int PROOF = 32;
-    private static final int KEY = OPENING - 1;
+    private static final int KEY = HELLO - 1;
 
     private final Secret secret = Secret.random().withProtection(Protection.ENCRYPTED);
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final ServerSocketChannel listener;
-    private final InterceptingProxy interceptingProxy;
+    private final InterceptingProxy proxy;
 
     EncryptedConnectionTest() throws IOException {
         InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
         listener = ServerSocketChannel.open().bind(anyPort);
-        interceptingProxy = new InterceptingProxy((InetSocketAddress) listener.getLocalAddress());
+        proxy = new InterceptingProxy((InetSocketAddress) listener.getLocalAddress());
     }
 
     @AfterEach
     void close() throws Exception {
-        interceptingProxy.close();
+        proxy.close();
         listener.close();
         threads.close();
     }
@@ -57,88 +57,88 @@ final class EncryptedConnectionTest {
         byte[] text = new byte[byteSize];
         new Random(byteSize).nextBytes(text);
         Future<SecureConnection> accepting = accept(secret);
-        try (SecureConnection dialler =
+        try (SecureConnection initiator =
                         handshake(secret).initiate(SocketChannel.open(listener.getLocalAddress()));
                 SecureConnection acceptor = accepting.get()) {
-            Future<?> sending = threads.submit(write(dialler, text));
+            Future<?> sending = threads.submit(write(initiator, text));
 
             assertThat(acceptor.input().readNBytes(byteSize)).isEqualTo(text);
             sending.get();
-            dialler.sendCloseNotify();
+            initiator.sendCloseNotify();
             assertThat(acceptor.input().read()).isEqualTo(-1);
         }
     }
 
     @Test
     void readTimeoutLosesNoBytes() throws Exception {
-        ConnectionPair connectionPair = meet();
-        connectionPair.acceptor.channel().socket().setSoTimeout(50);
-        connectionPair.dialler.output().write(42);
-        interceptingProxy.pass(RecordCipher.HEADER); // half of a record
+        ConnectionPair pair = connect();
+        pair.acceptor.channel().socket().setSoTimeout(50);
+        pair.initiator.output().write(42);
+        proxy.pass(RecordCipher.HEADER); // half of a record
 
-        assertThatThrownBy(() -> connectionPair.acceptor.input().read())
+        assertThatThrownBy(() -> pair.acceptor.input().read())
                 .isInstanceOf(SocketTimeoutException.class);
-        interceptingProxy.pass(1 + RecordCipher.TAG);
-        assertThat(connectionPair.acceptor.input().read()).isEqualTo(42);
+        proxy.pass(1 + RecordCipher.TAG);
+        assertThat(pair.acceptor.input().read()).isEqualTo(42);
     }
 
     @Test
     void modifiedRecordFailsThisAndAllLaterReads() throws Exception {
-        ConnectionPair connectionPair = meet();
-        connectionPair.dialler.output().write(42);
-        byte[] record = interceptingProxy.take(1 + RecordCipher.OVERHEAD);
+        ConnectionPair pair = connect();
+        pair.initiator.output().write(42);
+        byte[] record = proxy.take(1 + RecordCipher.OVERHEAD);
         record[RecordCipher.HEADER] ^= 1;
-        interceptingProxy.pass(record);
+        proxy.pass(record);
 
-        assertBroken(connectionPair.acceptor, 0);
-        assertBroken(connectionPair.acceptor, 0);
+        assertBroken(pair.acceptor, 0);
+        assertBroken(pair.acceptor, 0);
     }
 
     @Test
     void aRepeatedRecordIsRefused() throws Exception {
-        ConnectionPair connectionPair = meet();
-        connectionPair.dialler.output().write(42);
-        byte[] record = interceptingProxy.take(1 + RecordCipher.OVERHEAD);
-        interceptingProxy.pass(record);
-        assertThat(connectionPair.acceptor.input().read()).isEqualTo(42);
-        interceptingProxy.pass(record);
+        ConnectionPair pair = connect();
+        pair.initiator.output().write(42);
+        byte[] record = proxy.take(1 + RecordCipher.OVERHEAD);
+        proxy.pass(record);
+        assertThat(pair.acceptor.input().read()).isEqualTo(42);
+        proxy.pass(record);
 
-        assertBroken(connectionPair.acceptor, 1);
+        assertBroken(pair.acceptor, 1);
     }
 
     @Test
     void recordsInAnotherOrderAreRefused() throws Exception {
-        ConnectionPair connectionPair = meet();
-        connectionPair.dialler.output().write(1);
-        connectionPair.dialler.output().write(2);
-        byte[] first = interceptingProxy.take(1 + RecordCipher.OVERHEAD);
-        interceptingProxy.pass(1 + RecordCipher.OVERHEAD);
-        interceptingProxy.pass(first);
+        ConnectionPair pair = connect();
+        pair.initiator.output().write(1);
+        pair.initiator.output().write(2);
+        byte[] first = proxy.take(1 + RecordCipher.OVERHEAD);
+        proxy.pass(1 + RecordCipher.OVERHEAD);
+        proxy.pass(first);
 
-        assertBroken(connectionPair.acceptor, 0);
+        assertBroken(pair.acceptor, 0);
     }
 
     @Test
     void invalidLengthIsRefusedImmediately() throws Exception {
-        ConnectionPair connectionPair = meet();
-        interceptingProxy.pass(
+        ConnectionPair pair = connect();
+        proxy.pass(
                 ByteBuffer.allocate(Integer.BYTES).putInt(Integer.MAX_VALUE).array());
 
-        assertBroken(connectionPair.acceptor, 0);
+        assertBroken(pair.acceptor, 0);
     }
 
     @ParameterizedTest(name = "after {0} bytes of the last record")
     @ValueSource(ints = {0, 2, 20})
     void truncationWithoutCloseNotifyIsDetected(int part) throws Exception {
-        ConnectionPair connectionPair = meet();
-        connectionPair.dialler.output().write(1);
-        connectionPair.dialler.output().write(2);
-        interceptingProxy.pass(1 + RecordCipher.OVERHEAD);
-        interceptingProxy.pass(part);
-        interceptingProxy.cut();
+        ConnectionPair pair = connect();
+        pair.initiator.output().write(1);
+        pair.initiator.output().write(2);
+        proxy.pass(1 + RecordCipher.OVERHEAD);
+        proxy.pass(part);
+        proxy.cut();
 
-        assertThat(connectionPair.acceptor.input().read()).isEqualTo(1);
-        assertThatThrownBy(() -> connectionPair.acceptor.input().read())
+        assertThat(pair.acceptor.input().read()).isEqualTo(1);
+        assertThatThrownBy(() -> pair.acceptor.input().read())
                 .isInstanceOf(EOFException.class)
                 .hasMessageContaining("cut off");
     }
@@ -146,81 +146,81 @@ final class EncryptedConnectionTest {
     @Test
     void replacedPublicKeyIsDetected() throws Exception {
         Future<SecureConnection> accepting = accept(secret);
-        Future<SecureConnection> dialling = dial(secret);
-        byte[] opening = interceptingProxy.take(OPENING);
-        opening[KEY] ^= 1;
-        interceptingProxy.pass(opening);
-        interceptingProxy.pass(PROOF);
+        Future<SecureConnection> initiating = initiate(secret);
+        byte[] hello = proxy.take(HELLO);
+        hello[KEY] ^= 1;
+        proxy.pass(hello);
+        proxy.pass(PROOF);
 
         assertThatThrownBy(accepting::get).cause().hasMessage("does not know the job's secret");
         listener.close();
-        assertThatThrownBy(dialling::get).cause().isInstanceOf(HandshakeException.class);
+        assertThatThrownBy(initiating::get).cause().isInstanceOf(HandshakeException.class);
     }
 
     @Test
     void wrongSecretIsRefusedWithEncryption() throws Exception {
         Future<SecureConnection> accepting = accept(secret);
-        Future<SecureConnection> dialling =
-                dial(Secret.random().withProtection(Protection.ENCRYPTED));
-        interceptingProxy.pass(OPENING);
-        interceptingProxy.pass(PROOF);
+        Future<SecureConnection> initiating =
+                initiate(Secret.random().withProtection(Protection.ENCRYPTED));
+        proxy.pass(HELLO);
+        proxy.pass(PROOF);
 
         assertRefused(accepting, Reason.SECRET, "does not know the job's secret");
-        assertRefused(dialling, Reason.SECRET, "refused our proof of the job's secret");
+        assertRefused(initiating, Reason.SECRET, "refused our proof of the job's secret");
     }
 
-    @ParameterizedTest(name = "dialler {0}")
+    @ParameterizedTest(name = "initiator {0}")
     @EnumSource(Protection.class)
-    void encryptionMismatchFailsOnBothEnds(Protection ofDialler) throws Exception {
-        Protection ofAcceptor = Protection.of(ofDialler == Protection.AUTHENTICATED);
+    void encryptionMismatchFailsOnBothEnds(Protection ofInitiator) throws Exception {
+        Protection ofAcceptor = Protection.of(ofInitiator == Protection.AUTHENTICATED);
         Future<SecureConnection> accepting = accept(secret.withProtection(ofAcceptor));
-        Future<SecureConnection> dialling = dial(secret.withProtection(ofDialler));
-        interceptingProxy.pass(
-                ofDialler == Protection.ENCRYPTED ? OPENING : OPENING - HandshakeHello.KEY_SIZE);
+        Future<SecureConnection> initiating = initiate(secret.withProtection(ofInitiator));
+        proxy.pass(
+                ofInitiator == Protection.ENCRYPTED ? HELLO : HELLO - HandshakeHello.KEY_SIZE);
 
-        assertRefused(accepting, Reason.PROTECTION, complaint(ofDialler));
-        assertRefused(dialling, Reason.PROTECTION, complaint(ofAcceptor));
+        assertRefused(accepting, Reason.PROTECTION, expectedMessage(ofInitiator));
+        assertRefused(initiating, Reason.PROTECTION, expectedMessage(ofAcceptor));
     }
 
-    private static String complaint(Protection ofOther) {
+    private static String expectedMessage(Protection ofOther) {
         return (ofOther == Protection.ENCRYPTED
                         ? "encrypts, while HOROVOD_TLS is off here"
                         : "does not encrypt, while HOROVOD_TLS is on here")
                 + ": give the launcher and every rank the same";
     }
 
-    private record ConnectionPair(SecureConnection dialler, SecureConnection acceptor) {}
+    private record ConnectionPair(SecureConnection initiator, SecureConnection acceptor) {}
 
-    /// Two ends that have shaken hands, with the relay between them.
-    private ConnectionPair meet() throws Exception {
+    /// Two ends after the handshake, with the proxy between them.
+    private ConnectionPair connect() throws Exception {
         Future<SecureConnection> accepting = accept(secret);
-        Future<SecureConnection> dialling = dial(secret);
-        interceptingProxy.pass(OPENING);
-        interceptingProxy.pass(PROOF);
-        return new ConnectionPair(dialling.get(), accepting.get());
+        Future<SecureConnection> initiating = initiate(secret);
+        proxy.pass(HELLO);
+        proxy.pass(PROOF);
+        return new ConnectionPair(initiating.get(), accepting.get());
     }
 
-    /// Closes a connection that was refused, as a gate does.
+    /// Closes a connection that was refused, as an acceptor does.
     private Future<SecureConnection> accept(Secret own) {
         return threads.submit(
                 () -> {
                     SocketChannel channel = listener.accept();
-                    return closingUnless(channel, () -> handshake(own).accept(channel));
+                    return closeOnFailure(channel, () -> handshake(own).accept(channel));
                 });
     }
 
-    private Future<SecureConnection> dial(Secret own) {
+    private Future<SecureConnection> initiate(Secret own) {
         return threads.submit(
                 () -> {
-                    SocketChannel channel = SocketChannel.open(interceptingProxy.address());
-                    return closingUnless(channel, () -> handshake(own).initiate(channel));
+                    SocketChannel channel = SocketChannel.open(proxy.address());
+                    return closeOnFailure(channel, () -> handshake(own).initiate(channel));
                 });
     }
 
-    private static SecureConnection closingUnless(
-            SocketChannel channel, Callable<SecureConnection> greeting) throws Exception {
+    private static SecureConnection closeOnFailure(
+            SocketChannel channel, Callable<SecureConnection> handshake) throws Exception {
         try {
-            return greeting.call();
+            return handshake.call();
         } catch (IOException e) {
             channel.close();
             throw e;
@@ -245,8 +245,8 @@ final class EncryptedConnectionTest {
     }
 
     private static void assertRefused(
-            Future<SecureConnection> shaking, Reason reason, String message) {
-        assertThatThrownBy(shaking::get)
+            Future<SecureConnection> future, Reason reason, String message) {
+        assertThatThrownBy(future::get)
                 .isInstanceOf(ExecutionException.class)
                 .cause()
                 .isInstanceOfSatisfying(

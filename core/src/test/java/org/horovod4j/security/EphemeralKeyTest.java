@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.junit.jupiter.api.Test;
 
 final class EphemeralKeyTest {
-    /// Often enough to meet keys whose number is a byte shorter or longer than most.
+    /// Enough to include keys whose number is a byte shorter or longer than most.
     private static final int PAIRS = 400;
 
     @Test
@@ -27,6 +27,6 @@ final class EphemeralKeyTest {
 
         assertThatThrownBy(() -> key.sharedSecret(new byte[HandshakeHello.KEY_SIZE]))
                 .isInstanceOf(HandshakeException.class)
-                .hasMessage("sent a public key that protects nothing");
+                .hasMessage("sent a weak public key");
     }
 }

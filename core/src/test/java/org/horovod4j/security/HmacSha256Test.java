@@ -18,7 +18,7 @@ import javax.crypto.spec.SecretKeySpec;
 class HmacSha256Test {
     /// Test case 2 of RFC 4231.
     @Test
-    void signsAsTheStandardSays() {
+    void matchesRfcTestVector() {
         byte[] signature =
                 new HmacSha256("Jefe".getBytes(US_ASCII))
                         .sign(
@@ -30,7 +30,7 @@ class HmacSha256Test {
 
     @ParameterizedTest(name = "a key of {0} bytes, {1} bytes to sign")
     @CsvSource({"1, 0", "32, 67", "63, 64", "64, 1000"})
-    void signsAsTheJdkDoes(int keySize, int size) throws Exception {
+    void matchesTheJdk(int keySize, int size) throws Exception {
         Random random = new Random(keySize);
         byte[] key = new byte[keySize];
         byte[] bytes = new byte[size];

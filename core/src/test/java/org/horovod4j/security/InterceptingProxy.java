@@ -11,13 +11,13 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/// Somebody between the two ends of one connection. What comes from the dialler is kept back until
-/// the test passes it on, as it is or otherwise; what goes to the dialler goes at once.
+/// A proxy between the two ends of one connection. Bytes of the initiator are held until the test
+/// passes them on, changed or not. Bytes to the initiator are passed on at once.
 final class InterceptingProxy implements AutoCloseable {
-    private final ServerSocket door = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+    private final ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     private final InetSocketAddress target;
-    private final LinkedBlockingQueue<Byte> kept = new LinkedBlockingQueue<>();
-    private final Socket far = new Socket();
+    private final LinkedBlockingQueue<Byte> held = new LinkedBlockingQueue<>();
+    private final Socket acceptor = new Socket();
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     InterceptingProxy(InetSocketAddress target) throws IOException {
@@ -26,46 +26,46 @@ final class InterceptingProxy implements AutoCloseable {
     }
 
     InetSocketAddress address() {
-        return (InetSocketAddress) door.getLocalSocketAddress();
+        return (InetSocketAddress) listener.getLocalSocketAddress();
     }
 
-    /// Waits for so many bytes of the dialler.
+    /// Waits for `count` bytes of the initiator.
     byte[] take(int count) throws InterruptedException {
         byte[] bytes = new byte[count];
         for (int i = 0; i < count; i++) {
-            bytes[i] = kept.take();
+            bytes[i] = held.take();
         }
         return bytes;
     }
 
     void pass(byte[] bytes) throws IOException {
-        far.getOutputStream().write(bytes);
+        acceptor.getOutputStream().write(bytes);
     }
 
-    /// Passes on so many bytes of the dialler as they are.
+    /// Passes on `count` bytes of the initiator unchanged.
     void pass(int count) throws IOException, InterruptedException {
         pass(take(count));
     }
 
-    /// Ends the connection towards the acceptor in the way of a process that ends.
+    /// Closes the connection to the acceptor as a process does when it exits.
     void cut() throws IOException {
-        far.shutdownOutput();
+        acceptor.shutdownOutput();
     }
 
     @Override
     public void close() throws IOException {
-        door.close();
-        far.close(); // which ends the way back, and that the way forth
+        listener.close();
+        acceptor.close(); // ends both threads
         threads.close();
     }
 
     private void listen() {
-        try (Socket near = door.accept()) {
-            far.connect(target);
-            threads.execute(() -> copy(near));
+        try (Socket initiator = listener.accept()) {
+            acceptor.connect(target);
+            threads.execute(() -> copy(initiator));
             int next;
-            while ((next = near.getInputStream().read()) >= 0) {
-                kept.add((byte) next);
+            while ((next = initiator.getInputStream().read()) >= 0) {
+                held.add((byte) next);
             }
         } catch (SocketException e) {
             // The test has ended.
@@ -74,9 +74,9 @@ final class InterceptingProxy implements AutoCloseable {
         }
     }
 
-    private void copy(Socket near) {
-        try (near) {
-            far.getInputStream().transferTo(near.getOutputStream());
+    private void copy(Socket initiator) {
+        try (initiator) {
+            acceptor.getInputStream().transferTo(initiator.getOutputStream());
         } catch (SocketException e) {
             // The test has ended.
         } catch (IOException e) {

@@ -14,7 +14,7 @@ import java.util.List;
 
 final class MultiAddressConnectorTest {
     private static final Duration LIMIT = Duration.ofSeconds(10);
-    private static final MultiAddressConnector ANYBODY =
+    private static final MultiAddressConnector WITHOUT_HANDSHAKE =
             new MultiAddressConnector(SocketSettings.DEFAULT, SecureConnection::plain);
 
     @Test
@@ -23,7 +23,7 @@ final class MultiAddressConnectorTest {
             InetSocketAddress good = address(listener);
 
             try (SecureConnection secureConnection =
-                    ANYBODY.connect(List.of(closedPort(), good), LIMIT, () -> {})) {
+                    WITHOUT_HANDSHAKE.connect(List.of(closedPort(), good), LIMIT, () -> {})) {
                 assertThat(secureConnection.channel().getRemoteAddress()).isEqualTo(good);
             }
         }
@@ -31,19 +31,19 @@ final class MultiAddressConnectorTest {
 
     @Test
     void skipsAddressesThatFailTheHandshake() throws Exception {
-        try (ServerSocket stranger = listen();
+        try (ServerSocket other = listen();
                 ServerSocket wanted = listen()) {
-            MultiAddressConnector picky =
+            MultiAddressConnector authenticating =
                     new MultiAddressConnector(
                             SocketSettings.DEFAULT,
                             channel -> {
                                 if (!channel.getRemoteAddress().equals(address(wanted))) {
-                                    throw new IOException("a stranger");
+                                    throw new IOException("another peer");
                                 }
                                 return SecureConnection.plain(channel);
                             });
             try (SecureConnection secureConnection =
-                    picky.connect(List.of(address(stranger), address(wanted)), LIMIT, () -> {})) {
+                    authenticating.connect(List.of(address(other), address(wanted)), LIMIT, () -> {})) {
                 assertThat(secureConnection.channel().getRemoteAddress())
                         .isEqualTo(address(wanted));
             }
@@ -54,7 +54,7 @@ final class MultiAddressConnectorTest {
     void triesTheNextAddressWhileOneHangs() throws Exception {
         try (ServerSocket hanging = listen();
                 ServerSocket good = listen()) {
-            MultiAddressConnector patient =
+            MultiAddressConnector connector =
                     new MultiAddressConnector(
                             SocketSettings.DEFAULT,
                             channel -> {
@@ -64,19 +64,19 @@ final class MultiAddressConnectorTest {
                                 return SecureConnection.plain(channel);
                             });
             try (SecureConnection secureConnection =
-                    patient.connect(List.of(address(hanging), address(good)), LIMIT, () -> {})) {
+                    connector.connect(List.of(address(hanging), address(good)), LIMIT, () -> {})) {
                 assertThat(secureConnection.channel().getRemoteAddress()).isEqualTo(address(good));
             }
         }
     }
 
     @Test
-    void looksUpNames() throws Exception {
+    void resolvesNames() throws Exception {
         try (ServerSocket listener = new ServerSocket(0)) {
             InetSocketAddress name =
                     InetSocketAddress.createUnresolved("localhost", listener.getLocalPort());
 
-            ANYBODY.connect(List.of(name), LIMIT, () -> {}).close();
+            WITHOUT_HANDSHAKE.connect(List.of(name), LIMIT, () -> {}).close();
         }
     }
 
@@ -85,7 +85,7 @@ final class MultiAddressConnectorTest {
         InetSocketAddress closed = closedPort();
         InetSocketAddress unknown = InetSocketAddress.createUnresolved("no-such-host.invalid", 1);
 
-        assertThatThrownBy(() -> ANYBODY.connect(List.of(closed, unknown), LIMIT, () -> {}))
+        assertThatThrownBy(() -> WITHOUT_HANDSHAKE.connect(List.of(closed, unknown), LIMIT, () -> {}))
                 .isInstanceOf(UnreachableException.class)
                 .hasMessageContaining(closed + ": Connection refused")
                 .hasMessageContaining("no-such-host.invalid")
@@ -95,7 +95,7 @@ final class MultiAddressConnectorTest {
     @Test
     void stopsWhenTheCheckThrows() throws Exception {
         try (ServerSocket listener = listen()) {
-            MultiAddressConnector endless =
+            MultiAddressConnector connector =
                     new MultiAddressConnector(
                             SocketSettings.DEFAULT,
                             channel -> {
@@ -105,7 +105,7 @@ final class MultiAddressConnectorTest {
 
             assertThatThrownBy(
                             () ->
-                                    endless.connect(
+                                    connector.connect(
                                             List.of(address(listener)),
                                             LIMIT,
                                             () -> {

@@ -13,10 +13,10 @@ import java.util.Random;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
-/// That a record is opened only where and when it was meant to be.
+/// A record decrypts only at its own place in the stream.
 final class RecordCipherTest {
     private static final int RECORDS_PER_KEY = 3;
-    private static final int MOST = 70_000;
+    private static final int MAX_BYTES = 70_000;
 
     private final SecretKey secret = new SecretKeySpec(new byte[32], "Generic");
     private final RecordCipher writer = RecordCipher.encryptor(secret, RECORDS_PER_KEY);
@@ -26,22 +26,22 @@ final class RecordCipherTest {
     void recordsDecryptInOrderAcrossKeyChanges() throws Exception {
         Random random = new Random(1);
         for (int i = 0; i < 5 * RECORDS_PER_KEY; i++) {
-            byte[] text = new byte[random.nextInt(MOST)];
+            byte[] text = new byte[random.nextInt(MAX_BYTES)];
             random.nextBytes(text);
 
-            assertThat(open(seal(text))).isEqualTo(text);
+            assertThat(decrypt(encrypt(text))).isEqualTo(text);
         }
     }
 
     @Test
     void equalPlaintextsEncryptDifferently() {
-        assertThat(seal(new byte[100])).isNotEqualTo(seal(new byte[100]));
+        assertThat(encrypt(new byte[100])).isNotEqualTo(encrypt(new byte[100]));
     }
 
     @ParameterizedTest(name = "byte {0}")
     @ValueSource(ints = {0, 3, 4, 60, 103, 104, 119})
     void changedByteIsDetected(int position) {
-        byte[] record = seal(new byte[100]);
+        byte[] record = encrypt(new byte[100]);
         record[position] ^= 1;
 
         assertRefused(record, 0);
@@ -49,24 +49,24 @@ final class RecordCipherTest {
 
     @Test
     void repeatedRecordIsDetected() throws Exception {
-        byte[] record = seal(new byte[10]);
-        open(record);
+        byte[] record = encrypt(new byte[10]);
+        decrypt(record);
 
         assertRefused(record, 1);
     }
 
     @Test
     void missingRecordIsDetected() {
-        seal(new byte[10]);
+        encrypt(new byte[10]);
 
-        assertRefused(seal(new byte[10]), 0);
+        assertRefused(encrypt(new byte[10]), 0);
     }
 
     @Test
     void theOtherDirectionHasAnotherKey() {
-        SecretKey mixed = Secret.random().extractKey(new byte[32]);
-        HandshakeHello handshakeHello = new HandshakeHello(Protection.ENCRYPTED, new byte[10]);
-        TrafficSecrets secrets = TrafficSecrets.of(mixed, handshakeHello, handshakeHello);
+        SecretKey extracted = Secret.random().extractKey(new byte[32]);
+        HandshakeHello hello = new HandshakeHello(Protection.ENCRYPTED, new byte[10]);
+        TrafficSecrets secrets = TrafficSecrets.of(extracted, hello, hello);
 
         assertThat(secrets.sending().getEncoded()).isNotEqualTo(secrets.receiving().getEncoded());
     }
@@ -88,24 +88,24 @@ final class RecordCipherTest {
     }
 
     private static byte[] key(
-            Secret job, byte[] agreed, HandshakeHello dialler, HandshakeHello acceptor) {
-        return TrafficSecrets.of(job.extractKey(agreed), dialler, acceptor).sending().getEncoded();
+            Secret job, byte[] agreed, HandshakeHello initiator, HandshakeHello acceptor) {
+        return TrafficSecrets.of(job.extractKey(agreed), initiator, acceptor).sending().getEncoded();
     }
 
-    private byte[] seal(byte[] text) {
+    private byte[] encrypt(byte[] text) {
         byte[] record = new byte[text.length + RecordCipher.OVERHEAD];
         assertThat(writer.encrypt(text, text.length, record)).isEqualTo(record.length);
         return record;
     }
 
-    private byte[] open(byte[] record) throws RecordAuthenticationException {
-        byte[] text = new byte[MOST];
+    private byte[] decrypt(byte[] record) throws RecordAuthenticationException {
+        byte[] text = new byte[MAX_BYTES];
         reader.decrypt(record, 0, record.length - RecordCipher.OVERHEAD, text);
         return Arrays.copyOf(text, record.length - RecordCipher.OVERHEAD);
     }
 
     private void assertRefused(byte[] record, int number) {
-        assertThatThrownBy(() -> open(record))
+        assertThatThrownBy(() -> decrypt(record))
                 .isInstanceOf(RecordAuthenticationException.class)
                 .hasMessageContaining(
                         "record " + number + " of the encrypted connection was changed");

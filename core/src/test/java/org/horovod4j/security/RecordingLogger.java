@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.ResourceBundle;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/// Keeps what is logged, for a test to read.
+/// Records what is logged.
 final class RecordingLogger implements System.Logger {
     private final List<String> lines = new CopyOnWriteArrayList<>();
 
