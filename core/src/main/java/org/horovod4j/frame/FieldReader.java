@@ -6,8 +6,8 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Takes apart what [FieldWriter] made. Nothing in it is believed: a length is held against the
-/// bytes that are left before memory is taken for it.
+/// Decodes what [FieldWriter] encoded. Trusts nothing: a length is checked against the remaining
+/// bytes before memory is allocated for it.
 public final class FieldReader {
     private final ByteBuffer bytes;
 
@@ -15,25 +15,25 @@ public final class FieldReader {
         this.bytes = ByteBuffer.wrap(bytes);
     }
 
-    /// Reads one thing, of any number of fields.
+    /// Reads one value of any number of fields.
     @FunctionalInterface
     public interface MessageParser<T> {
-        /// Reads its fields, in order.
+        /// Reads the fields, in order.
         ///
-        /// @throws IllegalArgumentException when the fields are no such thing
+        /// @throws IllegalArgumentException when the fields are not valid
         T read(FieldReader in) throws MalformedMessageException;
     }
 
-    /// The message that `bytes` are.
+    /// Decodes one message.
     ///
-    /// @throws MalformedMessageException when they are not exactly one
+    /// @throws MalformedMessageException when `bytes` are not exactly one message
     public static <T> T read(byte[] bytes, MessageParser<T> message)
             throws MalformedMessageException {
         FieldReader in = new FieldReader(bytes);
         try {
             T read = message.read(in);
             if (in.bytes.hasRemaining()) {
-                throw new MalformedMessageException(in.bytes.remaining() + " bytes too many");
+                throw new MalformedMessageException(in.bytes.remaining() + " extra bytes");
             }
             return read;
         } catch (IllegalArgumentException e) {
@@ -73,14 +73,14 @@ public final class FieldReader {
     public <T> T constant(T[] all) throws MalformedMessageException {
         int ordinal = Byte.toUnsignedInt(octet());
         if (ordinal >= all.length) {
-            throw new MalformedMessageException("constant " + ordinal + " of " + all.length);
+            throw new MalformedMessageException("no constant has number " + ordinal);
         }
         return all[ordinal];
     }
 
-    /// The things of a list.
+    /// Reads a list.
     ///
-    /// @param leastBytes how many each of them takes at least
+    /// @param leastBytes the fewest bytes that an element takes
     public <T> List<T> list(int leastBytes, MessageParser<T> each)
             throws MalformedMessageException {
         int count = count(leastBytes);
@@ -95,7 +95,7 @@ public final class FieldReader {
         int count = int32();
         if (count < 0 || count > bytes.remaining() / leastBytes) {
             throw new MalformedMessageException(
-                    "a length of %d where %d bytes are left".formatted(count, bytes.remaining()));
+                    "a length of %d with %d bytes left".formatted(count, bytes.remaining()));
         }
         return count;
     }

@@ -6,8 +6,8 @@ import java.io.ByteArrayOutputStream;
 import java.util.Collection;
 import java.util.function.BiConsumer;
 
-/// The bytes of a message: one for its kind, then its fields in order, big-endian. Text, byte
-/// arrays and lists begin with their length. [FieldReader] reads them.
+/// Encodes a message: one byte for its kind, then its fields in order, big-endian. Text, byte
+/// arrays and lists begin with their length. [FieldReader] decodes it.
 public final class FieldWriter {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
 
@@ -52,14 +52,14 @@ public final class FieldWriter {
         return bytes(value.getBytes(UTF_8));
     }
 
-    /// One of a few constants, as its place among them.
+    /// An enum constant, as its ordinal.
     public FieldWriter constant(Enum<?> value) {
         return octet(value.ordinal());
     }
 
-    /// Their number, then each of them.
+    /// The number of values, then each value.
     ///
-    /// @param each writes one of the values
+    /// @param each writes one value
     public <T> FieldWriter list(Collection<T> values, BiConsumer<FieldWriter, T> each) {
         int32(values.size());
         values.forEach(value -> each.accept(this, value));

@@ -2,7 +2,7 @@ package org.horovod4j.frame;
 
 import java.io.IOException;
 
-/// Bytes, or an order of messages, that our own code does not produce.
+/// Bytes, or a sequence of messages, that Horovod4J does not send.
 public final class MalformedMessageException extends IOException {
     private static final long serialVersionUID = 1L;
 

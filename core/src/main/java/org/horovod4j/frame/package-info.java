@@ -1,9 +1,11 @@
-/// Messages as bytes, for all lines of ours that carry them: a [Frame] is a message after its
-/// length, [FieldWriter] and [FieldReader] make it and take it apart.
+/// Messages as bytes. A [Frame] is a message after its length. [FieldWriter] encodes the fields of
+/// a message, [FieldReader] decodes them.
+///
+/// The agent on remote hosts contains this package.
 ///
 /// - May depend on: the JDK alone.
-/// - Invariant: bytes from elsewhere give a message or a [MalformedMessageException], and no length
-///   in them costs memory before as many bytes are there.
+/// - Invariant: bytes from elsewhere give a message or a [MalformedMessageException]. A length in
+///   them allocates no memory before as many bytes have arrived.
 @NullMarked
 package org.horovod4j.frame;
 

@@ -42,6 +42,7 @@ public final class LocalHostName {
             cause.addSuppressed(e);
         }
         throw new ConfigurationException(
-                "the name of this machine cannot be found: set %s".formatted(Options.HOSTNAME), cause);
+                "the name of this machine cannot be found: set %s".formatted(Options.HOSTNAME),
+                cause);
     }
 }

@@ -1,5 +1,8 @@
 package org.horovod4j.option;
 
+import org.horovod4j.option.WorkerSettings.KernelChoice;
+import org.horovod4j.option.WorkerSettings.TransportChoice;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -2,6 +2,7 @@ package org.horovod4j.option;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.scheduler.SchedulerAssignment;
+import org.horovod4j.spi.RankAndSize;
 import org.jspecify.annotations.Nullable;
 
 import java.util.Optional;
@@ -34,26 +35,20 @@ public record ProcessIdentity(
         if (ElasticWorker.from(environment).isPresent()) {
             return unassigned(environment);
         }
-        Optional<RankAndSize> configured = RankAndSize.from(environment, Options.RANK, Options.SIZE);
+        Optional<RankAndSize> configured = read(environment, Options.RANK, Options.SIZE);
         Optional<SchedulerAssignment> assigned =
                 configured.isPresent() ? Optional.empty() : environment.assignment();
         if (configured.isEmpty() && assigned.isEmpty()) {
             checkRendezvousNotSet(environment);
         }
         RankAndSize world =
-                configured.or(
-                                () ->
-                                        assigned.map(SchedulerAssignment::world)
-                                                .map(ProcessIdentity::rankAndSize))
+                configured
+                        .or(() -> assigned.map(SchedulerAssignment::world))
                         .orElse(RankAndSize.SINGLE);
         Optional<RankAndSize> local =
-                RankAndSize.from(environment, Options.LOCAL_RANK, Options.LOCAL_SIZE)
-                        .or(
-                                () ->
-                                        assigned.map(SchedulerAssignment::local)
-                                                .map(ProcessIdentity::rankAndSize));
-        Optional<RankAndSize> cross =
-                RankAndSize.from(environment, Options.CROSS_RANK, Options.CROSS_SIZE);
+                read(environment, Options.LOCAL_RANK, Options.LOCAL_SIZE)
+                        .or(() -> assigned.map(SchedulerAssignment::local));
+        Optional<RankAndSize> cross = read(environment, Options.CROSS_RANK, Options.CROSS_SIZE);
         checkFits(world, local, Options.LOCAL_SIZE);
         checkFits(world, cross, Options.CROSS_SIZE);
         boolean alone = world.size() == 1;
@@ -70,7 +65,8 @@ public record ProcessIdentity(
                         .or(() -> assigned.map(SchedulerAssignment::job))
                         .orElse(null),
                 assigned.map(SchedulerAssignment::firstHost).orElse(null),
-                configured.map(_ -> OWN_ORIGIN)
+                configured
+                        .map(_ -> OWN_ORIGIN)
                         .or(() -> assigned.map(SchedulerAssignment::origin))
                         .orElse(""));
     }
@@ -106,8 +102,39 @@ public record ProcessIdentity(
         }
     }
 
-    private static RankAndSize rankAndSize(SchedulerAssignment.TaskRank taskRank) {
-        return new RankAndSize(taskRank.rank(), taskRank.size());
+    /// Reads a rank and a size, which must be set together.
+    private static Optional<RankAndSize> read(
+            Environment environment, Option<Integer> rankOption, Option<Integer> sizeOption) {
+        Optional<Integer> rank = environment.find(rankOption);
+        Optional<Integer> size = environment.find(sizeOption);
+        if (rank.isEmpty() && size.isEmpty()) {
+            return Optional.empty();
+        }
+        if (rank.isEmpty()) {
+            throw incomplete(sizeOption, rankOption);
+        }
+        if (size.isEmpty()) {
+            throw incomplete(rankOption, sizeOption);
+        }
+        if (rank.get() >= size.get()) {
+            throw new ConfigurationException(
+                    "%s is %d and %s is %d, but ranks go from 0 to %d"
+                            .formatted(
+                                    rankOption,
+                                    rank.get(),
+                                    sizeOption,
+                                    size.get(),
+                                    size.get() - 1));
+        }
+        return Optional.of(new RankAndSize(rank.get(), size.get()));
+    }
+
+    private static ConfigurationException incomplete(Option<?> given, Option<?> missing) {
+        return new ConfigurationException(
+                """
+                %s is set, but %s is not
+                Set both or neither; horovodrun sets them for each process it starts."""
+                        .formatted(given, missing));
     }
 
     private static void checkFits(

@@ -33,6 +33,14 @@ public sealed interface RendezvousSettings {
     /// @param job the name of this job, unique in the folder
     record SharedFolder(Path folder, String job) implements RendezvousSettings {}
 
+    /// The secret of a job as it was given. Not printed with the settings.
+    record SecretText(String text) {
+        @Override
+        public String toString() {
+            return "(secret)";
+        }
+    }
+
     /// Reads the settings. Required with two or more ranks, optional for one.
     ///
     /// @throws ConfigurationException when there are several ranks and no way to find each other

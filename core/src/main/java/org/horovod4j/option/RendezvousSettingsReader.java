@@ -1,6 +1,7 @@
 package org.horovod4j.option;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.RendezvousSettings.SecretText;
 
 import java.net.InetSocketAddress;
 import java.nio.file.Path;

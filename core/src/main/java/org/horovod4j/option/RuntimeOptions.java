@@ -10,6 +10,15 @@ import java.util.List;
 
 /// The options of the runtime: when operations run, stall checks, timeline, autotune and logging.
 public final class RuntimeOptions {
+    /// The signal that asks a process what all ranks are doing.
+    public enum StateSignal {
+        /// Ignored by processes that have no handler for it, so it can be sent to all.
+        URG,
+        /// Ends processes that have no handler for it.
+        USR1,
+        NONE
+    }
+
     public static final Option<Long> FUSION_THRESHOLD =
             Option.bytesByMebibyteFlag("fusion-threshold-mb")
                     .environment("HOROVOD_FUSION_THRESHOLD")
@@ -53,8 +62,7 @@ public final class RuntimeOptions {
                     .environment("HOROVOD_DISABLE_GROUP_FUSION")
                     .byDefault(false)
                     .in(OptionGroup.RUNTIME)
-                    .help(
-                            "Do not fuse the tensors of a group with those of other operations.");
+                    .help("Do not fuse the tensors of a group with those of other operations.");
 
     public static final Option<JoinAverage> JOIN_AVERAGE =
             Option.choice("join-average", JoinAverage.class)
@@ -175,8 +183,7 @@ public final class RuntimeOptions {
             Option.path("autotune-log-file")
                     .environment("HOROVOD_AUTOTUNE_LOG")
                     .in(OptionGroup.AUTOTUNE)
-                    .help(
-                            "A file of comma-separated values, with a row for each setting tried.");
+                    .help("A file of comma-separated values, with a row for each setting tried.");
 
     public static final Option<Integer> AUTOTUNE_WARMUP_SAMPLES =
             Option.integer("autotune-warmup-samples")

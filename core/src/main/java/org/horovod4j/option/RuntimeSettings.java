@@ -35,7 +35,8 @@ public record RuntimeSettings(
     public RuntimeSettings {
         fixed = Set.copyOf(fixed);
         if (cacheCapacity < 0) {
-            throw new IllegalArgumentException("the cache capacity must not be negative, but is " + cacheCapacity);
+            throw new IllegalArgumentException(
+                    "the cache capacity must not be negative, but is " + cacheCapacity);
         }
     }
 

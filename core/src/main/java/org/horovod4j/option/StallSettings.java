@@ -13,7 +13,8 @@ public record StallSettings(Duration warning, Duration shutdown) {
 
     public StallSettings {
         if (warning.isNegative() || shutdown.isNegative()) {
-            throw new IllegalArgumentException("stall times must not be negative, but are " + warning + " and " + shutdown);
+            throw new IllegalArgumentException(
+                    "stall times must not be negative, but are " + warning + " and " + shutdown);
         }
     }
 
@@ -22,13 +23,16 @@ public record StallSettings(Duration warning, Duration shutdown) {
             return OFF;
         }
         StallSettings configured = configured(environment);
-        return configured.endsBeforeItWarns() ? new StallSettings(configured.warning, Duration.ZERO) : configured;
+        return configured.endsBeforeItWarns()
+                ? new StallSettings(configured.warning, Duration.ZERO)
+                : configured;
     }
 
     /// The warning when the shutdown time is ignored.
     static Optional<String> warning(Environment environment) {
         StallSettings configured = configured(environment);
-        return environment.get(RuntimeOptions.STALL_CHECK_DISABLE) || !configured.endsBeforeItWarns()
+        return environment.get(RuntimeOptions.STALL_CHECK_DISABLE)
+                        || !configured.endsBeforeItWarns()
                 ? Optional.empty()
                 : Optional.of(
                         """
@@ -36,7 +40,8 @@ public record StallSettings(Duration warning, Duration shutdown) {
                         Raise the former, or lower the latter."""
                                 .formatted(
                                         RuntimeOptions.STALL_SHUTDOWN_TIME,
-                                        RuntimeOptions.STALL_SHUTDOWN_TIME.format(configured.shutdown),
+                                        RuntimeOptions.STALL_SHUTDOWN_TIME.format(
+                                                configured.shutdown),
                                         RuntimeOptions.STALL_CHECK_TIME.format(configured.warning),
                                         RuntimeOptions.STALL_CHECK_TIME));
     }

@@ -19,7 +19,8 @@ public record TimelineSettings(
 
     public TimelineSettings {
         if (maxBytes < 0) {
-            throw new IllegalArgumentException("the size of the timeline must not be negative, but is " + maxBytes);
+            throw new IllegalArgumentException(
+                    "the size of the timeline must not be negative, but is " + maxBytes);
         }
     }
 

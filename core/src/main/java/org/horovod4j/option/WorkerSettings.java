@@ -1,6 +1,7 @@
 package org.horovod4j.option;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.spi.RankAndSize;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
@@ -35,6 +36,20 @@ public record WorkerSettings(
         AllreduceChoice allreduce,
         RuntimeSettings runtime,
         @Nullable ElasticWorker elastic) {
+
+    /// Which kernels do the arithmetic.
+    public enum KernelChoice {
+        /// Vector instructions, if the JVM has them.
+        AUTO,
+        SCALAR
+    }
+
+    /// How ranks exchange data.
+    public enum TransportChoice {
+        /// Shared memory inside a host, TCP between hosts.
+        AUTO,
+        TCP
+    }
 
     /// Reads the settings and checks them.
     ///

@@ -49,7 +49,8 @@ final class ClientSession implements Connection.Receiver<RendezvousMessage> {
         switch (fromClient) {
             case RendezvousMessage.Join join -> join(join);
             case RendezvousMessage.Gather gather -> generation().gather(rank, gather);
-            case RendezvousMessage.SurveyRequest(int surveyId) -> generation().survey(rank, surveyId);
+            case RendezvousMessage.SurveyRequest(int surveyId) ->
+                    generation().survey(rank, surveyId);
             case RendezvousMessage.DescribeReply reply -> generation().described(rank, reply);
             case RendezvousMessage.Leave leave -> generation().leave(rank, leave);
         }

@@ -87,7 +87,8 @@ public final class LocalRendezvous {
 
         synchronized void contribute(int rank, T share) {
             if (shares.put(rank, share) != null) {
-                throw new IllegalStateException("rank " + rank + " has contributed to this gather already");
+                throw new IllegalStateException(
+                        "rank " + rank + " has contributed to this gather already");
             }
             missing.countDown();
         }

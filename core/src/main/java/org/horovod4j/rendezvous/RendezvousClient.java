@@ -97,7 +97,8 @@ public final class RendezvousClient implements ControlPlane {
     @Override
     public List<RankInfo> join(RankInfo self, Listener listener) {
         if (self.rank() != rank || this.listener != null) {
-            throw new IllegalStateException("rank " + rank + " may join once, with its own RankInfo");
+            throw new IllegalStateException(
+                    "rank " + rank + " may join once, with its own RankInfo");
         }
         this.listener = listener;
         Connection<RendezvousMessage> opened = open(connector.connect(rank));

@@ -19,6 +19,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 
 /// Connects a rank to the rendezvous server, which may start later than the rank.
@@ -60,8 +61,18 @@ final class RendezvousConnector {
                     throw unreachable(rank, e);
                 }
             }
-            RetryDelay.parkNanos(pause);
+            pauseNanos(pause);
             pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
+        }
+    }
+
+    /// Waits even when the thread is interrupted, and keeps the interrupt. Otherwise the caller would
+    /// retry without a pause.
+    static void pauseNanos(long nanos) {
+        boolean interrupted = Thread.interrupted();
+        LockSupport.parkNanos(nanos);
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 

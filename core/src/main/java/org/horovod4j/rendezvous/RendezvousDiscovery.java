@@ -47,7 +47,7 @@ public final class RendezvousDiscovery {
             String found;
             try {
                 Optional<RendezvousServerInfo> info =
-                        folder.find(job).map(found -> found.withProtection(protection));
+                        folder.find(job).map(published -> published.withProtection(protection));
                 if (info.isPresent()) {
                     connector(info.get()).probe();
                     return info.get();
@@ -61,14 +61,13 @@ public final class RendezvousDiscovery {
             if (System.nanoTime() - deadline >= 0) {
                 throw notFound(who, host, found);
             }
-            RetryDelay.parkNanos(pause);
+            RendezvousConnector.pauseNanos(pause);
             pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
         }
     }
 
     private RendezvousConnector connector(RendezvousServerInfo info) {
-        return new RendezvousConnector(
-                info.secret(), info.servers(), limit);
+        return new RendezvousConnector(info.secret(), info.servers(), limit);
     }
 
     private ConfigurationException notFound(String who, String host, String found) {

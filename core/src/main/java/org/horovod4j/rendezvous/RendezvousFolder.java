@@ -76,7 +76,8 @@ public final class RendezvousFolder {
         try {
             Files.deleteIfExists(file(job));
         } catch (IOException e) {
-            LOGGER.log(Level.WARNING, "Cannot remove " + file(job) + ", which is no longer needed", e);
+            LOGGER.log(
+                    Level.WARNING, "Cannot remove " + file(job) + ", which is no longer needed", e);
         }
     }
 

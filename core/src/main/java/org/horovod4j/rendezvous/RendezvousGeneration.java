@@ -121,7 +121,8 @@ final class RendezvousGeneration {
                 announce(outcome);
             }
             case DECLARE_LOST ->
-                    announceLoss(neverJoined(missing().first(), "it had not joined after " + after));
+                    announceLoss(
+                            neverJoined(missing().first(), "it had not joined after " + after));
         }
     }
 

@@ -82,7 +82,8 @@ sealed interface RendezvousMessage {
 
     private static void checkText(byte[] text) {
         if (text.length > StateDescription.MAX_BYTES) {
-            throw new IllegalArgumentException("a description of " + text.length + " bytes is too long");
+            throw new IllegalArgumentException(
+                    "a description of " + text.length + " bytes is too long");
         }
     }
 }

@@ -60,7 +60,9 @@ public record RendezvousServerInfo(String writer, List<InetSocketAddress> server
                 case WRITER -> writer = value;
                 case ADDRESS -> servers.add(address(value));
                 case SECRET -> secret = value;
-                default -> throw new MalformedMessageException("it has an unknown line '" + words[0] + "'");
+                default ->
+                        throw new MalformedMessageException(
+                                "it has an unknown line '" + words[0] + "'");
             }
         }
         if (servers.isEmpty()) {

@@ -26,7 +26,9 @@ final class SurveyRouter {
     void begin(int requester, int surveyId, Set<Integer> ranks) {
         byRequester.put(requester, new OpenSurvey(surveyId, new TreeSet<>(ranks)));
         ranks.forEach(
-                rank -> sender.accept(rank, new RendezvousMessage.DescribeRequest(requester, surveyId)));
+                rank ->
+                        sender.accept(
+                                rank, new RendezvousMessage.DescribeRequest(requester, surveyId)));
     }
 
     /// Forwards an answer, unless it comes too late.

@@ -1,7 +1,7 @@
 package org.horovod4j.runtime;
 
-import org.horovod4j.option.TransportChoice;
 import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.option.WorkerSettings.TransportChoice;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.SharedMemory;
 import org.horovod4j.transport.local.LocalMemoryDomain;

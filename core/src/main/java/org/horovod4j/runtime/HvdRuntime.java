@@ -7,13 +7,13 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.Environment;
-import org.horovod4j.option.KernelChoice;
 import org.horovod4j.option.ProcessIdentity;
 import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.RuntimeOptions;
+import org.horovod4j.option.RuntimeOptions.StateSignal;
 import org.horovod4j.option.RuntimeSettings;
-import org.horovod4j.option.StateSignal;
 import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.option.WorkerSettings.KernelChoice;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;

@@ -4,11 +4,11 @@ import org.horovod4j.elastic.registry.GenerationMembership;
 import org.horovod4j.elastic.registry.RegistryClient;
 import org.horovod4j.elastic.registry.WorkerPlacement;
 import org.horovod4j.option.ElasticWorker;
-import org.horovod4j.option.RankAndSize;
 import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.security.Protection;
 import org.horovod4j.security.Secret;
+import org.horovod4j.spi.RankAndSize;
 import org.jspecify.annotations.Nullable;
 
 import java.net.InetSocketAddress;

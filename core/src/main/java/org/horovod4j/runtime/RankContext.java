@@ -2,10 +2,10 @@ package org.horovod4j.runtime;
 
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
-import org.horovod4j.option.RankAndSize;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.RankAndSize;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.LinkTransport;

@@ -2,7 +2,7 @@ package org.horovod4j.runtime;
 
 import org.horovod4j.HorovodException;
 import org.horovod4j.log.Log;
-import org.horovod4j.option.StateSignal;
+import org.horovod4j.option.RuntimeOptions.StateSignal;
 import org.jspecify.annotations.Nullable;
 
 import sun.misc.Signal;

@@ -7,14 +7,14 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
-import org.horovod4j.option.RankAndSize;
 import org.horovod4j.option.RendezvousHost;
 import org.horovod4j.option.RendezvousSettings;
+import org.horovod4j.option.RendezvousSettings.SecretText;
 import org.horovod4j.option.RuntimeSettings;
-import org.horovod4j.option.SecretText;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.security.Secret;
+import org.horovod4j.spi.RankAndSize;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

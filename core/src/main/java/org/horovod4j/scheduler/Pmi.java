@@ -1,6 +1,6 @@
 package org.horovod4j.scheduler;
 
-import org.horovod4j.scheduler.SchedulerAssignment.TaskRank;
+import org.horovod4j.spi.RankAndSize;
 import org.jspecify.annotations.Nullable;
 
 import java.util.List;
@@ -35,7 +35,7 @@ final class Pmi {
     static Optional<SchedulerAssignment> find(
             SchedulerVariables schedulerVariables, ProcessHandle self) {
         String rankName = schedulerVariables.find(RANK).isPresent() ? RANK : PORT_RANK;
-        Optional<TaskRank> world = schedulerVariables.pair(rankName, SIZE);
+        Optional<RankAndSize> world = schedulerVariables.pair(rankName, SIZE);
         if (world.isEmpty()) {
             return Optional.empty();
         }

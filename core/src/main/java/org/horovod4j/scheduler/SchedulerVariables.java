@@ -1,7 +1,7 @@
 package org.horovod4j.scheduler;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.scheduler.SchedulerAssignment.TaskRank;
+import org.horovod4j.spi.RankAndSize;
 
 import java.util.Map;
 import java.util.Optional;
@@ -31,16 +31,14 @@ record SchedulerVariables(Map<String, String> values) {
             return Integer.parseInt(text);
         } catch (NumberFormatException e) {
             throw new ConfigurationException(
-                    "%s is '%s', which is not a whole number. %s"
-                            .formatted(name, text, REMEDY),
-                    e);
+                    "%s is '%s', which is not a whole number. %s".formatted(name, text, REMEDY), e);
         }
     }
 
     /// Reads a rank and a size, which must be set together.
     ///
     /// @throws ConfigurationException when only one is set, or the rank is not below the size
-    Optional<TaskRank> pair(String rankName, String sizeName) {
+    Optional<RankAndSize> pair(String rankName, String sizeName) {
         Optional<Integer> rank = integer(rankName);
         Optional<Integer> size = integer(sizeName);
         if (rank.isPresent() != size.isPresent()) {
@@ -65,6 +63,6 @@ record SchedulerVariables(Map<String, String> values) {
                                     size.get() - 1,
                                     REMEDY));
         }
-        return Optional.of(new TaskRank(rank.get(), size.get()));
+        return Optional.of(new RankAndSize(rank.get(), size.get()));
     }
 }

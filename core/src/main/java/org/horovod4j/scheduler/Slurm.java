@@ -1,6 +1,6 @@
 package org.horovod4j.scheduler;
 
-import org.horovod4j.scheduler.SchedulerAssignment.TaskRank;
+import org.horovod4j.spi.RankAndSize;
 import org.jspecify.annotations.Nullable;
 
 import java.util.List;
@@ -45,7 +45,7 @@ final class Slurm {
 
     /// With a terminal, one task of the step has the shell and the shells of the others have ended.
     /// So a program that is started in the shell waits for ranks that never join.
-    private static String terminal(SchedulerVariables schedulerVariables, TaskRank world) {
+    private static String terminal(SchedulerVariables schedulerVariables, RankAndSize world) {
         return world.size() > 1 && schedulerVariables.find("SLURM_PTY_PORT").isPresent()
                 ? ", in the terminal of one task of several: leave it and"
                         + " use srun without --pty, or ask it for one task (-n 1)"
@@ -107,14 +107,14 @@ final class Slurm {
         return tasks.isEmpty() || tasks.equals(schedulerVariables.find(SIZE));
     }
 
-    private static Optional<TaskRank> local(SchedulerVariables schedulerVariables) {
+    private static Optional<RankAndSize> local(SchedulerVariables schedulerVariables) {
         return schedulerVariables
                 .integer("SLURM_LOCALID")
                 .flatMap(
                         rank ->
                                 tasksHere(schedulerVariables)
                                         .filter(size -> rank < size)
-                                        .map(size -> new TaskRank(rank, size)));
+                                        .map(size -> new RankAndSize(rank, size)));
     }
 
     private static Optional<Integer> tasksHere(SchedulerVariables schedulerVariables) {

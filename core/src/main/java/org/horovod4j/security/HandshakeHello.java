@@ -62,7 +62,9 @@ final class HandshakeHello {
         if (kind[1] != purpose.code()) {
             throw new HandshakeException(
                     Reason.PURPOSE,
-                    "is a Horovod4J process, but not for " + purpose + ": a wrong port is configured");
+                    "is a Horovod4J process, but not for "
+                            + purpose
+                            + ": a wrong port is configured");
         }
         Protection protection = Protection.decode(kind[2]);
         byte[] rest = in.read(NONCE_SIZE + keySize(protection));

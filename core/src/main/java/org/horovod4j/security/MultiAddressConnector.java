@@ -214,7 +214,8 @@ public final class MultiAddressConnector {
             long left =
                     TimeUnit.NANOSECONDS.toMillis(connectRace.deadlineNanos - System.nanoTime());
             if (left <= 0 || connectRace.winner.get() != null) {
-                throw new SocketTimeoutException("not tried: another address had connected, or the time was up");
+                throw new SocketTimeoutException(
+                        "not tried: another address had connected, or the time was up");
             }
             return (int) Math.min(left, Integer.MAX_VALUE);
         }

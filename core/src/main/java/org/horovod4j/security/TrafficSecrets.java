@@ -14,7 +14,8 @@ record TrafficSecrets(SecretKey sending, SecretKey receiving) {
     /// As the initiator sees them.
     ///
     /// @param extracted from the job's secret and the shared secret of the handshake
-    static TrafficSecrets of(SecretKey extracted, HandshakeHello initiator, HandshakeHello acceptor) {
+    static TrafficSecrets of(
+            SecretKey extracted, HandshakeHello initiator, HandshakeHello acceptor) {
         byte[] transcript = hash(ByteArrays.concat(initiator.bytes(), acceptor.bytes()));
         return new TrafficSecrets(
                 Hkdf.expand(extracted, "initiator", transcript, BYTE_SIZE),

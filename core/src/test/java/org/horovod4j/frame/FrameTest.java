@@ -33,7 +33,7 @@ class FrameTest {
         new DataOutputStream(bytes).writeInt(length);
         assertThatThrownBy(() -> Frame.read(input(bytes.toByteArray()), LIMIT))
                 .isInstanceOf(MalformedMessageException.class)
-                .hasMessage("a frame of %d bytes where at most 1000 may come".formatted(length));
+                .hasMessage("a frame of %d bytes, at most 1000 are allowed".formatted(length));
     }
 
     @Test

@@ -18,8 +18,8 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 import java.util.stream.Stream;
 
-/// Lines to an application that has set up `java.util.logging`. Only loggers of these tests are
-/// touched, as the others belong to the whole JVM.
+/// Logging in an application that has configured `java.util.logging`. Changes only loggers of these
+/// tests, as all others belong to the whole JVM.
 class JavaUtilLoggingTest {
     private static final String PARENT = "test.horovod4j.parent";
     private static final String NAME = PARENT + ".Child";
@@ -75,7 +75,7 @@ class JavaUtilLoggingTest {
         }
     }
 
-    /// One whose standard error is not to be written to.
+    /// An output that fails when a line goes to standard error.
     private static LogOutput outletOfApplication() {
         return new LogOutput(
                 JavaUtilLogging::isCustomized,

@@ -18,13 +18,13 @@ import java.util.Map;
 import java.util.logging.ConsoleHandler;
 import java.util.logging.Logger;
 
-/// What a process writes to standard error: each in a JVM of its own, since all this is decided
-/// once for a JVM.
+/// What a process writes to standard error. Each test starts a JVM, because logging is configured
+/// once per JVM.
 class LogIT {
     private static final String OURS =
             "\\[\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{6}, rank 2\\] WARNING: all is well";
 
-    /// Logs as a process of rank 2 does.
+    /// Logs as rank 2.
     static final class Program {
         private Program() {}
 
@@ -40,7 +40,7 @@ class LogIT {
         }
     }
 
-    /// An application that sets up its logging after the first line, by calls.
+    /// An application that configures its logging by calls, after the first line.
     static final class LateApplication {
         private LateApplication() {}
 
@@ -53,7 +53,7 @@ class LogIT {
         }
     }
 
-    /// A rank that is started with doubtful variables.
+    /// A rank with invalid variables.
     static final class InvalidVariables {
         private InvalidVariables() {}
 
@@ -72,7 +72,7 @@ class LogIT {
     }
 
     @Test
-    void theVariablesOfARankDecideHowItLogs() throws Exception {
+    void variablesOfARankConfigureItsLogging() throws Exception {
         assertThat(run(InvalidVariables.class, List.of(), TestJvm.CLASS_PATH))
                 .satisfiesExactly(
                         line ->
@@ -117,7 +117,7 @@ class LogIT {
     }
 
     @Test
-    void anApplicationMaySetUpItsLoggingLater() throws Exception {
+    void applicationCanConfigureLoggingLater() throws Exception {
         List<String> plain = List.of("-Duser.language=en");
         List<String> lines = run(LateApplication.class, plain, TestJvm.CLASS_PATH);
         assertThat(lines.getFirst()).matches(OURS);
@@ -126,7 +126,7 @@ class LogIT {
     }
 
     @Test
-    void aLoggerFinderOfTheApplicationGetsTheLines(@TempDir Path folder) throws Exception {
+    void applicationLoggerFinderReceivesTheLines(@TempDir Path folder) throws Exception {
         Path services = Files.createDirectories(folder.resolve("META-INF/services"));
         Files.writeString(
                 services.resolve("java.lang.System$LoggerFinder"),
@@ -135,7 +135,7 @@ class LogIT {
                 .containsExactly("NOBODY CARES", "ALL IS WELL");
     }
 
-    /// What the program says on standard error.
+    /// The lines of the program on standard error.
     private static List<String> run(Class<?> program, List<String> flags, String classPath)
             throws IOException, InterruptedException {
         TestJvm jvm =
@@ -146,10 +146,10 @@ class LogIT {
                         .onClassPath(classPath);
         ProcessBuilder builder =
                 new ProcessBuilder(jvm.words()).redirectOutput(ProcessBuilder.Redirect.DISCARD);
-        builder.environment().remove("JAVA_TOOL_OPTIONS"); // of which the JVM tells there, too
+        builder.environment().remove("JAVA_TOOL_OPTIONS"); // the JVM would print it there
         Process process = builder.start();
-        String said = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor()).as(said).isZero();
-        return said.lines().toList();
+        String output = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+        return output.lines().toList();
     }
 }

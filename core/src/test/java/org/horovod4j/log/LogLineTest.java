@@ -39,7 +39,7 @@ class LogLineTest {
     }
 
     @Test
-    void anExceptionFollowsWithItsCauses() {
+    void stackTraceWithCausesFollowsTheLine() {
         Exception thrown =
                 new IllegalStateException("outer", new IllegalArgumentException("inner"));
         assertThat(new LogLine(null, 1, Level.ERROR, "it broke", thrown).text().lines())

@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/// Lines to standard error, here a list.
+/// Logging to standard error, here a list.
 class RankLoggerTest {
     private static final ZonedDateTime TIME = ZonedDateTime.parse("2026-11-15T10:22:33.123456Z");
 
@@ -39,12 +39,12 @@ class RankLoggerTest {
         "ERROR, ERROR",
         "FATAL, ''"
     })
-    void levelAllowsSameAndHigherSeverity(LogLevel level, String said) {
+    void levelAllowsSameAndHigherSeverity(LogLevel level, String expected) {
         logOutput.configure(new LogSettings(level, false), null);
         logAtEachLevel();
         assertThat(lines)
                 .containsExactlyElementsOf(
-                        Arrays.stream(said.split(","))
+                        Arrays.stream(expected.split(","))
                                 .filter(each -> !each.isEmpty())
                                 .map(each -> each + ": it")
                                 .toList());
@@ -74,7 +74,7 @@ class RankLoggerTest {
     }
 
     @Test
-    void settingsHoldForLoggersThatExistAlready() {
+    void settingsApplyToExistingLoggers() {
         logOutput.configure(new LogSettings(LogLevel.INFO, false), 3);
         logger.log(Level.INFO, "now");
         assertThat(lines).containsExactly("[rank 3] INFO: now");

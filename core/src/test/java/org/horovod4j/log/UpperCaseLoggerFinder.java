@@ -6,7 +6,7 @@ import java.text.MessageFormat;
 import java.util.Locale;
 import java.util.ResourceBundle;
 
-/// The logging library of an application, which shows by its capitals that a line came to it.
+/// The logging library of an application. It prints in upper case, so tests see what reached it.
 public final class UpperCaseLoggerFinder extends System.LoggerFinder {
     @Override
     public System.Logger getLogger(String name, Module module) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.spi.RankAndSize;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -13,7 +14,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 
-/// What a worker of an elastic job is told, and what becomes of it when it is given a place.
+/// The settings of an elastic worker, before and after it is assigned a rank.
 final class ElasticWorkerTest {
     private static final Map<String, String> TOLD =
             Map.of(
@@ -59,7 +60,7 @@ final class ElasticWorkerTest {
         told.remove(variable);
         assertThatThrownBy(() -> settings(told))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining("HOROVOD_ELASTIC is set, but not set are " + variable)
+                .hasMessageContaining("HOROVOD_ELASTIC is set, but these are not set: " + variable)
                 .hasMessageContaining("Let horovodrun start the workers");
     }
 
@@ -84,9 +85,9 @@ final class ElasticWorkerTest {
         "trace.json, 2, trace.generation-2.json",
         "a/b.c/trace, 11, a/b.c/trace.generation-11",
     })
-    void eachGenerationHasItsOwnTimelineFile(Path file, int generation, Path own) {
+    void eachGenerationHasItsOwnTimelineFile(Path file, int generation, Path expected) {
         TimelineSettings settings = new TimelineSettings(file, false, false, false, 0);
-        assertThat(settings.forGeneration(generation).file()).isEqualTo(own);
+        assertThat(settings.forGeneration(generation).file()).isEqualTo(expected);
     }
 
     private static WorkerSettings settings(Map<String, String> variables) {

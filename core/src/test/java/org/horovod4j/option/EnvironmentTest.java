@@ -50,7 +50,7 @@ class EnvironmentTest {
         assertThatThrownBy(() -> new Environment(Map.of()).get(Options.RENDEZVOUS_ADDR))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("HOROVOD_RENDEZVOUS_ADDR is not set")
-                .hasMessageContaining("where the ranks meet");
+                .hasMessageContaining("The host of the rendezvous server");
     }
 
     @Test
@@ -68,11 +68,11 @@ class EnvironmentTest {
         "HOROVOD_RNAK, HOROVOD_RANK",
         "HOROVOD_GLOO_RENDEZVOUS_PROT, HOROVOD_GLOO_RENDEZVOUS_PORT"
     })
-    void misspeltVariableIsReportedWithSuggestion(String written, String meant) {
+    void misspelledVariableIsReportedWithSuggestion(String written, String suggestion) {
         assertThat(environment(written, "1").warnings())
                 .containsExactly(
                         "%s is ignored: Horovod4J has no such option. Did you mean %s?"
-                                .formatted(written, meant));
+                                .formatted(written, suggestion));
     }
 
     @Test
@@ -141,7 +141,7 @@ class EnvironmentTest {
         assertThat(loud.warnings())
                 .singleElement()
                 .asString()
-                .contains("HOROVOD_LOG_LEVEL is 'loud'", "`trace`", "`fatal`", "counts as not set");
+                .contains("HOROVOD_LOG_LEVEL is 'loud'", "`trace`", "`fatal`", "it is ignored");
     }
 
     @Test

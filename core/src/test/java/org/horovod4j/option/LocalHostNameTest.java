@@ -32,7 +32,7 @@ class LocalHostNameTest {
     private void assertUnknown(Path file) {
         assertThatThrownBy(() -> LocalHostName.read(file, unknown))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessage("this machine does not know its own name: set HOROVOD_HOSTNAME")
+                .hasMessage("the name of this machine cannot be found: set HOROVOD_HOSTNAME")
                 .hasCause(unknown);
     }
 }

@@ -160,7 +160,7 @@ class OptionTest {
                 .hasMessageContaining("--tcp-streams is '%s'", text)
                 .hasMessageContaining("allowed: a whole number from 0 to 16")
                 .hasMessageContaining("default: 0")
-                .hasMessageContaining("Connections between each two ranks");
+                .hasMessageContaining("Connections between each pair of ranks");
     }
 
     @ParameterizedTest
@@ -185,7 +185,7 @@ class OptionTest {
                 Option.integer().environment("HOROVOD_PIN").secret().help("Opens the door.");
         assertThatThrownBy(() -> pin.parse("HOROVOD_PIN", "hunter2"))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining("HOROVOD_PIN is set to something")
+                .hasMessageContaining("HOROVOD_PIN is set to a hidden value")
                 .hasMessageNotContaining("hunter2")
                 .hasNoCause();
     }

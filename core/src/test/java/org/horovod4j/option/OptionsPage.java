@@ -7,22 +7,22 @@ import java.util.stream.Collectors;
 final class OptionsPage {
     private OptionsPage() {}
 
-    /// @param command what makes the page again
+    /// @param command generates the page
     static String render(String command) {
         return """
         # Options
 
-        An option is an environment variable of the training processes. Those with a flag can also be given to
+        An option is an environment variable of the training processes. Those with a flag can also be passed to
         `horovodrun`, which sets the variable for each process it starts. A blank variable counts as not set. A value
-        that is not allowed ends the start with an error; a `HOROVOD_*` variable that is not listed here is ignored
+        that is not allowed stops the start with an error. A `HOROVOD_*` variable that is not listed here is ignored
         with a warning.
 
-        This page is made from `Options.java` and `RuntimeOptions.java` in `core/src/main/java/org/horovod4j/option`;
-        to make it again: `%s`
+        This page is generated from `Options.java`, `ElasticOptions.java` and `RuntimeOptions.java` in
+        `core/src/main/java/org/horovod4j/option` by `%s`
         %s
         ## Variables of Horovod without effect
 
-        Horovod4J knows these names, and says once at the start of a process why it does not use them.
+        Horovod4J recognizes these names. At the start of a process, one warning explains why each has no effect.
 
         | Variable | Why |
         |---|---|
@@ -31,14 +31,14 @@ final class OptionsPage {
                 .formatted(
                         command,
                         Arrays.stream(OptionGroup.values())
-                                .map(OptionsPage::chapter)
+                                .map(OptionsPage::section)
                                 .collect(Collectors.joining()),
                         UnsupportedVariable.all().stream()
                                 .map(OptionsPage::row)
                                 .collect(Collectors.joining("\n")));
     }
 
-    private static String chapter(OptionGroup group) {
+    private static String section(OptionGroup group) {
         return """
 
         ## %s

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.RendezvousSettings.SecretText;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,7 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Where the ranks meet, by what is set and what is not.
+/// How the ranks find each other, by what is set.
 class RendezvousSettingsReaderTest {
     private static final Map<String, String> BY_HAND =
             Map.of(
@@ -70,8 +71,8 @@ class RendezvousSettingsReaderTest {
         variables.remove(missing);
         refused(variables)
                 .hasMessageContaining(
-                        "rank 3 of 6 (by HOROVOD_RANK and HOROVOD_SIZE) cannot find the others:"
-                                + " not set are %s\n",
+                        "rank 3 of 6 (by HOROVOD_RANK and HOROVOD_SIZE) cannot find the other ranks:"
+                                + " these are not set: %s\n",
                         missing)
                 .hasMessageContaining("horovodrun")
                 .hasMessageContaining("  HOROVOD_SECRET_KEY: The secret of the job");

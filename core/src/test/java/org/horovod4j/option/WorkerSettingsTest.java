@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.RendezvousSettings.SecretText;
+import org.horovod4j.option.WorkerSettings.KernelChoice;
+import org.horovod4j.option.WorkerSettings.TransportChoice;
+import org.horovod4j.spi.RankAndSize;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -17,7 +21,7 @@ import java.util.List;
 import java.util.Map;
 
 class WorkerSettingsTest {
-    /// What a launcher sets for the fourth of six processes, two hosts with three each.
+    /// The variables of the fourth of six processes, on two hosts with three each.
     private static final Map<String, String> LAUNCHED =
             Map.ofEntries(
                     Map.entry("HOROVOD_RANK", "3"),
@@ -33,7 +37,7 @@ class WorkerSettingsTest {
                     Map.entry("HOROVOD_SECRET_KEY", "hunter2"));
 
     @Test
-    void processWithoutVariablesIsWorldOfSizeOne() {
+    void processWithoutVariablesIsSingle() {
         assertThat(settings(Map.of()))
                 .isEqualTo(
                         new WorkerSettings(
@@ -115,7 +119,7 @@ class WorkerSettingsTest {
     }
 
     @Test
-    void moreProcessesOnAHostThanInTheWorldAreRefused() {
+    void localSizeAboveSizeIsRefused() {
         refused(with("HOROVOD_LOCAL_SIZE", "7"))
                 .hasMessageContaining("HOROVOD_LOCAL_SIZE is 7, but there are only 6 processes");
     }
@@ -129,7 +133,7 @@ class WorkerSettingsTest {
     }
 
     @Test
-    void worldOfSizeOneNeedsNoRendezvous() {
+    void singleProcessNeedsNoRendezvous() {
         Map<String, String> alone = Map.of("HOROVOD_RANK", "0", "HOROVOD_SIZE", "1");
         assertThat(settings(alone).rendezvousSettings()).isNull();
     }

@@ -131,7 +131,8 @@ final class PeerLossTest {
                             RendezvousMessage.Lost.class,
                             lost -> {
                                 assertThat(lost.rankDeparture().rank()).isEqualTo(2);
-                                assertThat(lost.rankDeparture().reason()).contains("declared it lost");
+                                assertThat(lost.rankDeparture().reason())
+                                        .contains("declared it lost");
                             });
         }
     }

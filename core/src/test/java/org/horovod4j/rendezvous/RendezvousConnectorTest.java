@@ -56,8 +56,7 @@ class RendezvousConnectorTest {
                     new RendezvousConnector(
                             secret, List.of(unrelatedService.address(), later), LONG);
             Future<SecureConnection> connecting = threads.submit(() -> server.connect(1));
-            unrelatedService.calls
-                    .await(); // the second call proves that the connector retried
+            unrelatedService.calls.await(); // the second call proves that the connector retried
             try (RendezvousServer _ = RendezvousServer.start(secret, 2, later, LONG, LONG);
                     SecureConnection secureConnection = connecting.get()) {
                 assertThat(secureConnection.channel().getRemoteAddress()).isEqualTo(later);

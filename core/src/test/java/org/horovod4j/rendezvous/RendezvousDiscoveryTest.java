@@ -55,7 +55,9 @@ class RendezvousDiscoveryTest {
             publish(Secret.random(), closedPort()); // no server is there
             Future<RendezvousServerInfo> found =
                     threads.submit(() -> discovery(LONG).await("rank 1", "here"));
-            publish(Secret.random(), server.address().getPort()); // a server with another secret is there
+            publish(
+                    Secret.random(),
+                    server.address().getPort()); // a server with another secret is there
             publish(fresh, server.address().getPort());
             assertThat(found.get().secret().encode()).isEqualTo(fresh.encode());
         }
@@ -65,7 +67,8 @@ class RendezvousDiscoveryTest {
     void timeoutErrorNamesFileAndHost() {
         assertThatThrownBy(() -> discovery(SHORT).await("rank 3 of 8, by SLURM_PROCID", "node2"))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining("rank 3 of 8, by SLURM_PROCID has waited 0.2 s for the file that rank 0 writes")
+                .hasMessageContaining(
+                        "rank 3 of 8, by SLURM_PROCID has waited 0.2 s for the file that rank 0 writes")
                 .hasMessageContaining("looked for: " + folder().file(JOB) + ", on host node2")
                 .hasMessageContaining("found: nothing")
                 .hasMessageContaining("HOROVOD_RENDEZVOUS_FOLDER");

@@ -52,8 +52,7 @@ final class RendezvousServerCloseTest {
         }
     }
 
-    private static Thread startAwaiting(RendezvousTestRanks ranks)
-            throws InterruptedException {
+    private static Thread startAwaiting(RendezvousTestRanks ranks) throws InterruptedException {
         CountDownLatch started = new CountDownLatch(1);
         Thread thread =
                 Thread.ofPlatform()

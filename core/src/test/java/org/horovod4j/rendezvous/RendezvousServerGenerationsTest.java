@@ -16,14 +16,10 @@ import java.util.concurrent.Future;
 final class RendezvousServerGenerationsTest {
     @Test
     void eachGenerationHasItsOwnSize() throws Exception {
-        try (RendezvousTestRanks ranks =
-                new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
             ranks.server.beginGeneration(0, 3);
             List<Rank> three =
-                    List.of(
-                            ranks.rank(0, 3, 0),
-                            ranks.rank(1, 3, 0),
-                            ranks.rank(2, 3, 0));
+                    List.of(ranks.rank(0, 3, 0), ranks.rank(1, 3, 0), ranks.rank(2, 3, 0));
             ranks.onEach(three, rank -> assertThat(rank.join()).hasSize(3));
             three.forEach(rank -> rank.client.leave(Map.of(), true, "called shutdown"));
 
@@ -36,8 +32,7 @@ final class RendezvousServerGenerationsTest {
 
     @Test
     void joinOfOldGenerationFails() throws Exception {
-        try (RendezvousTestRanks ranks =
-                new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
             ranks.server.beginGeneration(0, 2);
             ranks.server.beginGeneration(1, 1);
             assertThatThrownBy(ranks.rank(0, 2, 0)::join)
@@ -49,13 +44,11 @@ final class RendezvousServerGenerationsTest {
 
     @Test
     void nextGenerationFailsPendingJoins() throws Exception {
-        try (RendezvousTestRanks ranks =
-                new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
             ranks.server.beginGeneration(0, 2);
             Future<?> waiting = ranks.async(ranks.rank(0, 2, 0)::join);
             // Refused on the same server, so the first join has arrived by now.
-            assertThatThrownBy(ranks.rank(0, 3, 0)::join)
-                    .hasMessageContaining("size 3");
+            assertThatThrownBy(ranks.rank(0, 3, 0)::join).hasMessageContaining("size 3");
             ranks.server.beginGeneration(1, 1);
             assertThatThrownBy(waiting::get).cause().isInstanceOf(PeerLostException.class);
         }
@@ -63,8 +56,7 @@ final class RendezvousServerGenerationsTest {
 
     @Test
     void lossFailsAllJoinsOfItsGeneration() throws Exception {
-        try (RendezvousTestRanks ranks =
-                new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
             ranks.server.beginGeneration(0, 3);
             Future<?> waiting = ranks.async(ranks.rank(0, 3, 0)::join);
             ranks.server.reportExit(0, 2, "killed by signal 9 (SIGKILL)");
@@ -73,21 +65,18 @@ final class RendezvousServerGenerationsTest {
                     .isInstanceOf(PeerLostException.class)
                     .hasMessageContaining("rank 2")
                     .hasMessageContaining("killed by signal 9 (SIGKILL), before it had joined");
-            assertThatThrownBy(ranks.rank(1, 3, 0)::join)
-                    .isInstanceOf(PeerLostException.class);
+            assertThatThrownBy(ranks.rank(1, 3, 0)::join).isInstanceOf(PeerLostException.class);
         }
     }
 
     @Test
     void aLossReportedForAnotherGenerationIsIgnored() throws Exception {
-        try (RendezvousTestRanks ranks =
-                new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
             ranks.server.beginGeneration(0, 2);
             ranks.server.beginGeneration(1, 2);
             ranks.server.reportExit(0, 1, "exit code 1");
             ranks.server.reportLoss(0, 0, "contact with its host was lost");
-            List<Rank> both =
-                    List.of(ranks.rank(0, 2, 1), ranks.rank(1, 2, 1));
+            List<Rank> both = List.of(ranks.rank(0, 2, 1), ranks.rank(1, 2, 1));
             ranks.onEach(both, rank -> assertThat(rank.join()).hasSize(2));
 
             ranks.server.reportLoss(1, 0, "contact with its host was lost");
@@ -98,8 +87,7 @@ final class RendezvousServerGenerationsTest {
 
     @Test
     void missingRankIsDeclaredLost() throws Exception {
-        try (RendezvousTestRanks ranks =
-                new RendezvousTestRanks(Duration.ofMillis(300))) {
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(Duration.ofMillis(300))) {
             ranks.server.beginGeneration(0, 2);
             assertThatThrownBy(ranks.rank(1, 2, 0)::join)
                     .isInstanceOfSatisfying(
@@ -110,8 +98,7 @@ final class RendezvousServerGenerationsTest {
 
     @Test
     void generationNumbersMustIncrease() {
-        try (RendezvousTestRanks ranks =
-                new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
+        try (RendezvousTestRanks ranks = new RendezvousTestRanks(RendezvousTestRanks.LONG)) {
             ranks.server.beginGeneration(2, 1);
             assertThatThrownBy(() -> ranks.server.beginGeneration(2, 1))
                     .isInstanceOf(IllegalStateException.class)

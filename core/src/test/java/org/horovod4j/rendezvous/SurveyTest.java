@@ -64,8 +64,7 @@ final class SurveyTest {
             List<Rank> all = ranks.joined(0);
             all.forEach(SurveyTest::describeByRank);
             Rank stuck = all.getLast();
-            Future<?> hanging =
-                    ranks.async(() -> stuck.client.allgather("alone", new byte[0]));
+            Future<?> hanging = ranks.async(() -> stuck.client.allgather("alone", new byte[0]));
 
             assertThat(texts(all.getFirst().client.survey())).containsExactly("rank 0", "rank 1");
             assertThat(hanging.isDone()).isFalse();
@@ -96,7 +95,8 @@ final class SurveyTest {
                 assertThat(silent.receive()).isEqualTo(new RendezvousMessage.DescribeRequest(0, 2));
                 silent.send(new RendezvousMessage.DescribeReply(0, 2, "in time".getBytes(UTF_8)));
                 silent.send(
-                        new RendezvousMessage.DescribeReply(0, 2, "a second answer".getBytes(UTF_8)));
+                        new RendezvousMessage.DescribeReply(
+                                0, 2, "a second answer".getBytes(UTF_8)));
                 next.get();
             }
         }
@@ -165,8 +165,7 @@ final class SurveyTest {
                 silent.send(new RendezvousMessage.Join(0, 2, RendezvousTestRanks.member(1)));
                 requester.join();
                 Future<?> survey =
-                        ranks.async(
-                                () -> assertThat(requester.client.survey()).hasSize(2));
+                        ranks.async(() -> assertThat(requester.client.survey()).hasSize(2));
                 described.await();
                 ranks.server.close();
 

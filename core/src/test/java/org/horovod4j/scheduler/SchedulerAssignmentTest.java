@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.scheduler.SchedulerAssignment.TaskRank;
+import org.horovod4j.spi.RankAndSize;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -14,7 +14,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/// The variables are those that the real things have set; see also their integration tests.
+/// The variables are copied from real launchers; see also the integration tests.
 class SchedulerAssignmentTest {
     private static final String OMPI =
             "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=1"
@@ -26,7 +26,7 @@ class SchedulerAssignmentTest {
                     + " SLURM_STEP_TASKS_PER_NODE=2(x2) SLURM_GTIDS=2,3 SLURM_STEP_ID=0"
                     + " SLURM_JOB_ID=7 SLURMD_NODENAME=n2 SLURM_STEP_NODELIST=n[1-2]";
 
-    /// Without `srun`: rank and size here would be those of the allocation.
+    /// A batch script without `srun`: its rank and size are those of the allocation.
     private static final String BATCH =
             "SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_LOCALID=0 SLURM_NODEID=0 SLURM_GTIDS=0"
                     + " SLURM_JOB_ID=7 SLURMD_NODENAME=n1 SLURM_TASKS_PER_NODE=2(x2)";
@@ -37,8 +37,8 @@ class SchedulerAssignmentTest {
                 .contains(
                         new SchedulerAssignment(
                                 "by OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE",
-                                new TaskRank(3, 4),
-                                new TaskRank(1, 2),
+                                new RankAndSize(3, 4),
+                                new RankAndSize(1, 2),
                                 null,
                                 "ompi-1469906945-5e5ab94d-d0e05686",
                                 null));
@@ -50,10 +50,10 @@ class SchedulerAssignmentTest {
                 .contains(
                         new SchedulerAssignment(
                                 "by PMI_RANK and PMI_SIZE",
-                                new TaskRank(3, 4),
-                                new TaskRank(1, 2),
+                                new RankAndSize(3, 4),
+                                new RankAndSize(1, 2),
                                 null,
-                                null, // as no ancestor of this test is a proxy of Hydra's
+                                null, // no ancestor of this test is a proxy of Hydra
                                 null));
     }
 
@@ -63,19 +63,19 @@ class SchedulerAssignmentTest {
                 .contains(
                         new SchedulerAssignment(
                                 "by SLURM_PROCID and SLURM_STEP_NUM_TASKS",
-                                new TaskRank(3, 4),
-                                new TaskRank(1, 2),
+                                new RankAndSize(3, 4),
+                                new RankAndSize(1, 2),
                                 "n2",
                                 "slurm-7.0.0",
                                 "n1"));
     }
 
-    /// What `srun --preserve-env` leaves is the allocation's number of tasks.
+    /// `srun --preserve-env` keeps the allocation's number of tasks.
     @Test
     void slurmStepWithPreservedEnvironmentIsRecognized() {
         assertThat(find(STEP.replace("SLURM_NTASKS=4", "SLURM_NTASKS=8")))
                 .map(SchedulerAssignment::world)
-                .contains(new TaskRank(3, 4));
+                .contains(new RankAndSize(3, 4));
     }
 
     @Test
@@ -89,7 +89,7 @@ class SchedulerAssignmentTest {
     void newerHydraLocalRankVariablesAreRead() {
         assertThat(find("PMI_RANK=3 PMI_SIZE=4 PMI_LOCAL_RANK=1 PMI_LOCAL_SIZE=2"))
                 .map(SchedulerAssignment::local)
-                .contains(new TaskRank(1, 2));
+                .contains(new RankAndSize(1, 2));
     }
 
     @Test
@@ -120,10 +120,10 @@ class SchedulerAssignmentTest {
 
     @ParameterizedTest
     @CsvSource({
-        // mpirun inside an allocation: Slurm has started its daemons, one on each node
+        // mpirun inside an allocation: Slurm started its daemons, one on each node
         "OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=8, 5, by OMPI_COMM_WORLD_RANK",
         "PMI_RANK=5 PMI_SIZE=8 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2, 5, by PMI_RANK",
-        // srun --mpi=pmi2: both say the same, and Slurm knows the host
+        // srun --mpi=pmi2: both agree, and Slurm has the host name
         "PMI_RANK=3 PMI_SIZE=4, 3, by SLURM_PROCID",
         "PMI_RANK=0 PMI_SIZE=1, 3, by SLURM_PROCID",
         "PMIX_RANK=3, 3, by SLURM_PROCID"
@@ -143,7 +143,7 @@ class SchedulerAssignmentTest {
                 STEP.replace("2(x2)", "3,1")
                         .replace("SLURM_LOCALID=1", "SLURM_LOCALID=0")
                         .replace("2,3", "3");
-        assertThat(find(uneven)).map(SchedulerAssignment::local).contains(new TaskRank(0, 1));
+        assertThat(find(uneven)).map(SchedulerAssignment::local).contains(new RankAndSize(0, 1));
     }
 
     @ParameterizedTest

@@ -11,8 +11,8 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/// Whose the variables of a step are: one task on each of two nodes, the same in a step and in a batch
-/// script that was submitted from inside it.
+/// Whether the variables of a step belong to this process. There is one task on each of two nodes,
+/// both in a step and in a batch script that was submitted from inside it.
 class SlurmTest {
     private static final Map<String, String> ONE_TASK_PER_NODE =
             Map.of(
@@ -28,11 +28,11 @@ class SlurmTest {
     @CsvSource({
         "slurmstepd: [7.1], 2, true",
         "slurmstepd: [7.1], 4, true", // srun -E: the number of tasks is the allocation's
-        "slurmstepd: [7.batch], 2, false", // sbatch from inside a step, as large as that
+        "slurmstepd: [7.batch], 2, false", // sbatch from inside a step of the same size
         "slurmstepd: [7.batch], 4, false",
         "slurmstepd: [7.interactive], 2, false",
         "slurmstepd: [3.1], 4, false", // salloc from inside a step of job 3
-        "/usr/bin/containerd-shim, 2, true", // no daemon is seen: the counts must do
+        "/usr/bin/containerd-shim, 2, true", // no daemon is visible: the counts decide
         "/usr/bin/containerd-shim, 4, false"
     })
     void stepDaemonDistinguishesStepFromInheritedVariables(

@@ -48,7 +48,7 @@ final class AcceptorTest {
                         accepted::add);
     }
 
-    private static final Duration SHORT = Duration.ofMillis(200);
+    private static final Duration SHORT = Duration.ofMillis(400);
 
     private final Secret secret;
     private final RecordingLogger log = new RecordingLogger();
@@ -136,7 +136,7 @@ final class AcceptorTest {
         try (Socket socket = connect("127.0.0.1")) {
             assertThat(socket.getInputStream().read()).isEqualTo(-1);
         }
-        awaitOneLine("did not introduce itself within 200 ms");
+        awaitOneLine("did not introduce itself within 400 ms");
         assertStillOpen();
     }
 

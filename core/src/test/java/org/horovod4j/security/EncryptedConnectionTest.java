@@ -121,8 +121,7 @@ final class EncryptedConnectionTest {
     @Test
     void invalidLengthIsRefusedImmediately() throws Exception {
         ConnectionPair pair = connect();
-        proxy.pass(
-                ByteBuffer.allocate(Integer.BYTES).putInt(Integer.MAX_VALUE).array());
+        proxy.pass(ByteBuffer.allocate(Integer.BYTES).putInt(Integer.MAX_VALUE).array());
 
         assertBroken(pair.acceptor, 0);
     }
@@ -175,8 +174,7 @@ final class EncryptedConnectionTest {
         Protection ofAcceptor = Protection.of(ofInitiator == Protection.AUTHENTICATED);
         Future<SecureConnection> accepting = accept(secret.withProtection(ofAcceptor));
         Future<SecureConnection> initiating = initiate(secret.withProtection(ofInitiator));
-        proxy.pass(
-                ofInitiator == Protection.ENCRYPTED ? HELLO : HELLO - HandshakeHello.KEY_SIZE);
+        proxy.pass(ofInitiator == Protection.ENCRYPTED ? HELLO : HELLO - HandshakeHello.KEY_SIZE);
 
         assertRefused(accepting, Reason.PROTECTION, expectedMessage(ofInitiator));
         assertRefused(initiating, Reason.PROTECTION, expectedMessage(ofAcceptor));

@@ -43,7 +43,8 @@ final class MultiAddressConnectorTest {
                                 return SecureConnection.plain(channel);
                             });
             try (SecureConnection secureConnection =
-                    authenticating.connect(List.of(address(other), address(wanted)), LIMIT, () -> {})) {
+                    authenticating.connect(
+                            List.of(address(other), address(wanted)), LIMIT, () -> {})) {
                 assertThat(secureConnection.channel().getRemoteAddress())
                         .isEqualTo(address(wanted));
             }
@@ -85,7 +86,8 @@ final class MultiAddressConnectorTest {
         InetSocketAddress closed = closedPort();
         InetSocketAddress unknown = InetSocketAddress.createUnresolved("no-such-host.invalid", 1);
 
-        assertThatThrownBy(() -> WITHOUT_HANDSHAKE.connect(List.of(closed, unknown), LIMIT, () -> {}))
+        assertThatThrownBy(
+                        () -> WITHOUT_HANDSHAKE.connect(List.of(closed, unknown), LIMIT, () -> {}))
                 .isInstanceOf(UnreachableException.class)
                 .hasMessageContaining(closed + ": Connection refused")
                 .hasMessageContaining("no-such-host.invalid")

@@ -89,7 +89,9 @@ final class RecordCipherTest {
 
     private static byte[] key(
             Secret job, byte[] agreed, HandshakeHello initiator, HandshakeHello acceptor) {
-        return TrafficSecrets.of(job.extractKey(agreed), initiator, acceptor).sending().getEncoded();
+        return TrafficSecrets.of(job.extractKey(agreed), initiator, acceptor)
+                .sending()
+                .getEncoded();
     }
 
     private byte[] encrypt(byte[] text) {
