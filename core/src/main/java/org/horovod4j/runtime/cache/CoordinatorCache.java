@@ -11,10 +11,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// The coordinator's book of cached requests; the least recently used one makes room.
+/// The coordinator's cache of requests. It evicts the least recently used one.
 ///
-/// A rank may still ask for a slot whose eviction it has not heard of. So an evicted request is
-/// kept until every rank has said that it has.
+/// A rank may still request a slot whose eviction it has not seen. So an evicted request is kept
+/// until every rank has seen the eviction.
 public final class CoordinatorCache {
     private final int capacity;
     private final long[] acknowledged;
@@ -28,17 +28,17 @@ public final class CoordinatorCache {
 
     private record CacheEntry(int slot, Request request) {}
 
-    /// @param message the number of the message that tells of it
+    /// @param message the number of the decision that evicts it
     private record Eviction(int slot, long message) {}
 
-    /// @param capacity how many requests are cached; 0 caches none
-    /// @param ranks how many ranks there are
+    /// @param capacity the number of cached requests; 0 caches none
+    /// @param ranks the number of ranks
     public CoordinatorCache(int capacity, int ranks) {
         this.capacity = capacity;
         this.acknowledged = new long[ranks];
     }
 
-    /// What a rank means by a slot, or null when it cannot know of one.
+    /// The request of a slot, or null if the slot does not exist.
     public @Nullable Request request(int slot) {
         return requests.get(slot);
     }
@@ -51,8 +51,8 @@ public final class CoordinatorCache {
 
     /// Caches a request that all ranks agree on.
     ///
-    /// @param evicted takes the slots that made room
-    /// @param message the number of the message that will tell the ranks of them
+    /// @param evicted receives the evicted slots
+    /// @param message the number of the decision that will evict them
     /// @return its slot, or -1 when nothing is cached
     public int add(Request request, List<Integer> evicted, long message) {
         if (capacity == 0) {
@@ -77,7 +77,7 @@ public final class CoordinatorCache {
         unacknowledgedEvictions.add(new Eviction(slot, message));
     }
 
-    /// Notes that a rank has seen so many messages.
+    /// Records the number of decisions that a rank has seen.
     public void acknowledge(int rank, long messages) {
         acknowledged[rank] = Math.max(acknowledged[rank], messages);
         long least = Long.MAX_VALUE;

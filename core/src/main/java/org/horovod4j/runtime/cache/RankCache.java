@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 import java.util.HashMap;
 import java.util.Map;
 
-/// What a rank knows of the cache.
+/// A rank's copy of the cache.
 public final class RankCache {
     private final Map<Integer, Request> requests = new HashMap<>();
     private final Map<String, Integer> slots = new HashMap<>();
@@ -23,12 +23,12 @@ public final class RankCache {
         }
     }
 
-    /// What all ranks mean by a slot, or null.
+    /// The request of a slot, or null.
     public @Nullable Request request(int slot) {
         return requests.get(slot);
     }
 
-    /// The slot by which `request` can be asked for, or -1: it is new, or has changed.
+    /// The slot of `request`, or -1 if it is new or has changed.
     public int slot(Request request) {
         Integer slot = slots.get(request.name());
         if (slot == null) {

@@ -1,11 +1,10 @@
-/// Requests that all ranks have agreed on before, so that a number is enough to ask for them again.
+/// Requests that all ranks have agreed on before. A number is enough to request them again.
 ///
-/// The coordinator keeps a [CoordinatorCache] and tells the ranks what it writes there; each rank keeps a
+/// The coordinator keeps a [CoordinatorCache] and sends its changes to the ranks; each rank keeps a
 /// [RankCache].
 ///
 /// - May depend on: `org.horovod4j.runtime.message`.
-/// - Invariant: a slot number is used once, so that nothing said about an old one is taken for a
-///   new one.
+/// - Invariant: a slot number is used once, so a late message never refers to another request.
 @NullMarked
 package org.horovod4j.runtime.cache;
 

@@ -22,11 +22,12 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
-/// Agrees with all ranks of a process set what runs next: rank 0 has one beside its own [Follower].
+/// Decides for all ranks of a process set what runs next. It is on rank 0, beside that rank's own
+/// [Follower].
 ///
-/// It is told who asks for what, and says in one order for all what is to be run, what failed, and
-/// when a plan is locked and unlocked. Nothing here waits or sends: messages go in by [#receive] and
-/// come out by [#decisions].
+/// It receives the requests of the ranks, and decides in one order for all ranks what runs, what
+/// has failed, and when a plan is locked and unlocked. It neither waits nor sends: messages enter
+/// by [#receive] and decisions leave by [#decisions].
 public final class Coordinator {
     private final List<Integer> worldRanks;
     private final int size;
@@ -46,8 +47,8 @@ public final class Coordinator {
     private long epoch;
     private long decisionCount;
 
-    /// How many operations have been decided on, well or not, joins too, and how many when the plan
-    /// was locked.
+    /// The number of decided operations, failed ones and joins included, now and when the plan was
+    /// locked.
     private long operations;
 
     private long lockedAt;
@@ -55,24 +56,24 @@ public final class Coordinator {
     private boolean abandoned;
 
     private enum State {
-        /// Ranks ask, and are answered.
+        /// The coordinator decides on each request.
         NEGOTIATING,
-        /// All ranks follow a plan.
+        /// All ranks follow a plan, without messages.
         LOCKED,
-        /// Some ranks may still be in an operation of the plan.
+        /// A rank has left the plan; others may still be in an operation of it.
         UNLOCKING,
-        /// Ranks clean up after an abandoned operation.
+        /// Ranks reset the backend after an abandoned operation.
         RESETTING
     }
 
-    /// What the coordinator may do.
+    /// The options of the coordinator.
     ///
-    /// @param cacheCapacity how many requests are cached
-    /// @param groupFusion whether groups may be joined with other tensors
-    /// @param planLocking whether steps that repeat become plans
-    /// @param averageOverLive whether an average counts the ranks that have not joined, rather than
-    ///     all
-    /// @param fusesFreely bytes that may be fused as chance has it, without a trace in the results
+    /// @param cacheCapacity the number of cached requests
+    /// @param groupFusion whether a group may be fused with other tensors
+    /// @param planLocking whether repeated steps become plans
+    /// @param averageOverLive whether an average divides by the ranks that have not joined, rather
+    ///     than by all
+    /// @param fusesFreely bytes that may be fused in any order without a change of the results
     public record CoordinatorSettings(
             int cacheCapacity,
             boolean groupFusion,
@@ -80,7 +81,7 @@ public final class Coordinator {
             boolean averageOverLive,
             LongSupplier fusesFreely) {}
 
-    /// Hears who has asked for what.
+    /// Is called for each request of a rank.
     @FunctionalInterface
     public interface RequestListener {
         void onRequest(String tensor, int rank);
@@ -101,7 +102,7 @@ public final class Coordinator {
         this.planner = new Planner(size, coordinatorSettings.groupFusion, tuning);
     }
 
-    /// Takes in what a rank says.
+    /// Handles a message of a rank.
     ///
     /// @param rank its rank in the process set
     public void receive(int rank, RankMessage message) {
@@ -127,7 +128,7 @@ public final class Coordinator {
         }
     }
 
-    /// What all ranks are to do, in this order; each decision is given once.
+    /// Removes and returns the new decisions, in the order in which all ranks carry them out.
     public List<CoordinatorMessage> decisions() {
         if (state == State.NEGOTIATING) {
             decideReady();
@@ -140,8 +141,8 @@ public final class Coordinator {
         return due;
     }
 
-    /// Wants another tuning: at once, or, while a plan is locked, as soon as nobody follows it, for
-    /// which the caller sees that its own rank deviates.
+    /// Changes the tuning: at once, or, while a plan is locked, as soon as no rank follows it. The
+    /// caller makes its own rank leave the plan.
     public void retune(Tuning other) {
         pendingTuning = other;
         if (state == State.NEGOTIATING) {
@@ -152,7 +153,7 @@ public final class Coordinator {
     private void submitted(int rank, RankMessage.Submit submit) {
         cache.acknowledge(rank, submit.decisionsSeen());
         if (submit.epoch() != epoch) {
-            return; // said before the rank heard of a plan, in which these have their places now
+            return; // sent before the rank saw the plan, in which these entries have places now
         }
         List<Request> asks =
                 submit.requests().stream().map(requestRef -> request(rank, requestRef)).toList();
@@ -175,7 +176,7 @@ public final class Coordinator {
         Request request = cache.request(slot);
         if (request == null) {
             throw new IllegalStateException(
-                    "rank %d asks for cache slot %d, which is not known"
+                    "rank %d requests cache slot %d, which does not exist"
                             .formatted(worldRanks.get(rank), slot));
         }
         return request;
@@ -223,7 +224,7 @@ public final class Coordinator {
         }
     }
 
-    /// Answers all that is ready, and says so when all have joined.
+    /// Decides on all operations that are ready, and on the join if all ranks have joined.
     private void decideReady() {
         if (!ready.isEmpty()) {
             List<RequestTally> agreed = new ArrayList<>();
@@ -249,7 +250,7 @@ public final class Coordinator {
         }
     }
 
-    /// Why an operation cannot run, or null.
+    /// The reason why an operation cannot run, or null.
     private @Nullable String failureReason(RequestTally requestTally) {
         if (!requestTally.isAgreed()) {
             SortedMap<Integer, Request> asked = new TreeMap<>();
@@ -261,7 +262,7 @@ public final class Coordinator {
         return joined.isEmpty() ? null : failureReasonAfterJoin(requestTally);
     }
 
-    /// Why an operation cannot run while ranks have joined, or null.
+    /// The reason why an operation cannot run while ranks have joined, or null.
     private @Nullable String failureReasonAfterJoin(RequestTally requestTally) {
         Request request = requestTally.first();
         if (request.collectiveKind() == CollectiveKind.BROADCAST
@@ -301,7 +302,7 @@ public final class Coordinator {
             int bringing = items.get(batch.getFirst()).ranks();
             decide(new CoordinatorMessage.Run(named, settings.averageOverLive ? bringing : size));
             operations++;
-            if (!evicted.isEmpty()) { // after the run, which may still name them
+            if (!evicted.isEmpty()) { // after the run, which may still use them
                 decide(new CoordinatorMessage.Evict(evicted));
             }
         }
@@ -315,7 +316,7 @@ public final class Coordinator {
                         request, cache.add(request, evicted, decisionCount + 1));
     }
 
-    /// Locks a plan if what this rank's program submits now begins one.
+    /// Locks a plan if the current submissions of this rank's program begin one.
     private boolean lock(List<Request> asks, long segment) {
         if (!settings.planLocking
                 || state != State.NEGOTIATING
@@ -336,7 +337,7 @@ public final class Coordinator {
         return true;
     }
 
-    /// A new epoch begins, in which the ranks ask again for whatever is in flight.
+    /// Begins a new epoch: the ranks request all operations in flight again.
     private void clearRequests() {
         tallies.clear();
         ready.clear();
@@ -361,7 +362,7 @@ public final class Coordinator {
         }
     }
 
-    /// Nobody follows a plan any more, so that operations can be agreed on again.
+    /// All ranks have left the plan, so operations are negotiated again.
     private void leavePlan() {
         stopped.clear();
         clearRequests();
@@ -377,13 +378,13 @@ public final class Coordinator {
         }
     }
 
-    /// Tells the ranks of a new tuning, and forms the batches of the last plan anew.
+    /// Sends a new tuning to the ranks, and forms the batches of the last plan again.
     private void applyTuning() {
         Tuning other = pendingTuning;
         if (other == null) {
             return;
         }
-        abandoned |= other.streams() != tuning.streams(); // links must be opened anew
+        abandoned |= other.streams() != tuning.streams(); // links must be opened again
         pendingTuning = null;
         tuning = other;
         planner.retune(other);

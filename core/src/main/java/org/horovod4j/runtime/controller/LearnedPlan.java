@@ -6,14 +6,14 @@ import org.horovod4j.runtime.message.Request;
 
 import java.util.List;
 
-/// A plan as the coordinator remembers it between the times that it is locked.
+/// A plan that the coordinator keeps between two locks.
 final class LearnedPlan {
-    /// A lock that lasted for fewer steps than this was not worth it.
+    /// A lock of fewer steps than this was not worth it.
     private static final int WORTHWHILE_STEPS = 4;
 
     private static final int MAX_FAULTS = 16;
 
-    /// How far short locks alone can take it: to lock and to leave costs no more than a few
+    /// The longest rest after short locks. To lock and to leave a plan costs no more than a few
     /// operations.
     private static final int MAX_SHORT_LOCK_FAULTS = 2;
 
@@ -42,14 +42,14 @@ final class LearnedPlan {
         return items;
     }
 
-    /// Its batches the first time, nothing later: the ranks keep them.
+    /// The batches the first time, nothing later: the ranks keep them.
     List<List<Request>> batchesToSend() {
         List<List<Request>> said = sent ? List.of() : batches;
         sent = true;
         return said;
     }
 
-    /// Which batch begins with `request`, or -1.
+    /// The index of the batch that begins with `request`, or -1.
     int batchStartingWith(Request request) {
         return plan.batchStartingWith(request);
     }
@@ -58,7 +58,7 @@ final class LearnedPlan {
         return plan.contains(request);
     }
 
-    /// Whether it is made of these operations, wherever they begin.
+    /// Whether the plan has these operations, beginning with any of them.
     boolean isSame(List<Fusion.Item> others) {
         int size = items.size();
         int start = size == others.size() ? indexOf(others.getFirst().request()) : -1;
@@ -80,10 +80,11 @@ final class LearnedPlan {
         return -1;
     }
 
-    /// Lets the plan rest when it was a poor one: twice as long each time, if a rank had to wait.
+    /// Lets a poor plan rest before it is locked again. The rest doubles each time a rank had to
+    /// wait.
     ///
-    /// @param fault whether a rank waited for what the plan kept back
-    /// @param operations how many of its operations ran
+    /// @param fault whether a rank waited for an operation that the plan held back
+    /// @param operations how many operations of the plan ran
     void unlocked(boolean fault, long operations) {
         boolean poor = fault || operations < (long) WORTHWHILE_STEPS * batches.size();
         int most = fault ? MAX_FAULTS : Math.max(faults, MAX_SHORT_LOCK_FAULTS);
@@ -91,9 +92,9 @@ final class LearnedPlan {
         backoffOperations = poor ? (long) items.size() << faults : 0;
     }
 
-    /// Rests for one more operation.
+    /// Counts an operation of the rest.
     ///
-    /// @return whether it has rested enough to be followed again
+    /// @return whether the plan may be locked again
     boolean advanceBackoff() {
         return backoffOperations == 0 || --backoffOperations == 0;
     }

@@ -13,7 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Finds steps that repeat, and says when a plan made of one can be followed.
+/// Finds steps that repeat, and decides when a plan of such a step can be locked.
 final class Planner {
     private static final int MAX_PLANS = 8;
 
@@ -21,43 +21,43 @@ final class Planner {
     private final boolean groupFusion;
     private final SubmissionHistory submissionHistory = new SubmissionHistory();
 
-    /// Most recently followed first.
+    /// Most recently locked first.
     private final Deque<LearnedPlan> plans = new ArrayDeque<>();
 
     private Tuning tuning;
     private long planCount;
     private long lastSegment = -1;
 
-    /// @param ranks how many the process set has
-    /// @param groupFusion whether groups may be joined with other tensors
+    /// @param ranks the number of ranks in the process set
+    /// @param groupFusion whether a group may be fused with other tensors
     Planner(int ranks, boolean groupFusion, Tuning tuning) {
         this.ranks = ranks;
         this.groupFusion = groupFusion;
         this.tuning = tuning;
     }
 
-    /// A plan to follow, and where to begin.
+    /// A plan to lock, and the batch to begin with.
     record Start(LearnedPlan plan, int batch) {}
 
-    /// Notes what the coordinator's own program has asked for.
+    /// Adds a request of the coordinator's own program.
     void recordRequest(RequestTally requestTally, Request request, long segment) {
         lastSegment = segment;
         submissionHistory.add(requestTally, request);
     }
 
-    /// Something has happened that is part of no step.
+    /// Forgets the current step: something happened that is not part of a step.
     void clearHistory() {
         submissionHistory.clear();
         lastSegment = -1;
     }
 
-    /// The plan that begins with what the program asks for now, if there is one and all else that
-    /// is asked for has a place in it.
+    /// The plan that begins with the current submissions, or null. All other outstanding requests
+    /// must have a place in it.
     ///
-    /// @param asks what the coordinator's program asks for, beginning with the operation in
+    /// @param asks the requests of the coordinator's program, beginning with the operation in
     ///     question
     /// @param segment the program's segment; see [org.horovod4j.runtime.message.RankMessage.Submit]
-    /// @param outstanding what ranks have asked for and not got
+    /// @param outstanding the requests of all ranks that have not run
     @Nullable Start start(List<Request> asks, long segment, Collection<RequestTally> outstanding) {
         Request next = asks.getFirst();
         for (LearnedPlan plan : plans) {
@@ -77,7 +77,7 @@ final class Planner {
     private @Nullable Start startLearned(List<Request> asks, Collection<RequestTally> outstanding) {
         List<RequestTally> step = submissionHistory.step();
         if (step.stream().anyMatch(requestTally -> requestTally.count() < ranks)) {
-            return null; // some rank has not asked yet, so nobody knows what may travel together
+            return null; // a rank has not requested it yet, so its segments are not known
         }
         List<Fusion.Item> items = items(step);
         if (plans.stream().anyMatch(plan -> plan.isSame(items))) {
@@ -94,7 +94,7 @@ final class Planner {
         return new Start(plan, 0);
     }
 
-    /// The step's operations, their segments numbered in the order of the step.
+    /// The operations of the step, with segments numbered in the order of the step.
     private List<Fusion.Item> items(List<RequestTally> step) {
         Map<Long, Long> segments = new HashMap<>();
         List<Fusion.Item> items = new ArrayList<>();
@@ -119,15 +119,15 @@ final class Planner {
                         .allMatch(requestTally -> requestTally.allMatch(plan::contains));
     }
 
-    /// Notes that the plan last followed was left.
+    /// Records that the ranks have left the plan.
     ///
-    /// @param fault whether a rank waited for what the plan kept back
-    /// @param operations how many of its operations ran
+    /// @param fault whether a rank waited for an operation that the plan held back
+    /// @param operations how many operations of the plan ran
     void unlocked(boolean fault, long operations) {
         plans.getFirst().unlocked(fault, operations);
     }
 
-    /// Forms the batches of the plan last followed anew, and forgets all others.
+    /// Forms the batches of the last plan again, and forgets all other plans.
     void retune(Tuning other) {
         tuning = other;
         LearnedPlan last = plans.peekFirst();

@@ -6,17 +6,17 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.List;
 
-/// How far a process set has come on this rank, and what ends its waiting.
+/// The progress of a process set on this rank, and the check that ends its waits.
 public final class ProcessSetState implements Liveness {
     private final WorldState world;
     private final int processSet;
     private final List<Integer> ranks;
 
-    /// The last operation that is over, written by whoever runs them. The start, when ranks measure
-    /// their links, is operation 0.
+    /// The last completed operation, written by the thread that runs operations. The start, when
+    /// ranks measure their links, is operation 0.
     private volatile long completed = -1;
 
-    /// When that was, by [System#nanoTime]; published by the field above.
+    /// When it completed, by [System#nanoTime]; published by the field above.
     private long completedNanos = System.nanoTime();
 
     private volatile @Nullable HorovodException closed;
@@ -30,34 +30,34 @@ public final class ProcessSetState implements Liveness {
         world.register(processSet, this);
     }
 
-    /// Lets `hook` run whenever an operation waits; it may throw to end the operation.
+    /// Sets a hook that runs while an operation waits. It may throw, to end the operation.
     public void setWaitHook(Runnable hook) {
         waitHook = hook;
     }
 
-    /// Notes that operation `number` is over on this rank.
+    /// Records that operation `number` is complete on this rank.
     public void complete(long number) {
         completedNanos = System.nanoTime();
         completed = number;
     }
 
-    /// How many operations are over; -1 before the start is.
+    /// The number of completed operations; -1 before the start is complete.
     public long completed() {
         return completed;
     }
 
-    /// Nanoseconds since an operation was last over, or since the start.
+    /// Nanoseconds since the last operation completed, or since the start.
     public long idleNanos() {
         long _ = completed; // read first, so that the time is at least that of this operation
         return System.nanoTime() - completedNanos;
     }
 
-    /// Makes whatever waits give up with `reason`: the process set is removed, or the rank leaves.
+    /// Ends all waits with `reason`: the process set is removed, or the rank leaves.
     public void close(HorovodException reason) {
         closed = reason;
     }
 
-    /// The number of the operation that runs, or runs next.
+    /// The number of the current or next operation.
     public long nextOperation() {
         return completed + 1;
     }

@@ -10,14 +10,14 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 
-/// Who has asked for an operation so far, and for what exactly.
+/// The requests of all ranks for one operation.
 final class RequestTally {
     private static final long PRIME = 0x9e3779b97f4a7c15L;
 
     private final String name;
     private final int ranks;
 
-    /// By rank; dropped once the operation is decided on.
+    /// By rank; dropped after the decision.
     private @Nullable Request @Nullable [] requests;
 
     private @Nullable Request first;
@@ -38,7 +38,7 @@ final class RequestTally {
         return name;
     }
 
-    /// Notes that a rank asks for `request`.
+    /// Adds the request of a rank.
     ///
     /// @param segment of that rank's program; see [org.horovod4j.runtime.message.RankMessage.Submit]
     void add(int rank, Request request, long segment) {
@@ -53,7 +53,7 @@ final class RequestTally {
         segmentHash += mixed((segment * ranks + rank) * PRIME);
     }
 
-    /// Spreads a number over all bits, so that sums of different numbers differ.
+    /// Mixes the bits of a number, so that sums of different numbers differ.
     private static long mixed(long number) {
         long mixed = (number ^ (number >>> 30)) * 0xbf58476d1ce4e5b9L;
         mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
@@ -68,28 +68,28 @@ final class RequestTally {
         return count;
     }
 
-    /// Whether all that have asked mean the same.
+    /// Whether all requests match.
     boolean isAgreed() {
         return agreed;
     }
 
-    /// Notes that nobody else is waited for.
+    /// Marks the operation as ready: no further rank is needed.
     ///
-    /// @return whether that is news
+    /// @return whether it was not ready before
     boolean markReady() {
         boolean news = !ready;
         ready = true;
         return news;
     }
 
-    /// Forgets who has asked for what, once that is decided on: histories keep many of these.
+    /// Drops the requests after the decision: histories keep many tallies.
     void clearRequests() {
         requests = null;
     }
 
-    /// The request of the lowest rank that has asked.
+    /// The request of the lowest rank so far.
     Request first() {
-        return Objects.requireNonNull(first, "somebody has asked");
+        return Objects.requireNonNull(first, "has a request");
     }
 
     /// All requests, by rank.
@@ -113,7 +113,7 @@ final class RequestTally {
         return true;
     }
 
-    /// The operation as something to be batched.
+    /// The operation as an item to be fused.
     Fusion.Item item(long segment) {
         Request request = first().withShared(shared && count == ranks);
         long bytes =
@@ -122,13 +122,13 @@ final class RequestTally {
         return new Fusion.Item(request, bytes, segment, count);
     }
 
-    /// Equal for operations that were in the same segment on every rank, and only for these as far
-    /// as chance allows.
+    /// A hash that is equal for operations of the same segment on every rank, and with high
+    /// probability different for others.
     long segmentHash() {
         return segmentHash;
     }
 
     private @Nullable Request[] requestsByRank() {
-        return Objects.requireNonNull(requests, "not decided on yet");
+        return Objects.requireNonNull(requests, "not decided yet");
     }
 }

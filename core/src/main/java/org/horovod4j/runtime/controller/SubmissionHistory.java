@@ -7,14 +7,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// The operations that the coordinator's own program has submitted, in order, and whether they
-/// repeat.
+/// The operations that the coordinator's own program has submitted, in order. Finds out whether
+/// they repeat.
 ///
-/// The order of one program's submissions is the same in every run, while the order in which
-/// operations become ready on all ranks is not: so what is learnt here, and what is fused by it, is
-/// the same in every run too.
+/// The order of one program's submissions is the same in every run; the order in which operations
+/// become ready on all ranks is not. So plans, and what they fuse, are the same in every run.
 final class SubmissionHistory {
-    /// The longest step that is recognised.
+    /// The longest step that is recognized.
     private static final int MAX_PERIOD = 1 << 16;
 
     private final Map<Request, Integer> numbers = new HashMap<>();
@@ -24,7 +23,7 @@ final class SubmissionHistory {
     private int period;
     private int matched;
 
-    /// Notes the next operation.
+    /// Adds the next operation.
     void add(RequestTally requestTally, Request request) {
         if (sequence.size() >= 4 * MAX_PERIOD || numbers.size() >= MAX_PERIOD) {
             clear();
@@ -55,7 +54,7 @@ final class SubmissionHistory {
         return List.copyOf(tallies.subList(tallies.size() - period, tallies.size()));
     }
 
-    /// Begins anew.
+    /// Forgets everything.
     void clear() {
         numbers.clear();
         lastSeen.clear();

@@ -19,26 +19,26 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-/// What this rank has heard of its world: who is gone.
+/// What this rank knows about the other ranks of the job: which have left or are lost.
 ///
-/// Everyone who waits asks, by way of a [ProcessSetState] or, at the start, by [#check], and so learns
-/// within moments why waiting is in vain.
+/// Every wait calls [ProcessSetState#check] or, at the start, [#check], and so ends within
+/// milliseconds when a rank is lost.
 public final class WorldState implements Liveness, ControlPlane.Listener {
-    /// How long to wait for the story behind a failure. Heartbeats may need longer, but most losses
-    /// are known within milliseconds.
+    /// How long to wait for the cause of a failure. Heartbeats may need longer, but most losses are
+    /// known within milliseconds.
     private static final Duration LOSS_REPORT_TIMEOUT = Duration.ofSeconds(3);
 
     private final CountDownLatch lossKnown = new CountDownLatch(1);
     private final Map<Integer, ProcessSetState> sets = new ConcurrentHashMap<>();
 
-    /// Who has left in order, first things first, and the first to fail.
+    /// The ranks that have left in order, earliest first, and the first rank that failed.
     private final List<RankDeparture> departures = new CopyOnWriteArrayList<>();
 
     private volatile @Nullable RankDeparture failure;
     private volatile @Nullable HorovodException stopped;
     private volatile Supplier<byte[]> reportSupplier = () -> new byte[0];
 
-    /// Lets `state` be asked how far it has come.
+    /// Registers a process set, so that its progress is reported.
     void register(int processSet, ProcessSetState state) {
         sets.put(processSet, state);
     }
@@ -47,7 +47,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         sets.remove(processSet, state);
     }
 
-    /// Says what the rank is doing, whenever another asks.
+    /// Sets the supplier of this rank's part of a state report.
     public void setReportSupplier(Supplier<byte[]> words) {
         reportSupplier = words;
     }
@@ -57,7 +57,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         return reportSupplier.get();
     }
 
-    /// How many operations of each process set are over.
+    /// The number of completed operations of each process set.
     public Map<Integer, Long> completed() {
         return sets.entrySet().stream()
                 .collect(
@@ -65,18 +65,18 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
                                 Map.Entry::getKey, entry -> entry.getValue().completed()));
     }
 
-    /// Makes whatever waits give up, for this `reason`: this rank leaves.
+    /// Ends all waits with `reason`: this rank leaves.
     public void stop(HorovodException reason) {
         stopped = reason;
     }
 
-    /// The story of the failure that ended this world; empty when there is none.
+    /// The message of the failure that ended the job on this rank; empty without one.
     public String failure() {
         RankDeparture gone = failure;
         return gone == null ? "" : String.valueOf(describe(gone).getMessage());
     }
 
-    /// At the start, when any loss is the end.
+    /// For waits at the start: any loss ends them.
     @Override
     public void check() {
         RankDeparture gone = failure;
@@ -88,9 +88,9 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         }
     }
 
-    /// Throws what keeps `operation` of a process set from being completed.
+    /// Throws if a lost or departed rank prevents `operation` of a process set.
     ///
-    /// @param closed why the process set is gone, if it is
+    /// @param closed the reason if the process set is removed
     /// @param ranks of the process set
     void check(
             @Nullable HorovodException closed,
@@ -110,9 +110,10 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         }
     }
 
-    /// Who is missed by an operation. After a departure others may well fail for want of the one
-    /// that left, so it is named first; but operations that it had completed may still be running
-    /// here, and a failure ends these too, as it ends operation 0, the start.
+    /// The rank whose absence blocks an operation, or null. After a departure in order other ranks
+    /// may fail as a consequence, so the departure is reported first. Operations that the departed
+    /// rank had completed may still be running here. A failure ends these too, and operation 0, the
+    /// start.
     private @Nullable RankDeparture blockingLoss(
             int processSet, List<Integer> ranks, long operation) {
         for (RankDeparture left : departures) {
@@ -127,18 +128,18 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     }
 
     @Override
-    public synchronized void rankDeparted(RankDeparture news) {
-        if (news.orderly()) {
-            departures.add(news);
+    public synchronized void rankDeparted(RankDeparture departure) {
+        if (departure.orderly()) {
+            departures.add(departure);
         } else if (failure == null) {
-            failure = news;
+            failure = departure;
         }
         lossKnown.countDown();
     }
 
-    /// The better story of a failure seen here: the loss behind it, when news of one comes soon.
+    /// The cause of a failure seen here: the loss behind it, if it becomes known soon.
     ///
-    /// @param ranks whose departure may have led to it
+    /// @param ranks whose departure may have caused it
     public HorovodException explain(HorovodException seen, List<Integer> ranks) {
         try {
             lossKnown.await(LOSS_REPORT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
@@ -158,8 +159,8 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
                 : seen;
     }
 
-    /// A failure, unless a link to a rank that has left in order is broken: then others may have failed,
-    /// and left, for want of the first that left.
+    /// The first failure; or the first departure if the broken link is to a rank that has left in
+    /// order: other ranks may have failed because of it.
     private @Nullable RankDeparture causeOf(HorovodException seen, List<Integer> ranks) {
         boolean hasLeft = false;
         RankDeparture first = null;
@@ -191,7 +192,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
                         rankDeparture.host(),
                         """
                         %s is lost: %s
-                        Its own output tells why; this rank is well, but cannot go on without it."""
+                        Its own output shows the cause. This rank is intact, but cannot continue without it."""
                                 .formatted(who, rankDeparture.reason()),
                         null);
     }

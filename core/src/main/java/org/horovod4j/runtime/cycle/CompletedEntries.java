@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Entries that have run and are about to be told so, with their results.
+/// Entries that have run, with their results. They complete after the lock of the queue is
+/// released.
 final class CompletedEntries {
     private final List<TensorEntry<?>> entries = new ArrayList<>();
     private final List<@Nullable Object> results = new ArrayList<>();
@@ -17,7 +18,7 @@ final class CompletedEntries {
         results.add(result);
     }
 
-    /// Ends all entries.
+    /// Completes all entries.
     void completeAll() {
         for (int i = 0; i < entries.size(); i++) {
             Dispatcher.complete(entries.get(i), results.get(i));

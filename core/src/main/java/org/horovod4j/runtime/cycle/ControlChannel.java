@@ -14,17 +14,17 @@ import org.jspecify.annotations.Nullable;
 import java.util.List;
 import java.util.function.Consumer;
 
-/// What a rank and its coordinator say to each other. On rank 0 both are here, and others on the
-/// lines.
+/// Carries messages between the followers of a process set and its coordinator. On rank 0 the
+/// coordinator is local, and the other ranks are reached over [ControlConnections].
 ///
-/// Used by the thread that drives the cycle.
+/// Used only by the thread that drives the cycle.
 final class ControlChannel {
-    /// What is told at once. It must fit into what lies between two ranks, for one that has begun
-    /// to do as it was told does not listen meanwhile, and nobody could wait for it to.
+    /// Decisions are sent in chunks of this size. A chunk must fit into the buffers between two
+    /// ranks: a rank that runs an operation reads nothing meanwhile, and rank 0 cannot wait for it.
     private static final int CHUNK_BYTES = 16 * 1024;
 
-    /// How often an operation that waits may listen: often enough for people, seldom enough for a
-    /// coordinator with hundreds of lines.
+    /// The minimum time between two polls of an operation that waits: short for people, long enough
+    /// for a coordinator with hundreds of connections.
     private static final long PAUSE_NANOS = 50_000;
 
     private final ControlConnections connections;
@@ -37,8 +37,8 @@ final class ControlChannel {
     private boolean receiving;
 
     /// @param coordinator on rank 0, else null
-    /// @param idleStrategy for waiting until all is said
-    /// @param listener does what the coordinator has decided
+    /// @param idleStrategy for waiting until all bytes are sent
+    /// @param listener receives the coordinator's decisions
     ControlChannel(
             ControlConnections controlConnections,
             @Nullable Coordinator coordinator,
@@ -54,7 +54,7 @@ final class ControlChannel {
         this.listener = listener;
     }
 
-    /// Tells the coordinator something.
+    /// Sends a message to the coordinator.
     void send(RankMessage message) {
         if (coordinator == null) {
             connections.sendToCoordinator(ControlMessageEncoder.encode(message));
@@ -63,7 +63,7 @@ final class ControlChannel {
         }
     }
 
-    /// Does what has been decided, and takes in what others have said.
+    /// Delivers decisions of a local coordinator, and handles received messages.
     ///
     /// @return whether there was anything
     boolean exchange() {
@@ -71,13 +71,14 @@ final class ControlChannel {
         return receive() || decided;
     }
 
-    /// The same for an operation of a plan that waits, perhaps for a rank that has left the plan.
+    /// Like [#exchange], for an operation of a plan that waits: another rank may have left the
+    /// plan.
     void exchangeWhileWaiting() {
         long now = clock.nanoTime();
         if (receiving || now - receivedNanos < PAUSE_NANOS) {
             return;
         }
-        receiving = true; // and not once more, should it have to wait itself
+        receiving = true; // an exchange that waits must not call this again
         try {
             boolean _ = exchange();
         } finally {
@@ -86,8 +87,9 @@ final class ControlChannel {
         }
     }
 
-    /// Throws if a line is broken. A rank that has completed an operation may leave while others
-    /// are still in it, so this is asked between operations, when there is nothing more to hear.
+    /// Throws if a connection is broken. A rank that has completed an operation may leave while
+    /// others are still in it. So the agent checks between operations, after it has read all
+    /// messages.
     void check() {
         LinkBrokenException broken = connections.brokenLink();
         if (broken != null) {
@@ -115,8 +117,8 @@ final class ControlChannel {
         return !decisions.isEmpty();
     }
 
-    /// Returns when all is under way: nobody may wait in an operation that another has not heard
-    /// of.
+    /// Returns when all bytes are sent: no rank may wait in an operation whose decision another
+    /// rank cannot receive.
     private void flush() {
         idleStrategy.reset();
         while (!connections.flush()) {
@@ -126,17 +128,17 @@ final class ControlChannel {
     }
 
     private boolean receive() {
-        boolean heard = false;
+        boolean received = false;
         for (ControlConnections.ReceivedMessage next = connections.poll();
                 next != null;
                 next = connections.poll()) {
-            heard = true;
+            received = true;
             if (coordinator == null) {
                 listener.accept(ControlMessageDecoder.toRanks(next.message()));
             } else {
                 coordinator.receive(next.rank(), ControlMessageDecoder.fromRank(next.message()));
             }
         }
-        return heard;
+        return received;
     }
 }

@@ -4,54 +4,54 @@ import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Links;
 import org.jspecify.annotations.Nullable;
 
-/// The control lines of a process set: every rank has one to rank 0, which has one to each.
+/// The control connections of a process set: rank 0 has one to each other rank.
 ///
-/// A line is made when it is first used. Rank 0 then waits for the other's call, and may: nothing
-/// can happen without that rank anyway. A line that breaks is passed over, because what others have
-/// said is to be heard first; [#brokenLink] tells of it.
+/// A connection opens when it is first used. Rank 0 may wait for the other rank to connect, because
+/// nothing can run without that rank. A broken connection is skipped, so that messages from other
+/// ranks are read first; see [#brokenLink].
 final class ControlConnections {
     private final Links links;
     private final int rank;
-    private final @Nullable ControlLine[] connections;
+    private final @Nullable ControlConnection[] connections;
     private @Nullable LinkBrokenException brokenLink;
-    private int turn;
+    private int nextRank;
 
     ControlConnections(Links links, int rank, int size) {
         this.links = links;
         this.rank = rank;
-        this.connections = new ControlLine[rank == 0 ? size : 1];
+        this.connections = new ControlConnection[rank == 0 ? size : 1];
     }
 
-    /// Why a line broke, the first that did; null as long as all hold.
+    /// Why the first broken connection broke; null while all are intact.
     @Nullable LinkBrokenException brokenLink() {
         return brokenLink;
     }
 
-    /// Tells rank 0 something; sent in part at once, the rest with later calls of [#poll].
+    /// Sends a message to rank 0: as much as possible now, the rest in later calls of [#poll].
     void sendToCoordinator(byte[] message) {
-        ControlLine line = connection(0);
-        line.write(message);
-        boolean _ = flush(line);
+        ControlConnection connection = connection(0);
+        connection.write(message);
+        boolean _ = flush(connection);
     }
 
-    /// Tells all other ranks something with the next calls of [#flush].
+    /// Queues a message for all other ranks; [#flush] sends it.
     void sendToAll(byte[] message) {
         for (int other = 1; other < connections.length; other++) {
             connection(other).write(message);
         }
     }
 
-    /// Sends what the lines take.
+    /// Sends as many bytes as the connections accept.
     ///
-    /// @return whether nothing is left
+    /// @return whether all bytes are sent
     boolean flush() {
-        boolean all = true;
-        for (ControlLine line : connections) {
-            if (line != null) {
-                all &= flush(line);
+        boolean allSent = true;
+        for (ControlConnection connection : connections) {
+            if (connection != null) {
+                allSent &= flush(connection);
             }
         }
-        return all;
+        return allSent;
     }
 
     /// The next message from any rank, or null when there is none now.
@@ -62,34 +62,34 @@ final class ControlConnections {
             return message == null ? null : new ReceivedMessage(0, message);
         }
         for (int i = 1; i < connections.length; i++) {
-            turn = turn + 1 >= connections.length ? 1 : turn + 1;
-            byte[] message = poll(connection(turn));
+            nextRank = nextRank + 1 >= connections.length ? 1 : nextRank + 1;
+            byte[] message = poll(connection(nextRank));
             if (message != null) {
-                return new ReceivedMessage(turn, message);
+                return new ReceivedMessage(nextRank, message);
             }
         }
         return null;
     }
 
-    /// A message and who sent it.
+    /// A message and the rank that sent it.
     @SuppressWarnings("ArrayRecordComponent") // decoded, never compared
     record ReceivedMessage(int rank, byte[] message) {}
 
-    private boolean flush(ControlLine line) {
+    private boolean flush(ControlConnection connection) {
         try {
-            return line.flush();
+            return connection.flush();
         } catch (LinkBrokenException e) {
-            line.silence();
+            connection.silence();
             noteBroken(e);
             return true;
         }
     }
 
-    private byte @Nullable [] poll(ControlLine line) {
+    private byte @Nullable [] poll(ControlConnection connection) {
         try {
-            return line.isClosed() ? null : line.poll();
+            return connection.isClosed() ? null : connection.poll();
         } catch (LinkBrokenException e) {
-            line.close();
+            connection.close();
             noteBroken(e);
             return null;
         }
@@ -101,12 +101,12 @@ final class ControlConnections {
         }
     }
 
-    private ControlLine connection(int other) {
-        ControlLine line = connections[other];
-        if (line == null) {
-            line = new ControlLine(links.link(other));
-            connections[other] = line;
+    private ControlConnection connection(int other) {
+        ControlConnection connection = connections[other];
+        if (connection == null) {
+            connection = new ControlConnection(links.link(other));
+            connections[other] = connection;
         }
-        return line;
+        return connection;
     }
 }

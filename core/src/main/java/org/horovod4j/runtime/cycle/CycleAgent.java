@@ -19,27 +19,27 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 
-/// Makes the submitted operations of one process set happen.
+/// Runs the submitted operations of one process set.
 ///
-/// Whoever waits for an operation drives the cycle itself while it waits: handing it to another
-/// thread and back would cost more than a small operation takes. While the program does something
-/// else, thread `hvd-cycle` drives, and as long as anything is in flight it looks every few
-/// milliseconds whether other ranks have something to say. One thread drives at a time; it owns the
-/// [Follower] and the [ControlChannel], and gives them up between two steps.
+/// A thread that waits for an operation drives the cycle while it waits: passing the work to
+/// another thread and back would cost more than a small operation takes. While the program
+/// computes, thread `hvd-cycle` drives, and polls every few milliseconds for messages of other
+/// ranks as long as operations are in flight. One thread drives at a time. It owns the [Follower]
+/// and the [ControlChannel], and releases them between two steps.
 public final class CycleAgent implements TensorEntry.ProgressEngine {
-    /// How long the program may wait for an operation that a plan keeps back for want of others,
-    /// before the plan is left.
+    /// If the program waits this long for an operation that a plan holds back, this rank leaves the
+    /// plan.
     private static final long STUCK_TIMEOUT_NANOS = 10_000_000;
 
-    /// How long to wait for whoever drives before looking again.
+    /// How long a thread waits for the driving thread before it checks again.
     private static final long DRIVER_WAIT_NANOS = 1_000_000;
 
-    /// How often thread `hvd-cycle` looks after operations that wait for others of this rank.
+    /// How often thread `hvd-cycle` polls while operations wait for other ranks or entries.
     private static final long POLL_NANOS = 3_000_000;
 
-    /// How often it goes on looking when there are none. A look and a wake-up cost about the same, and
-    /// where every core computes, both take it from a core that does: steps that follow each other
-    /// closely need no wake-up, and long ones are not looked through.
+    /// How many polls follow when nothing is in flight. A poll and a wake-up cost about the same,
+    /// and both take time from a core that computes. Steps that follow each other closely need no
+    /// wake-up; during long steps the thread does not poll.
     private static final int MAX_IDLE_POLLS = 1;
 
     private final TensorQueue queue;
@@ -56,25 +56,26 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private final Thread thread;
     private volatile @Nullable HorovodException closed;
 
-    /// A thread of the program that waits while another drives. It gets the cycle at the next
-    /// chance: with several batches to come, it would otherwise be woken for each, only to wait for
-    /// the next.
+    /// A thread of the program that waits while another drives. It takes over the cycle at the next
+    /// chance. With several batches to come, it would otherwise be woken after each batch, only to
+    /// wait for the next.
     private volatile @Nullable Thread waiter;
 
-    /// Whether thread `hvd-cycle` looks by itself; otherwise it must be woken.
+    /// Whether thread `hvd-cycle` polls; otherwise it must be woken.
     private volatile boolean polling;
 
-    /// Whether it was woken for something to do now, rather than to look by itself again.
+    /// Whether it was woken for work, rather than to poll again.
     private volatile boolean wokenForWork;
 
-    /// The wait that was last seen to be in vain, which may be over.
+    /// The last wait that the plan was seen to block. It may be over by now.
     private volatile @Nullable BlockedWait blockedWait;
 
-    /// Puts an agent together.
+    /// Creates an agent. Its thread starts when it is first needed.
     ///
-    /// @param threadName what thread dumps show: `hvd-cycle`, the rank and the process set
-    /// @param steps hears of each step of a locked plan
-    /// @param explain tells the world of a failure, and finds the best story for it
+    /// @param threadName as in thread dumps: `hvd-cycle`, the rank and the process set
+    /// @param steps is called after each step of a locked plan
+    /// @param explain reports a failure to the other ranks, and returns the exception for this
+    ///     program
     public CycleAgent(
             String threadName,
             ProcessSetContext context,
@@ -87,7 +88,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         this.queue = new TensorQueue(clock);
         this.waitPredictor = new WaitPredictor(clock);
         this.idleStrategy =
-                new IdleStrategy(() -> {}, clock, context.crowded()); // each step checks by itself
+                new IdleStrategy(() -> {}, clock, context.crowded()); // each step checks the state
         this.explain = explain;
         this.controlChannel =
                 new ControlChannel(
@@ -106,19 +107,19 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return follower;
     }
 
-    /// The program waits for what the plan keeps back.
+    /// A wait of the program for an operation that the plan holds back.
     ///
-    /// @param sinceNanos when that was first seen
-    /// @param completed how many operations were over by then; once there are more, a wait is another
-    ///     one, though nobody may have seen the end of this one
+    /// @param sinceNanos when it was first seen
+    /// @param completed the number of completed operations at that time; if there are more now, the
+    ///     wait is another one
     private record BlockedWait(long sinceNanos, long completed) {}
 
-    /// Hears of each step of a locked plan, on the driving thread.
+    /// Is called after each step of a locked plan, on the driving thread.
     @FunctionalInterface
     public interface StepListener {
-        /// Hears of a step.
+        /// Reports the bytes and the duration of a step.
         ///
-        /// @return whether to leave the plan now
+        /// @return whether this rank shall leave the plan
         boolean onStep(long bytes, long nanos);
     }
 
@@ -144,7 +145,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return tensorEntry.join();
     }
 
-    /// Submits operations that belong together, all or none.
+    /// Submits a group of operations, all or none.
     public <T> List<TensorEntry<T>> submitAll(
             List<Request> requests, List<? extends Operation<T>> operations) {
         List<TensorEntry<T>> entries = new ArrayList<>(requests.size());
@@ -160,7 +161,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return entries;
     }
 
-    /// @param work whether there is something to do now, rather than when more has come
+    /// @param work whether there is work now, rather than when more entries have come
     private void submitted(boolean work) {
         wakeIf(work && driver.get() == null && !isAwaited());
     }
@@ -185,9 +186,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return reason;
     }
 
-    /// Takes part with nothing in whatever the others do, until all ranks have called this.
+    /// Joins: takes part in the operations of the others without data, until all ranks have joined.
     ///
-    /// @return the last rank to call it, as a rank of the process set
+    /// @return the last rank that joined, as a rank of the world
     public int join() {
         TensorEntry<Integer> last =
                 new TensorEntry<>(Request.join(), new Operation.Barrier(), this);
@@ -195,12 +196,12 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return last.join();
     }
 
-    /// What is in flight.
+    /// The entries in flight.
     public List<TensorEntry<?>> pending() {
         return queue.pending();
     }
 
-    /// The join that this rank waits in, or null when it has not joined.
+    /// The pending join of this rank, or null.
     public @Nullable TensorEntry<Integer> joining() {
         return queue.joining();
     }
@@ -210,7 +211,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         queue.completionObserved();
     }
 
-    /// A program that looks again and again is waiting too, and must not look in vain.
+    /// A program that polls is waiting too, so the operation must make progress.
     @Override
     public void polled(TensorEntry<?> tensorEntry) {
         leavePlanIfStuck(tensorEntry);
@@ -222,8 +223,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         waitPredictor.onWait();
         while (!tensorEntry.hasEnded()) {
             if (driver.compareAndSet(null, Thread.currentThread())) {
-                // An interrupt would close files and sockets under the operation, and not end it on
-                // other ranks.
+                // An interrupt would close files and sockets that the operation uses, and would not
+                // end it on other ranks.
                 boolean interrupted = Thread.interrupted();
                 try {
                     driveUntil(tensorEntry);
@@ -240,7 +241,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Waits for the end of `entry`, or for the cycle to be free.
+    /// Waits until the entry is done or no thread drives.
     private void awaitDriver(TensorEntry<?> tensorEntry) {
         waiter = Thread.currentThread();
         if (driver.get() != null) {
@@ -248,24 +249,23 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
         waiter = null;
         if (tensorEntry.hasEnded() && driver.get() == null && queue.hasWork()) {
-            wakeIf(!isAwaited()); // what was left to this thread it does not need
+            wakeIf(!isAwaited()); // this thread does not need the remaining work
         }
     }
 
-    /// Lets what is in flight fail with `reason`, and whatever is submitted from now on.
+    /// Fails all entries in flight with `reason`, and all later submissions.
     public void close(HorovodException reason) {
         closed = reason;
         state.close(reason);
         LockSupport.unpark(thread);
         while (!driver.compareAndSet(null, Thread.currentThread())) {
-            LockSupport.parkNanos(
-                    this, DRIVER_WAIT_NANOS); // the driver sees soon that it is closed
+            LockSupport.parkNanos(this, DRIVER_WAIT_NANOS); // the driver soon sees `closed`
         }
         queue.close(reason);
         driver.set(null);
     }
 
-    /// What this rank is doing, in words.
+    /// What this rank is doing, for state reports.
     public String describe() {
         return follower.toString();
     }
@@ -283,7 +283,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// The work of thread `hvd-cycle`.
+    /// The loop of thread `hvd-cycle`.
     private void work() {
         int idle = 0;
         while (closed == null) {
@@ -309,8 +309,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Waits until something is in flight, and then as long as between two looks, unless there is
-    /// something to do at once.
+    /// Waits until an entry is in flight, then for one poll interval, unless there is work at once.
     private void parkUntilSubmitted() {
         wokenForWork = false;
         polling = false;
@@ -323,8 +322,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Takes at least one step, to hear what others say, and goes on while there is something to
-    /// do.
+    /// Takes at least one step, to read messages, and continues while there is work.
     private void driveWhileBusy() {
         idleStrategy.reset();
         try {
@@ -339,7 +337,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Why nothing more will happen: what this was closed for, or the best story of a failure.
+    /// The reason for which this agent ends: that of [#close], or an explained failure.
     private HorovodException endReason(Throwable end) {
         HorovodException reason = closed;
         if (reason != null && end.equals(reason)) {
@@ -353,10 +351,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Takes a step, or lets some time pass. Whatever others have said before they left is heard
-    /// before they are missed.
+    /// Takes a step, or idles. Before it reports a lost rank, it reads what that rank has sent.
     ///
-    /// @return whether there was a step to take
+    /// @return whether a step was taken
     private boolean drive() {
         if (step()) {
             idleStrategy.reset();
@@ -378,7 +375,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private boolean step() {
         boolean moved = follower.advance();
         if (moved && follower.mode() == Follower.Mode.LOCKED) {
-            return true; // a step of a plan sends nothing and waits for nothing
+            return true; // a step of a plan exchanges no messages
         }
         return controlChannel.exchange() || moved;
     }
@@ -389,7 +386,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Leaves the plan when the program has waited for too long for what the plan keeps back.
+    /// Leaves the plan when the program has waited too long for an operation that the plan holds
+    /// back.
     private void leavePlanIfStuck(TensorEntry<?> tensorEntry) {
         if (!queue.isStuck(tensorEntry)) {
             blockedWait = null;
@@ -419,9 +417,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Sees to it that thread `hvd-cycle` looks after what is in flight.
+    /// Wakes thread `hvd-cycle` if it is needed.
     ///
-    /// @param ready whether there is something to do now, rather than when more has come
+    /// @param ready whether there is work now, rather than when more entries have come
     private void wakeIf(boolean ready) {
         if ((ready && driver.get() == null) || !polling) {
             if (ready) {

@@ -29,11 +29,12 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
 
-/// Does what the coordinator says, and tells it what this rank wants: every rank has one.
+/// Sends the requests of this rank to the coordinator and carries out its decisions. Every rank has
+/// one.
 ///
-/// Used by one thread at a time, the one that drives the cycle.
+/// Used only by the thread that drives the cycle.
 final class Follower {
-    /// More plans than the coordinator remembers.
+    /// More than the coordinator keeps.
     private static final int MAX_PLANS = 16;
 
     private static final long PRIME = 0x9e3779b97f4a7c15L;
@@ -54,7 +55,7 @@ final class Follower {
     private final Map<Long, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);
     private final CompletedEntries completedEntries = new CompletedEntries();
 
-    /// What recorders are told of the batches of a plan, each of which runs in every step.
+    /// Descriptions for the recorder of the batches of a plan, which run in every step.
     private final IdentityHashMap<Batch, Collective> described = new IdentityHashMap<>();
 
     private Mode mode = Mode.NEGOTIATING;
@@ -62,7 +63,7 @@ final class Follower {
     private boolean joinSent;
     private boolean inPlan;
 
-    /// Batches that have run since the program wanted something else.
+    /// The number of batches that have run since the program deviated from the plan.
     private int batchesAfterDeviation;
 
     private long stopAfter = NEVER;
@@ -74,15 +75,15 @@ final class Follower {
     private long stepNanos;
 
     enum Mode {
-        /// Operations are asked for, and run when the coordinator says so.
+        /// Operations are requested, and run when the coordinator decides so.
         NEGOTIATING,
-        /// Operations run as their tensors come, as the plan says.
+        /// Operations run in the order of the plan, as soon as their entries are here.
         LOCKED,
-        /// The plan is left; nothing runs until all ranks have left it.
+        /// This rank has left the plan. Nothing runs until all ranks have left it.
         STOPPING
     }
 
-    /// @param coordinator takes what this rank has to say
+    /// @param coordinator receives the messages of this rank
     Follower(
             ProcessSetContext context,
             TensorQueue queue,
@@ -106,14 +107,14 @@ final class Follower {
         return mode;
     }
 
-    /// Whether an operation of a plan is running, which may be abandoned.
+    /// Whether an operation of a plan is running. It may be abandoned.
     boolean isInPlan() {
         return inPlan;
     }
 
-    /// Does what this rank can do by itself.
+    /// Does what needs no decision of the coordinator.
     ///
-    /// @return whether there was anything
+    /// @return whether there was something to do
     boolean advance() {
         return switch (mode) {
             case NEGOTIATING -> sendRequests();
@@ -122,7 +123,7 @@ final class Follower {
         };
     }
 
-    /// Asks the coordinator for what the program has submitted, at most once in a cycle time.
+    /// Requests the submitted operations, at most once per cycle time.
     private boolean sendRequests() {
         if (cycleNanos > 0) {
             long now = clock.nanoTime();
@@ -132,8 +133,8 @@ final class Follower {
             lastCycleNanos = now;
         }
         List<TensorEntry<?>> entries = queue.drain();
-        boolean asked = !entries.isEmpty();
-        if (asked) {
+        boolean requested = !entries.isEmpty();
+        if (requested) {
             if (recorder.isOn()) {
                 recorder.cycle();
             }
@@ -144,31 +145,32 @@ final class Follower {
             coordinator.accept(new RankMessage.Join(epoch));
             return true;
         }
-        return asked;
+        return requested;
     }
 
     private void sendRequests(List<TensorEntry<?>> entries) {
-        long asking = epoch;
-        List<RequestRef> asks = new ArrayList<>();
+        long currentEpoch = epoch;
+        List<RequestRef> requests = new ArrayList<>();
         long segment = entries.getFirst().segment();
         for (TensorEntry<?> tensorEntry : entries) {
             if (tensorEntry.segment() != segment) {
-                coordinator.accept(new RankMessage.Submit(asking, decisionsSeen, segment, asks));
-                asks.clear();
+                coordinator.accept(
+                        new RankMessage.Submit(currentEpoch, decisionsSeen, segment, requests));
+                requests.clear();
                 segment = tensorEntry.segment();
             }
             int slot = cache.slot(tensorEntry.request());
-            asks.add(
+            requests.add(
                     slot >= 0
                             ? new RankMessage.CachedRequest(slot)
                             : new RankMessage.NewRequest(tensorEntry.request()));
         }
-        coordinator.accept(new RankMessage.Submit(asking, decisionsSeen, segment, asks));
+        coordinator.accept(new RankMessage.Submit(currentEpoch, decisionsSeen, segment, requests));
     }
 
-    /// Runs the plan's next batch, or leaves the plan when the program wants something else. What
-    /// is complete by then runs first, up to a step of it, so that the plan is left where the
-    /// program has left it rather than where chance has it.
+    /// Runs the next batch of the plan, or leaves the plan if the program deviates. Batches that
+    /// are complete by then run first, up to one step: so the point where the plan is left depends
+    /// on the program and not on timing.
     private boolean advancePlan() {
         if (state.completed() >= stopAfter) {
             stop(new RankMessage.Stopped(false));
@@ -220,7 +222,7 @@ final class Follower {
         coordinator.accept(why);
     }
 
-    /// Does what the coordinator has decided.
+    /// Carries out a decision of the coordinator.
     void handle(CoordinatorMessage decision) {
         decisionsSeen++;
         switch (decision) {
@@ -247,7 +249,7 @@ final class Follower {
                 batch.put(i, tensorEntry);
             } else if (queue.joining() == null) {
                 throw new IllegalStateException(
-                        requests.get(i) + " is to run, but this rank has not asked for it");
+                        requests.get(i) + " is to run, but this rank has not requested it");
             }
         }
         if (recorder.isOn()) {
@@ -334,9 +336,9 @@ final class Follower {
         queue.joined(lastRank);
     }
 
-    /// What all ranks hear is an operation too, though nothing runs: a rank that leaves upon it
-    /// says that it has completed it, so that others, who may hear of the departure first, still
-    /// wait for the message.
+    /// Counts a decision without an operation as one. A rank that leaves after it reports that it
+    /// has completed it; the other ranks then wait for the decision even if they see the departure
+    /// first.
     private void countDecision() {
         state.complete(state.nextOperation());
     }
@@ -386,7 +388,7 @@ final class Follower {
         queue.unlockPlan();
     }
 
-    /// What this rank is doing, in words.
+    /// What this rank is doing, for state reports.
     @Override
     public String toString() {
         return switch (mode) {

@@ -2,8 +2,8 @@ package org.horovod4j.runtime.cycle;
 
 import org.horovod4j.HorovodException;
 
-/// Another rank will not come to the operation of a locked plan that this rank waits in. Never
-/// reaches the user: the operation is agreed on anew.
+/// Another rank has left the plan, so the operation that this rank waits in cannot complete. The
+/// user never sees it: the ranks negotiate the operation again.
 final class PlanAbandonedException extends HorovodException {
     private static final long serialVersionUID = 1L;
 

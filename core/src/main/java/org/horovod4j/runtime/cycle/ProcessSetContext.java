@@ -11,21 +11,21 @@ import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.Links;
 import org.jspecify.annotations.Nullable;
 
-/// What a [CycleAgent] is made of.
+/// One process set on one rank: what a [CycleAgent] needs.
 ///
 /// @param processSet the number of the process set
-/// @param rank this rank in it
-/// @param size how many ranks it has
+/// @param rank this rank in the set
+/// @param size the number of ranks in the set
 /// @param coordinator on rank 0, else null
 /// @param control carries control messages
 /// @param backend runs the operations
-/// @param dispatcher hands them to it
-/// @param state how far the process set has come
+/// @param dispatcher passes batches to the backend
+/// @param state counts the completed operations, and detects lost ranks
 /// @param crowded whether the host has more ranks than cores
-/// @param tuning to begin with
-/// @param recorder is told of everything
-/// @param activities is told by the backend what an operation spends its time on
-/// @param clock tells the time
+/// @param tuning the initial tuning
+/// @param recorder receives events for timeline and Java Flight Recorder
+/// @param activities receives the backend's activities inside an operation
+/// @param clock for waiting and for times in the recording
 public record ProcessSetContext(
         int processSet,
         int rank,

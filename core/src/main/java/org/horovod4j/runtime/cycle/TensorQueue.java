@@ -12,17 +12,19 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 
-/// What the program has submitted: where its threads and the one that drives the cycle meet.
+/// The submitted operations. The program's threads add entries here, and the thread that drives the
+/// cycle takes them.
 ///
-/// Without a plan, entries wait to be asked for at the coordinator. While a plan is locked they go
-/// straight to their places in it, and what has none is a *deviation*.
+/// Without a plan, entries wait for [#drain], and the [Follower] requests them from the
+/// coordinator. While a plan is locked, entries go to their places in the plan; an entry without a
+/// place is a *deviation*.
 final class TensorQueue {
     private final ReentrantLock lock = new ReentrantLock();
 
     private final TensorTable table = new TensorTable();
     private final Clock clock;
 
-    /// The time, as of late: to read a clock for each of many small tensors would cost a tenth of a
+    /// A recent time. Reading the clock for each of many small tensors would cost a tenth of a
     /// step.
     private long cachedNanos;
 
@@ -42,17 +44,18 @@ final class TensorQueue {
     /// Whether and why this rank must leave the plan.
     public enum Deviation {
         NONE,
-        /// The program wants something that is not in the plan.
+        /// The program has submitted something that is not in the plan, or joins.
         REQUESTED,
-        /// The program waits for something that the plan keeps back.
+        /// The program waits for an operation that the plan holds back.
         FAULT
     }
 
-    /// Takes entries in, all or none.
+    /// Adds all entries, or none if a name is taken.
     ///
-    /// @return whether there is something to do for it now, rather than when more has come
+    /// @return whether there is work now; false if a batch of the plan still waits for other
+    ///     entries
     /// @throws IllegalArgumentException when a name is in flight already
-    /// @throws HorovodException when nothing can be submitted any more
+    /// @throws HorovodException when the queue is closed
     public boolean submit(List<? extends TensorEntry<?>> entries) {
         lock.lock();
         try {
@@ -68,7 +71,7 @@ final class TensorQueue {
         }
     }
 
-    /// The same for a single entry, without a list to make: most are.
+    /// Like [#submit(List)] for one entry, without a list: most submissions are single.
     public boolean submit(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
@@ -104,9 +107,9 @@ final class TensorQueue {
         }
     }
 
-    /// From now on this rank brings nothing of its own, until all ranks have joined.
+    /// Joins: this rank contributes no data until all ranks have joined.
     ///
-    /// @param last ends when they have
+    /// @param last completes when they have
     void join(TensorEntry<Integer> last) {
         lock.lock();
         try {
@@ -121,12 +124,12 @@ final class TensorQueue {
         }
     }
 
-    /// What ends when all ranks have joined, or null when this one has not.
+    /// The pending join of this rank, or null.
     @Nullable TensorEntry<Integer> joining() {
         return joining;
     }
 
-    /// All ranks have joined.
+    /// Completes the join: all ranks have joined.
     void joined(int lastRank) {
         TensorEntry<Integer> waiting;
         lock.lock();
@@ -143,7 +146,7 @@ final class TensorQueue {
 
     private void beforeSubmit() {
         checkOpen();
-        if (table.inFlight() == 0) { // nobody may have looked for long
+        if (table.inFlight() == 0) { // the cached time may be old
             cachedNanos = clock.nanoTime();
         }
         if (completionObserved) {
@@ -152,14 +155,16 @@ final class TensorQueue {
         }
     }
 
-    /// The program has seen an operation complete: what it submits from now on may depend on that.
+    /// Called when the program has seen an operation complete. Later submissions may depend on that
+    /// result, so they belong to a new segment.
     public void completionObserved() {
         if (!completionObserved) { // a read costs less than a write, and a step has many handles
             completionObserved = true;
         }
     }
 
-    /// What is to be asked for; nothing while a plan is locked.
+    /// Removes and returns the entries to request from the coordinator; none while a plan is
+    /// locked.
     public List<TensorEntry<?>> drain() {
         lock.lock();
         try {
@@ -174,7 +179,7 @@ final class TensorQueue {
         }
     }
 
-    /// The entry in flight under a name.
+    /// The entry in flight under a name, or null.
     public @Nullable TensorEntry<?> find(String name) {
         lock.lock();
         try {
@@ -184,7 +189,7 @@ final class TensorQueue {
         }
     }
 
-    /// Everything in flight, as far as it has not ended.
+    /// All entries in flight.
     public List<TensorEntry<?>> pending() {
         lock.lock();
         try {
@@ -204,10 +209,10 @@ final class TensorQueue {
         }
     }
 
-    /// Frees the names of a batch that has run, so that the program can use them again as soon as
-    /// it hears of the end.
+    /// Frees the names of a batch that has run, before its entries complete: the program may then
+    /// use the names again at once.
     ///
-    /// @param completedEntries takes the entries and their results
+    /// @param completedEntries receives the entries and their results
     public void release(Batch batch, CompletedEntries completedEntries) {
         lock.lock();
         try {
@@ -227,7 +232,7 @@ final class TensorQueue {
         }
     }
 
-    /// Frees the name of an entry that ends without having run.
+    /// Frees the name of an entry that fails without having run.
     public void release(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
@@ -237,7 +242,7 @@ final class TensorQueue {
         }
     }
 
-    /// Follows `locked` from batch `start` on, with what is in flight.
+    /// Locks a plan, beginning with batch `start`. Entries in flight take their places in it.
     public void lockPlan(Plan locked, int start) {
         lock.lock();
         try {
@@ -252,7 +257,7 @@ final class TensorQueue {
                     deviation = Deviation.REQUESTED;
                 }
             }
-            if (joining != null) { // it was on its way to the coordinator
+            if (joining != null) { // its message to the coordinator is void now
                 deviation = Deviation.REQUESTED;
             }
         } finally {
@@ -260,7 +265,7 @@ final class TensorQueue {
         }
     }
 
-    /// Stops following the plan: what has not run is to be asked for.
+    /// Leaves the plan. Entries that have not run will be requested from the coordinator.
     public void unlockPlan() {
         lock.lock();
         try {
@@ -273,14 +278,14 @@ final class TensorQueue {
 
     private void leavePlan() {
         if (plan != null) {
-            plan.restart(0); // it may be kept, and should not keep tensors
+            plan.restart(0); // a plan is kept for later, without tensors
             table.clearPlan();
         }
         plan = null;
         deviation = Deviation.NONE;
     }
 
-    /// The plan's next batch, if it is complete.
+    /// The next batch of the plan if all its entries are here, else null.
     public @Nullable Batch ready() {
         lock.lock();
         try {
@@ -290,14 +295,14 @@ final class TensorQueue {
         }
     }
 
-    /// Ends the turn of the plan's ready batch and frees its names.
+    /// Moves on to the next batch of the plan, and frees the names of the batch that has run.
     ///
-    /// @param completedEntries takes the entries and their results
-    /// @return whether that was the last one of a step
+    /// @param completedEntries receives the entries and their results
+    /// @return whether it was the last batch of a step
     public boolean advance(CompletedEntries completedEntries) {
         lock.lock();
         try {
-            Plan locked = Objects.requireNonNull(plan, "a plan is followed");
+            Plan locked = Objects.requireNonNull(plan, "a plan is locked");
             collect(Objects.requireNonNull(locked.ready(), "its batch has run"), completedEntries);
             return locked.advance();
         } finally {
@@ -305,8 +310,8 @@ final class TensorQueue {
         }
     }
 
-    /// Whether the plan keeps `entry` back for want of something that the program has not
-    /// submitted. An entry that has run, and is about to hear of it, is not kept back.
+    /// Whether the plan holds the entry back, because the program has not submitted the rest of a
+    /// batch. False for an entry that has run and is about to complete.
     public boolean isStuck(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
@@ -339,7 +344,8 @@ final class TensorQueue {
         }
     }
 
-    /// Like [#hasWork], for a thread that looks every few milliseconds while anything is in flight.
+    /// Like [#hasWork], and updates the cached time. Called every few milliseconds while operations
+    /// are in flight.
     public boolean pollForWork() {
         lock.lock();
         try {
@@ -350,7 +356,7 @@ final class TensorQueue {
         }
     }
 
-    /// Whether whoever drives the cycle has anything to do.
+    /// Whether the thread that drives the cycle has something to do.
     public boolean hasWork() {
         lock.lock();
         try {
@@ -362,7 +368,7 @@ final class TensorQueue {
         }
     }
 
-    /// Lets everything in flight fail, and whatever is submitted from now on.
+    /// Fails all entries in flight, and all later submissions.
     public void close(HorovodException reason) {
         List<TensorEntry<?>> failing;
         TensorEntry<Integer> waiting;

@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/// The names that a program uses: what is in flight under each, and its places in the plan.
+/// The names that a program uses: the entry in flight under each, and its places in the plan.
 ///
-/// A name keeps its slot for the next step, unless there are too many: a step that repeats then
-/// changes no map. Not safe for use by several threads: the lock of the [TensorQueue] guards it.
+/// A name keeps its slot for the next step, up to a limit, so a step that repeats changes no map.
+/// Not thread-safe: the lock of the [TensorQueue] guards it.
 final class TensorTable {
     private static final int MAX_SLOTS = 1 << 14;
 
@@ -25,12 +25,12 @@ final class TensorTable {
         private Plan.@Nullable Places places;
     }
 
-    /// How many entries are in flight.
+    /// The number of entries in flight.
     int inFlight() {
         return inFlight;
     }
 
-    /// Takes entries in, all or none.
+    /// Adds all entries, or none if a name is taken.
     ///
     /// @throws IllegalArgumentException when a name is in flight already
     void add(List<? extends TensorEntry<?>> entries) {
@@ -42,7 +42,7 @@ final class TensorTable {
         }
     }
 
-    /// The same for a single entry, without a list to make.
+    /// Like [#add(List)] for one entry, without a list.
     void add(TensorEntry<?> tensorEntry) {
         if (!tryAdd(tensorEntry)) {
             throw inFlightAlready(tensorEntry.request().name());
@@ -77,7 +77,7 @@ final class TensorTable {
                         .formatted(name));
     }
 
-    /// Frees the name of an entry, if it is in flight.
+    /// Frees the name of an entry if it is in flight.
     void remove(TensorEntry<?> tensorEntry) {
         Slot slot = slotOf(tensorEntry);
         if (slot.tensorEntry != null) {
@@ -99,7 +99,7 @@ final class TensorTable {
         return slot == null ? null : slot.tensorEntry;
     }
 
-    /// All that is in flight, in the order of submission.
+    /// All entries in flight, in the order of submission.
     List<TensorEntry<?>> inSubmissionOrder() {
         List<TensorEntry<?>> entries = new ArrayList<>(inFlight);
         for (Slot slot : byName.values()) {
@@ -111,17 +111,17 @@ final class TensorTable {
         return entries;
     }
 
-    /// Gives the names of a plan their places.
+    /// Assigns the places of a plan to its names.
     void assignPlan(Plan plan) {
         plan.places().forEach((name, places) -> slot(name).places = places);
     }
 
-    /// Takes all places away.
+    /// Removes all places.
     void clearPlan() {
         byName.values().forEach(slot -> slot.places = null);
     }
 
-    /// Puts an admitted entry into the next free place of its name.
+    /// Puts an added entry into the next free place of its name.
     ///
     /// @return whether there was one
     boolean place(TensorEntry<?> tensorEntry) {
@@ -129,7 +129,7 @@ final class TensorTable {
         return places != null && places.put(tensorEntry);
     }
 
-    /// Forgets everything.
+    /// Removes all names.
     void clear() {
         byName.values().forEach(slot -> slot.tensorEntry = null);
         byName.clear();

@@ -4,17 +4,17 @@ import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.transport.Clock;
 import org.jspecify.annotations.Nullable;
 
-/// Guesses whether the program is about to wait for a batch that it has just completed, from what
-/// it did the last time.
+/// Predicts whether the program will wait for a batch that has just become complete, from what it
+/// did the last time.
 ///
-/// If it is, its own thread is the best to run the batch: the tensors are in that core's cache, and
-/// waking another thread takes longer than a small operation. If not, thread `hvd-cycle` should
-/// start at once, while the program goes on. A wrong guess costs one step the time until that
-/// thread looks by itself.
+/// If it will, its own thread is the best to run the batch: the tensors are in that core's cache,
+/// and waking another thread takes longer than a small operation. If not, thread `hvd-cycle` should
+/// start at once, while the program computes. After a wrong prediction the batch starts late, at
+/// the next poll of that thread.
 ///
-/// Threads may race here; what they spoil is a guess.
+/// Not synchronized: a race can only spoil a prediction.
 final class WaitPredictor {
-    /// How soon the program waits if it is to be waited for.
+    /// A wait counts if it begins within this time.
     private static final long SOON_NANOS = 100_000;
 
     private final Clock clock;
@@ -25,9 +25,9 @@ final class WaitPredictor {
         this.clock = clock;
     }
 
-    /// Something was submitted, and all tensors of `batch` are there.
+    /// Called when a submission has completed `batch`.
     ///
-    /// @return whether the program will wait for it soon; not, if it submits more instead
+    /// @return whether the program will wait for it soon, rather than submit more
     boolean expectsWait(Batch batch) {
         if (batch.equals(ready)) {
             batch.setAwaitedSoon(false);
@@ -38,7 +38,7 @@ final class WaitPredictor {
         return batch.wasAwaitedSoon();
     }
 
-    /// The program waits.
+    /// Called when the program waits.
     void onWait() {
         Batch batch = ready;
         if (batch != null) {
@@ -47,7 +47,7 @@ final class WaitPredictor {
         }
     }
 
-    /// Thread `hvd-cycle` looks for something to do.
+    /// Called when thread `hvd-cycle` polls for work.
     void onPoll() {
         Batch batch = ready;
         if (batch != null && !isRecent()) {

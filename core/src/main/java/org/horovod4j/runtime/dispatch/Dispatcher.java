@@ -16,8 +16,8 @@ import java.util.List;
 
 /// Runs a batch on the backend.
 ///
-/// A rank that has joined has no entries: it brings tensors that change nothing, and forgets what
-/// it gets.
+/// A rank that has joined has no entries: it contributes tensors that do not change the result, and
+/// drops what it receives.
 public final class Dispatcher {
     private final Backend backend;
     private final int rank;
@@ -31,9 +31,9 @@ public final class Dispatcher {
         this.worldRanks = List.copyOf(worldRanks);
     }
 
-    /// Runs `batch` and leaves its results in it.
+    /// Runs `batch` and stores the results in it.
     ///
-    /// @param divisor what an average divides by
+    /// @param divisor the divisor of an average
     public void run(Batch batch, long stamp, int divisor) {
         switch (batch.first().collectiveKind()) {
             case ALLREDUCE -> allreduce(batch, stamp, divisor);
@@ -162,7 +162,7 @@ public final class Dispatcher {
         return Tensor.zeros(request.dataType(), request.shape().withRows(0));
     }
 
-    /// Ends an entry with its result.
+    /// Completes an entry with its result.
     @SuppressWarnings({"unchecked", "NullAway"}) // the operation's kind says what its entry's T is
     public static void complete(TensorEntry<?> tensorEntry, @Nullable Object result) {
         ((TensorEntry<Object>) tensorEntry).complete(result);

@@ -8,7 +8,7 @@ import org.horovod4j.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Tensors that change nothing: what a rank that has joined brings to the others' operations.
+/// Tensors that do not change a result: the contribution of a rank that has joined.
 final class NeutralTensors {
     private static final short HALF_ONE = Float.floatToFloat16(1);
     private static final short HALF_INFINITY = Float.floatToFloat16(Float.POSITIVE_INFINITY);

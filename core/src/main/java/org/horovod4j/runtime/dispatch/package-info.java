@@ -1,4 +1,4 @@
-/// Hands a batch to the backend, and its results back.
+/// Passes a batch to the backend, and its results to the entries.
 ///
 /// Start with [Dispatcher].
 ///

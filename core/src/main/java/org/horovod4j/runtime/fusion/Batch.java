@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import java.util.Arrays;
 import java.util.List;
 
-/// Operations that run as one, and this rank's entries for them as they come.
+/// Operations that run as one, and this rank's entries for them.
 ///
 /// A batch of a plan runs again and again, so it keeps its bundle.
 public final class Batch {
@@ -29,12 +29,12 @@ public final class Batch {
         this.missing = entries.length;
     }
 
-    /// What the ranks agreed on; where ranks may bring different rows, one rank's view of them.
+    /// The requests that the ranks agreed on. Where row counts may differ, those of one rank.
     public List<Request> requests() {
         return requests;
     }
 
-    /// The request that stands for what all have in common.
+    /// The first request, for what all requests have in common.
     public Request first() {
         return requests.getFirst();
     }
@@ -43,17 +43,17 @@ public final class Batch {
         return entries.length;
     }
 
-    /// What its tensors take together.
+    /// The size of all its tensors.
     public long byteSize() {
         return byteSize;
     }
 
-    /// This rank's entry, or null when it takes part with nothing of its own, or not yet.
+    /// This rank's entry; null if it has not come yet, or if this rank has joined.
     public @Nullable TensorEntry<?> entry(int index) {
         return entries[index];
     }
 
-    /// Whether the place is free.
+    /// Whether the place has no entry.
     public boolean isFree(int index) {
         return entries[index] == null;
     }
@@ -67,17 +67,17 @@ public final class Batch {
         return missing == 0;
     }
 
-    /// Keeps what an operation gave.
+    /// Stores the result of an operation.
     public void result(int index, Object result) {
         results[index] = result;
     }
 
-    /// What an operation gave, once the batch has run.
+    /// The result of an operation, after the batch has run.
     public @Nullable Object result(int index) {
         return results[index];
     }
 
-    /// Makes room for the next round's entries.
+    /// Removes entries and results, for the next step.
     public void clear() {
         Arrays.fill(entries, null);
         Arrays.fill(results, null);
@@ -87,12 +87,12 @@ public final class Batch {
         }
     }
 
-    /// Whether the program waited for it as soon as it was complete, the last time.
+    /// Whether the program waited for the batch as soon as it was complete, in the last step.
     public boolean wasAwaitedSoon() {
         return awaitedSoon;
     }
 
-    /// Notes whether the program waits for it as soon as it is complete.
+    /// Records whether the program waits for the batch as soon as it is complete.
     public void setAwaitedSoon(boolean soon) {
         if (awaitedSoon != soon) { // a read costs less than a write
             awaitedSoon = soon;

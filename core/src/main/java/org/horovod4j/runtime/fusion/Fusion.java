@@ -13,24 +13,25 @@ import java.util.Map;
 
 /// Forms batches of operations that can run as one.
 ///
-/// A batch takes the first operation that is left, and later ones like it while they fit under the
-/// threshold. One of another kind may be passed over, so that a float16 tensor between float32 ones
-/// does not break their batch; but only while batch and passed-over ones together stay under the
-/// threshold, or what is ready early would wait for long behind what is ready late.
+/// A batch takes the first operation that is left, and later ones of the same kind while they fit
+/// under the threshold. An operation of another kind may be skipped, so that a float16 tensor
+/// between float32 tensors does not split their batch. But batch and skipped operations together
+/// stay under the threshold: otherwise operations that are ready early would wait for late ones.
 ///
-/// @param threshold bytes of a batch; a larger tensor travels alone, and 0 lets all travel alone
-/// @param groups whether groups may be joined with other tensors; if not, only members of one group
-///     travel together
+/// @param threshold the maximum bytes of a batch; a larger tensor runs alone, and with 0 every
+///     tensor does
+/// @param groups whether a group may be fused with other tensors; if not, only members of one group
+///     are fused
 public record Fusion(long threshold, boolean groups) {
-    /// An operation to be batched.
+    /// An operation to be fused.
     ///
-    /// @param request what it is
-    /// @param byteSize what it takes in a batch
+    /// @param request its request
+    /// @param byteSize its size in a batch
     /// @param segment operations of different segments must not share a batch
-    /// @param ranks how many ranks bring something, which decides what an average divides by
+    /// @param ranks the number of ranks with data, by which an average divides
     public record Item(Request request, long byteSize, long segment, int ranks) {}
 
-    /// The items' positions, batch by batch.
+    /// The positions of the items, batch by batch.
     public List<List<Integer>> batches(List<Item> items) {
         boolean[] taken = new boolean[items.size()];
         int[] likeness = fusionKey(items);
@@ -43,7 +44,7 @@ public record Fusion(long threshold, boolean groups) {
         return batches;
     }
 
-    /// A number for each item, the same for those that can travel together.
+    /// A number for each item; items with equal numbers can be fused.
     private int[] fusionKey(List<Item> items) {
         Map<FusionKey, Integer> numbers = new HashMap<>();
         return items.stream()
@@ -94,7 +95,8 @@ public record Fusion(long threshold, boolean groups) {
 
     /// What the members of a batch have in common.
     ///
-    /// @param ungroupedName the name of a tensor that travels alone for want of a group, else empty
+    /// @param ungroupedName the name of a tensor that runs alone because it has no group, else
+    ///     empty
     private record FusionKey(
             CollectiveKind collectiveKind,
             DataType dataType,

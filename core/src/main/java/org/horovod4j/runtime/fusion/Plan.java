@@ -10,17 +10,17 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// The batches of a step that repeats, in the order in which all ranks run them, for ever.
+/// The batches of a repeated step, in the order in which all ranks run them.
 ///
-/// Entries come in any order and find their place by name. A name that occurs more than once in a
-/// step takes its places in turn.
+/// Entries may come in any order; each finds its place by name. A name that occurs more than once
+/// in a step takes its places in order.
 public final class Plan {
     private final long number;
     private final List<Batch> batches;
     private final Map<String, Places> places = new HashMap<>();
     private int next;
 
-    /// @param number tells plans apart
+    /// @param number identifies the plan
     /// @param requests of each batch
     public Plan(long number, List<List<Request>> requests) {
         this.number = number;
@@ -40,45 +40,45 @@ public final class Plan {
         return number;
     }
 
-    /// How many batches a step has.
+    /// The number of batches of a step.
     public int size() {
         return batches.size();
     }
 
-    /// Begins at batch `start`, with no entries.
+    /// Starts again at batch `start`, without entries.
     public void restart(int start) {
         next = start;
         batches.forEach(Batch::clear);
         places.values().forEach(each -> each.restart(start));
     }
 
-    /// The places of each name; those who submit the same names again and again look them up once.
+    /// The places of each name, to be looked up once per plan.
     public Map<String, Places> places() {
         return Collections.unmodifiableMap(places);
     }
 
-    /// The batch whose turn it is, if all its entries are there.
+    /// The current batch if all its entries are here, else null.
     public @Nullable Batch ready() {
         Batch batch = batches.get(next);
         return batch.isComplete() ? batch : null;
     }
 
-    /// Ends the turn of the batch that was ready.
+    /// Moves on to the next batch.
     ///
-    /// @return whether that was the last one of a step
+    /// @return whether it was the last batch of a step
     public boolean advance() {
         batches.get(next).clear();
         next = next + 1 == batches.size() ? 0 : next + 1;
         return next == 0;
     }
 
-    /// Which batch begins with `request`, or -1.
+    /// The index of the batch that begins with `request`, or -1.
     public int batchStartingWith(Request request) {
         Places known = places.get(request.name());
         return known == null ? -1 : known.batchStartingWith(request);
     }
 
-    /// Whether `request` is asked for somewhere in the plan.
+    /// Whether `request` is in the plan.
     public boolean contains(Request request) {
         Places known = places.get(request.name());
         return known != null && known.contains(request);
@@ -109,9 +109,9 @@ public final class Plan {
             }
         }
 
-        /// Puts an entry of this name where it belongs.
+        /// Puts an entry into the next place of this name.
         ///
-        /// @return whether there is room for it now, and it fits
+        /// @return whether the place is free and the request matches
         public boolean put(TensorEntry<?> tensorEntry) {
             Place place = all[turn];
             if (!place.batch.isFree(place.position)

@@ -1,7 +1,7 @@
-/// Which operations travel together.
+/// Decides which operations are fused.
 ///
-/// Start with [Fusion], which forms batches, then [Batch], and [Plan], the batches of a step that
-/// repeats.
+/// Start with [Fusion], which forms batches, then [Batch] and [Plan], the batches of a repeated
+/// step.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.runtime.message`,
 ///   `org.horovod4j.runtime.queue`.

@@ -13,12 +13,12 @@ public enum CollectiveKind {
 
     private final String text = name().toLowerCase(Locale.ROOT);
 
-    /// Whether the ranks may bring different numbers of rows.
+    /// Whether the ranks may have different numbers of rows.
     public boolean isRagged() {
         return this == ALLGATHER || this == ALLTOALL;
     }
 
-    /// Whether several tensors can travel as one.
+    /// Whether several tensors can be fused.
     public boolean isFusible() {
         return this == ALLREDUCE || this == REDUCESCATTER || this == ALLGATHER;
     }

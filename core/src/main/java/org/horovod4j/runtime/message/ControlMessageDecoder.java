@@ -37,8 +37,8 @@ import java.util.function.Supplier;
 
 /// Reads control messages; [ControlMessageEncoder] writes them.
 ///
-/// They come from ranks that know the job's secret, but perhaps from another version of this
-/// program: what makes no sense is refused, and nothing is allocated that the message has no bytes
+/// Messages come from ranks that know the job's secret, but perhaps from another version of this
+/// program. Invalid messages are rejected, and nothing is allocated that the message has no bytes
 /// for.
 public final class ControlMessageDecoder {
     private static final DataType[] TYPES = DataType.values();
@@ -53,7 +53,7 @@ public final class ControlMessageDecoder {
         this.in = ByteBuffer.wrap(bytes);
     }
 
-    /// Reads what a rank says.
+    /// Reads a message of a rank.
     ///
     /// @throws HorovodException when the bytes make no sense
     public static RankMessage fromRank(byte[] bytes) {
@@ -61,7 +61,7 @@ public final class ControlMessageDecoder {
         return controlMessageDecoder.decodeFully(controlMessageDecoder::fromRank);
     }
 
-    /// Reads what a coordinator says.
+    /// Reads a message of the coordinator.
     ///
     /// @throws HorovodException when the bytes make no sense
     public static CoordinatorMessage toRanks(byte[] bytes) {
@@ -92,8 +92,7 @@ public final class ControlMessageDecoder {
             case STOPPED -> new Stopped(flag());
             case READY -> new Ready();
             case RUN, FAIL, JOINED, EVICT, LOCK, UNLOCK, UNLOCKED, TUNE ->
-                    throw new IllegalArgumentException(
-                            "said by a rank that is not the coordinator");
+                    throw new IllegalArgumentException("only the coordinator may send this");
         };
     }
 
@@ -141,7 +140,7 @@ public final class ControlMessageDecoder {
                                     number(),
                                     integer()));
             case SUBMIT, JOIN, DEVIATE, STOPPED, READY ->
-                    throw new IllegalArgumentException("said by the coordinator to a rank");
+                    throw new IllegalArgumentException("only ranks may send this");
         };
     }
 
@@ -204,11 +203,11 @@ public final class ControlMessageDecoder {
         return new String(bytes, StandardCharsets.UTF_8);
     }
 
-    /// A number of things that take at least `bytesEach`.
+    /// A count of elements that take at least `bytesEach`.
     private int size(int bytesEach) {
         int size = integer();
         if (size < 0 || size > in.remaining() / bytesEach) {
-            throw new IllegalArgumentException("too many things: " + size);
+            throw new IllegalArgumentException("too many elements: " + size);
         }
         return size;
     }
@@ -226,6 +225,6 @@ public final class ControlMessageDecoder {
                 return (value >>> 1) ^ -(value & 1);
             }
         }
-        throw new IllegalArgumentException("a number without end");
+        throw new IllegalArgumentException("unterminated number");
     }
 }

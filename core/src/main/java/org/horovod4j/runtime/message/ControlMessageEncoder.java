@@ -29,9 +29,8 @@ import java.util.List;
 
 /// Writes control messages; [ControlMessageDecoder] reads them.
 ///
-/// What a rank asks for from the cache is a vector of bits that starts at the lowest slot it names:
-/// in the steady state a thousand tensors take 125 bytes. Where few slots lie far apart they are
-/// listed instead.
+/// Cached requests are a bit vector that starts at the lowest slot: in the steady state a thousand
+/// tensors take 125 bytes. A few slots that are far apart are listed instead.
 public final class ControlMessageEncoder {
     private static final int FIRST_BYTES = 256;
     private static final int MAX_BYTES_PER_SLOT = 4;
@@ -210,7 +209,7 @@ public final class ControlMessageEncoder {
         ensureCapacity(bytes.length).put(bytes);
     }
 
-    /// Seven bits at a time, so that small numbers are short; zigzag, so that -1 is small too.
+    /// Seven bits per byte, so that small numbers are short; zigzag, so that -1 is small too.
     private void number(long value) {
         long rest = (value << 1) ^ (value >> 63);
         ensureCapacity(Long.BYTES + 2);

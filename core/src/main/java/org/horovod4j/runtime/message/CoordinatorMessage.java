@@ -4,61 +4,61 @@ import org.horovod4j.spi.Tuning;
 
 import java.util.List;
 
-/// What the coordinator tells all ranks of its process set, itself included, in the same order.
+/// A decision that the coordinator sends to all ranks of its process set, itself included, in one
+/// order.
 public sealed interface CoordinatorMessage {
-    /// Run these operations as one.
+    /// Run these operations as one batch.
     ///
-    /// @param tensors which
-    /// @param divisor what an average divides by
+    /// @param tensors the operations
+    /// @param divisor the divisor of an average
     record Run(List<OperationRef> tensors, int divisor) implements CoordinatorMessage {
         public Run {
             tensors = List.copyOf(tensors);
         }
     }
 
-    /// One of the operations that run together.
+    /// An operation of a batch.
     sealed interface OperationRef {}
 
-    /// One that is in the cache.
+    /// An operation whose request is cached.
     record Cached(int slot) implements OperationRef {}
 
-    /// One that is not.
+    /// An operation whose request is not cached.
     ///
-    /// @param request as all ranks mean it
-    /// @param slot where it is cached from now on, or -1
+    /// @param request what all ranks have requested
+    /// @param slot the cache slot that it gets, or -1
     record Uncached(Request request, int slot) implements OperationRef {}
 
-    /// The ranks do not agree about an operation.
+    /// The ranks have requested different things under one name.
     record Fail(String name, String reason) implements CoordinatorMessage {}
 
     /// All ranks have joined.
     record Joined(int lastRank) implements CoordinatorMessage {}
 
-    /// These cache slots are free.
+    /// These cache slots are no longer valid.
     record Evict(List<Integer> slots) implements CoordinatorMessage {
         public Evict {
             slots = List.copyOf(slots);
         }
     }
 
-    /// From now on follow the plan.
+    /// Follow this plan from now on.
     ///
     /// @param plan the plan's number
-    /// @param buckets what runs together, in order, again and again; empty when the ranks know the
-    ///     plan
-    /// @param start the first bucket to run
+    /// @param buckets the batches, in order, to be repeated; empty if the ranks know the plan
+    /// @param start the first batch to run
     record Lock(long plan, List<List<Request>> buckets, int start) implements CoordinatorMessage {
         public Lock {
             buckets = buckets.stream().map(List::copyOf).toList();
         }
     }
 
-    /// Stop following the plan after so many operations.
+    /// Leave the plan after this number of operations.
     record Unlock(long completed) implements CoordinatorMessage {}
 
-    /// Nobody follows the plan any more.
+    /// All ranks have left the plan.
     ///
-    /// @param reset whether to clean up after an abandoned operation
+    /// @param reset whether to reset the backend after an abandoned operation
     record Unlocked(boolean reset) implements CoordinatorMessage {}
 
     /// Use this tuning from now on.

@@ -11,11 +11,11 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/// Tells what the ranks disagree about: the first difference, who wants what, and what to do.
+/// Describes a disagreement of ranks: the first difference, which rank wants what, and what to do.
 public final class MismatchReport {
     private final SortedMap<Integer, Request> requests;
 
-    /// @param requests what each rank asked for, by rank of the world
+    /// @param requests the request of each rank, by rank of the world
     public MismatchReport(SortedMap<Integer, Request> requests) {
         this.requests = new TreeMap<>(requests);
     }

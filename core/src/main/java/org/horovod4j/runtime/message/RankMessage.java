@@ -2,16 +2,16 @@ package org.horovod4j.runtime.message;
 
 import java.util.List;
 
-/// What a rank says to the coordinator of its process set.
+/// A message of a rank to the coordinator of its process set.
 public sealed interface RankMessage {
     /// The rank has submitted these operations.
     ///
-    /// @param epoch how often the rank has seen a plan locked or unlocked: what it said before that
-    ///     is moot
-    /// @param decisionsSeen how many responses it has seen, and so which cache slots it knows of
-    /// @param segment counts up whenever the program has seen an operation complete: operations of
-    ///     one segment do not wait for each other in the program, so they may travel together
-    /// @param requests in the order of submission, which is lost on the wire
+    /// @param epoch how often the rank has seen a plan locked or unlocked; the coordinator ignores
+    ///     messages of an earlier epoch
+    /// @param decisionsSeen the number of decisions it has seen, and so which cache slots it knows
+    /// @param segment a counter that increases when the program has seen an operation complete.
+    ///     Operations of one segment do not depend on each other, so they may be fused
+    /// @param requests in the order of submission; the encoding does not keep the order
     record Submit(long epoch, long decisionsSeen, long segment, List<RequestRef> requests)
             implements RankMessage {
         public Submit {
@@ -19,31 +19,31 @@ public sealed interface RankMessage {
         }
     }
 
-    /// An operation, spelled out or by its place in the cache.
+    /// An operation: its request, or its cache slot.
     sealed interface RequestRef {}
 
     record CachedRequest(int slot) implements RequestRef {}
 
     record NewRequest(Request request) implements RequestRef {}
 
-    /// The rank has no more data, and takes part in what the others do with nothing of its own.
+    /// The rank has no more data. It takes part in the operations of the others without a tensor.
     ///
     /// @param epoch as in [Submit]
     record Join(long epoch) implements RankMessage {}
 
-    /// The rank has been asked for something that is not in the locked plan, or lacks something
-    /// that is.
+    /// The rank leaves the plan: its program has submitted something that is not in the plan, or
+    /// waits for something that the plan holds back.
     ///
-    /// @param completed how many operations of the process set it has completed: all that it will
-    ///     do of the plan
-    /// @param fault whether the plan itself is to blame, so that it should not be locked again soon
+    /// @param completed the number of operations of the process set it has completed: it will run
+    ///     no more of the plan
+    /// @param fault whether the program waited, so that the plan should not be locked again soon
     record Deviate(long completed, boolean fault) implements RankMessage {}
 
     /// The rank has stopped following the plan.
     ///
-    /// @param abandoned whether it gave up an operation that others had not come to
+    /// @param abandoned whether it has abandoned an operation that other ranks had not started
     record Stopped(boolean abandoned) implements RankMessage {}
 
-    /// The rank has cleaned up after an abandoned operation.
+    /// The rank has reset the backend after an abandoned operation.
     record Ready() implements RankMessage {}
 }

@@ -6,18 +6,19 @@ import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 
-/// One operation as a rank asks for it: everything on which the ranks have to agree, and two things
-/// that only decide what travels together.
+/// An operation as a rank requests it: everything that the ranks must agree on, and two things that
+/// only decide what is fused.
 ///
 /// @param collectiveKind which collective
 /// @param name the tensor's name
 /// @param dataType the type of its elements
-/// @param shape its shape on the rank that asks
-/// @param op how it is reduced, where it is
-/// @param scale factors around the reduction
-/// @param rootRank whose tensor is broadcast, as a rank of the process set; -1 for other kinds
+/// @param shape its shape on this rank
+/// @param op the reduction, for collectives that reduce
+/// @param scale factors before and after the reduction
+/// @param rootRank the rank whose tensor is broadcast, as a rank of the process set; -1 for other
+///     kinds
 /// @param group the name of the group it was submitted in; empty without one
-/// @param shared whether it lies in memory that the ranks of a host share
+/// @param shared whether it is in memory that the ranks of a host share
 public record Request(
         CollectiveKind collectiveKind,
         String name,
@@ -84,7 +85,7 @@ public record Request(
         return withoutTensor(BARRIER);
     }
 
-    /// Stands for a join in what is said of this rank; never sent.
+    /// Describes a join in state reports; never sent.
     public static Request join() {
         return withoutTensor(JOIN);
     }
@@ -117,8 +118,7 @@ public record Request(
                 collectiveKind, name, dataType, shape, op, scale, rootRank, group, other);
     }
 
-    /// Whether two ranks that ask for this and for `other` mean the same operation. The names are
-    /// known to be equal.
+    /// Whether this request and that of another rank match. The names are known to be equal.
     public boolean matches(Request other) {
         return collectiveKind == other.collectiveKind
                 && dataType == other.dataType
@@ -143,7 +143,7 @@ public record Request(
         return true;
     }
 
-    /// What the tensor of this rank takes.
+    /// The size of this rank's tensor.
     public long byteSize() {
         return shape.elementCount() * dataType.byteSize();
     }

@@ -1,5 +1,5 @@
-/// What ranks and their coordinator say to each other, and what is said when ranks ask for
-/// different things.
+/// The messages between ranks and their coordinator, and the report when ranks request different
+/// things.
 ///
 /// Start with [Request], then [RankMessage] and [CoordinatorMessage].
 ///

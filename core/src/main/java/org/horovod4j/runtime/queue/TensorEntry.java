@@ -11,12 +11,12 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
 
-/// An operation in flight: what was asked for, and the handle that the program waits with.
+/// An operation in flight: its request, its tensors, and the handle that the program waits with.
 ///
-/// Many thousands of these come and go in a second, so an entry is one object without a lock: the
-/// field `state` publishes the rest.
+/// Programs create thousands of entries per second, so an entry is one object without a lock: the
+/// field `state` publishes the others.
 ///
-/// @param <T> what the operation returns
+/// @param <T> the result of the operation
 public final class TensorEntry<T> implements Handle<T> {
     private static final AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable Thread> WAITER =
             waiter();
@@ -44,19 +44,19 @@ public final class TensorEntry<T> implements Handle<T> {
         FAILED
     }
 
-    /// Where the queue keeps an entry, so that it finds the way back without looking for its name.
+    /// The place of an entry in the queue, which saves a lookup by name.
     public interface QueueSlot {}
 
-    /// Makes operations happen.
+    /// Runs operations.
     public interface ProgressEngine {
-        /// Returns when `entry` is done, having helped as far as it can.
+        /// Returns when the entry is done. May run operations on the calling thread.
         void await(TensorEntry<?> tensorEntry);
 
-        /// The program looks whether `entry` is done, and it is not.
+        /// Called when the program has polled an entry that is not done.
         void polled(TensorEntry<?> tensorEntry);
 
-        /// The program knows now that an operation is done, so what it submits next may depend on
-        /// it.
+        /// Called when the program has seen that an operation is done: later submissions may depend
+        /// on it.
         void completionObserved();
     }
 
@@ -74,7 +74,7 @@ public final class TensorEntry<T> implements Handle<T> {
         return operation;
     }
 
-    /// Its seat in the queue, once it has one.
+    /// Its place in the queue, after it was added.
     public @Nullable QueueSlot slot() {
         return slot;
     }
@@ -88,17 +88,17 @@ public final class TensorEntry<T> implements Handle<T> {
         return segment;
     }
 
-    /// Counts up with each submission of this rank.
+    /// A number that increases with each submission of this rank.
     public long serial() {
         return serial;
     }
 
-    /// When it was submitted, give or take some milliseconds.
+    /// When it was submitted, to within some milliseconds.
     public long submittedNanos() {
         return submittedNanos;
     }
 
-    /// Notes when it was submitted.
+    /// Records when it was submitted.
     public void submitted(long number, long currentSegment, long nowNanos) {
         serial = number;
         segment = currentSegment;
@@ -123,14 +123,14 @@ public final class TensorEntry<T> implements Handle<T> {
         }
     }
 
-    /// Whether it has ended, without letting the program know.
+    /// Whether it is done. Does not count as an observation by the program.
     public boolean hasEnded() {
         return state != State.RUNNING;
     }
 
-    /// Waits for the end, but no longer than so much, and perhaps less. An interrupt does not end
-    /// the wait, for the tensors belong to the operation until it is done; it is kept for the
-    /// caller to see afterwards.
+    /// Waits until it is done, for at most this time and perhaps less. An interrupt does not end
+    /// the wait, because the tensors belong to the operation until it is done; the interrupt status
+    /// is restored afterwards.
     public void awaitEnd(long nanos) {
         boolean interrupted = Thread.interrupted();
         boolean first = WAITER.compareAndSet(this, null, Thread.currentThread());

@@ -1,6 +1,6 @@
-/// What the program has submitted and not yet got back.
+/// Operations that the program has submitted.
 ///
-/// An [TensorEntry] is an operation and the handle that the program holds of it.
+/// A [TensorEntry] is an operation, and the handle that the program waits with.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.runtime.message`.
 /// - Invariant: an entry ends once, and its tensors are not touched afterwards.

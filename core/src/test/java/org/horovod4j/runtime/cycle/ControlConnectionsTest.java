@@ -60,8 +60,8 @@ class ControlConnectionsTest {
     @ValueSource(ints = {1, 3, 4, 5, 1_000, 1 << 20})
     void messagesArriveWholeAndInOrder(int most) {
         int[] lengths = {0, 1, 3, 4, 5, 4_091, 4_092, 4_093, 10_000, 2, 70_001, 0, 9};
-        ControlLine from = new ControlLine(new ThrottledLink(links(0).link(1), most));
-        ControlLine to = new ControlLine(new ThrottledLink(links(1).link(0), most));
+        ControlConnection from = new ControlConnection(new ThrottledLink(links(0).link(1), most));
+        ControlConnection to = new ControlConnection(new ThrottledLink(links(1).link(0), most));
         List<byte[]> received = new ArrayList<>();
         for (int i = 0; i < lengths.length; i++) {
             from.write(message(lengths[i], i));
@@ -87,7 +87,7 @@ class ControlConnectionsTest {
     @ValueSource(ints = {-1, Integer.MAX_VALUE})
     void invalidLengthIsRejected(int length) {
         Links source = links(0);
-        ControlLine to = new ControlLine(links(1).link(0));
+        ControlConnection to = new ControlConnection(links(1).link(0));
         MemorySegment header = Arena.ofAuto().allocate(ValueLayout.JAVA_INT);
         header.set(ValueLayout.JAVA_INT, 0, length);
         assertThat(source.link(1).trySend(header, 0, Integer.BYTES)).isEqualTo(Integer.BYTES);

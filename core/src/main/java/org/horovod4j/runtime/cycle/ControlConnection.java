@@ -8,8 +8,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Control messages over a link, each after its length. Nothing here waits.
-final class ControlLine {
+/// Control messages over a link, each preceded by its length. No method waits.
+final class ControlConnection {
     private static final ValueLayout.OfInt LENGTH = ValueLayout.JAVA_INT_UNALIGNED;
     private static final long FIRST_BYTES = 4 * 1024;
     private static final int MAX_MESSAGE = 1 << 28;
@@ -18,30 +18,30 @@ final class ControlLine {
     private MemorySegment outgoing = Arena.ofAuto().allocate(FIRST_BYTES);
     private MemorySegment incoming = Arena.ofAuto().allocate(FIRST_BYTES);
 
-    /// What is written and not yet sent lies between these.
+    /// Bytes that are written but not sent are between these.
     private long sent;
 
     private long written;
 
-    /// What has come and was not yet read lies between these.
+    /// Bytes that are received but not read are between these.
     private long read;
 
     private long received;
-    private boolean mute;
+    private boolean silenced;
     private boolean closed;
 
-    ControlLine(Link link) {
+    ControlConnection(Link link) {
         this.link = link;
     }
 
-    /// Says nothing more; what the other end has said can still be read.
+    /// Drops all further writes. Messages of the other rank can still be read.
     void silence() {
-        mute = true;
+        silenced = true;
     }
 
-    /// Says and hears nothing more.
+    /// Drops all further writes and reads.
     void close() {
-        mute = true;
+        silenced = true;
         closed = true;
     }
 
@@ -49,9 +49,9 @@ final class ControlLine {
         return closed;
     }
 
-    /// Puts a message behind those not yet sent.
+    /// Queues a message.
     void write(byte[] message) {
-        if (mute) {
+        if (silenced) {
             return;
         }
         long bytes = Integer.BYTES + (long) message.length;
@@ -75,11 +75,11 @@ final class ControlLine {
         written += bytes;
     }
 
-    /// Sends what the link takes.
+    /// Sends as many bytes as the link accepts.
     ///
-    /// @return whether all is sent
+    /// @return whether all bytes are sent
     boolean flush() {
-        if (mute) {
+        if (silenced) {
             return true;
         }
         if (sent < written) {
@@ -88,7 +88,7 @@ final class ControlLine {
         return sent == written;
     }
 
-    /// The next message, or null when none is there in full.
+    /// The next message, or null if none is complete.
     byte @Nullable [] poll() {
         byte[] message = take();
         if (message == null && fill()) {
@@ -138,7 +138,7 @@ final class ControlLine {
         return length;
     }
 
-    /// The bytes from `start` to `end`, at the beginning of memory that has room for `more`.
+    /// Moves the bytes from `start` to `end` to the beginning of memory with room for `more`.
     private static MemorySegment moved(MemorySegment memory, long start, long end, long more) {
         long needed = end - start + more;
         MemorySegment target =
