@@ -40,8 +40,8 @@ final class CopySources {
         String reason = cause == null || cause instanceof NoSuchFileException ? "" : ": " + cause;
         return new ConfigurationException(
                 """
-                '%s', which the hosts are to get a copy of, cannot be read, seen from %s%s. Check its \
-                path, and that you may read all of it."""
+                '%s', which is to be copied to the hosts, cannot be read from %s%s. Check its path, \
+                and that you may read all of it."""
                         .formatted(path, Path.of("").toAbsolutePath(), reason),
                 cause);
     }

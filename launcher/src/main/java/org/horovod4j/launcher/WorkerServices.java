@@ -30,7 +30,7 @@ interface WorkerServices {
         throw notElastic();
     }
 
-    /// Asks all workers to come back at their next commit.
+    /// Asks all workers to return at their next commit.
     default void requestReset() {
         throw notElastic();
     }

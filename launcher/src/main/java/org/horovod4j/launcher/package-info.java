@@ -6,10 +6,11 @@
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.option`,
 ///   `org.horovod4j.elastic.registry`, `org.horovod4j.rendezvous`, `org.horovod4j.network`,
 ///   `org.horovod4j.security`, `org.horovod4j.text`, `org.horovod4j.launcher.check`,
-///   `org.horovod4j.launcher.command`, `org.horovod4j.launcher.driver`, `org.horovod4j.launcher.mpi`, `org.horovod4j.launcher.plan`,
+///   `org.horovod4j.launcher.command`, `org.horovod4j.launcher.driver`,
+///   `org.horovod4j.launcher.mpi`, `org.horovod4j.launcher.plan`,
 ///   `org.horovod4j.launcher.process`, `org.horovod4j.launcher.remote`,
 ///   `org.horovod4j.launcher.output`, `org.horovod4j.launcher.function`, `sun.misc` (signals).
-/// - Invariant: the job's secret travels in the environment, never on a command line.
+/// - Invariant: the job's secret is passed in the environment, never on a command line.
 @NullMarked
 package org.horovod4j.launcher;
 

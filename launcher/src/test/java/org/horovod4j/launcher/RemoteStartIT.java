@@ -181,7 +181,7 @@ class RemoteStartIT {
                 assertThat(launcher.stderr().lines())
                         .singleElement()
                         .asString()
-                        .contains("which the hosts are to get a copy of, cannot be read")
+                        .contains("which is to be copied to the hosts, cannot be read")
                         .contains(unreadable.toString());
             }
             Files.setPosixFilePermissions(unreadable, PosixFilePermissions.fromString("rwx------"));

@@ -23,7 +23,7 @@ public interface Driver {
     /// Whether no worker is left and none will be started.
     boolean isOver();
 
-    /// The failure that the user is told about, if the job failed.
+    /// The failure to report to the user, if the job failed.
     Optional<Failure> failure();
 
     /// Whether a failed worker is replaced while the job runs. What it started is then killed at

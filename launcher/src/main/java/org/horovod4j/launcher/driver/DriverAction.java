@@ -28,7 +28,7 @@ public sealed interface DriverAction {
         }
     }
 
-    /// Ask all workers to come back at their next commit.
+    /// Ask all workers to return at their next commit.
     record RequestReset() implements DriverAction {}
 
     /// Tell a worker that waits for a place that it gets none.

@@ -14,7 +14,7 @@ public interface HostAgent extends AutoCloseable {
     /// @throws org.horovod4j.ConfigurationException when it is not there
     Program program(List<String> words) throws IOException;
 
-    /// Starts `command` in a process group of its own, with this launcher's environment and
+    /// Starts `command` in its own process group, with this launcher's environment and
     /// `variables`. Safe to call from several threads.
     Process start(List<String> command, Map<String, String> variables) throws IOException;
 
