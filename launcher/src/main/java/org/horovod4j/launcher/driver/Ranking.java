@@ -1,12 +1,13 @@
 package org.horovod4j.launcher.driver;
 
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
 
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.SequencedMap;
 
 /// The ranks of one generation.
@@ -28,31 +29,21 @@ final class Ranking {
         workers.forEach(
                 worker ->
                         byHost.computeIfAbsent(worker.host(), _ -> new ArrayList<>()).add(worker));
-        List<Integer> sizes = byHost.values().stream().map(List::size).toList();
+        List<Host> hosts =
+                byHost.entrySet().stream()
+                        .map(host -> new Host(host.getKey(), host.getValue().size()))
+                        .toList();
+        List<Slot> slots = HostPlan.of(hosts, workers.size()).slots();
 
         SequencedMap<Worker, Slot> ranked = new LinkedHashMap<>();
-        int hostsBefore = 0;
-        for (Map.Entry<String, List<Worker>> host : byHost.entrySet()) {
-            List<Integer> slots = host.getValue().stream().map(Worker::slot).sorted().toList();
-            for (Worker worker : host.getValue()) {
-                int localRank = Collections.binarySearch(slots, worker.slot());
-                ranked.put(
-                        worker,
-                        new Slot(
-                                host.getKey(),
-                                ranked.size(),
-                                workers.size(),
-                                localRank,
-                                slots.size(),
-                                countHostsWithLocalRank(localRank, sizes.subList(0, hostsBefore)),
-                                countHostsWithLocalRank(localRank, sizes)));
+        for (List<Worker> onHost : byHost.values()) {
+            List<Integer> indices = onHost.stream().map(Worker::slot).sorted().toList();
+            int firstRank = ranked.size();
+            for (Worker worker : onHost) {
+                int localRank = Collections.binarySearch(indices, worker.slot());
+                ranked.put(worker, slots.get(firstRank + localRank).withRank(ranked.size()));
             }
-            hostsBefore++;
         }
         return ranked;
-    }
-
-    private static int countHostsWithLocalRank(int localRank, List<Integer> sizes) {
-        return (int) sizes.stream().filter(size -> size > localRank).count();
     }
 }

@@ -13,4 +13,9 @@ public record Slot(
         int localRank,
         int localSize,
         int crossRank,
-        int crossSize) {}
+        int crossSize) {
+    /// The same place with another rank.
+    public Slot withRank(int other) {
+        return new Slot(host, other, size, localRank, localSize, crossRank, crossSize);
+    }
+}
