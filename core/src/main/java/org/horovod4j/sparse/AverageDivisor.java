@@ -17,7 +17,7 @@ public final class AverageDivisor {
     /// Asks, on every rank that brings something.
     ///
     /// @param name of the tensor to be averaged
-    /// @param bringing how many ranks bring something; see [SparseRequest.Agreed#ranks]
+    /// @param bringing the number of ranks that contribute rows
     public static Handle<Integer> of(
             Communicator communicator, String name, ReduceOp op, int bringing) {
         if (op != ReduceOp.AVERAGE) {

@@ -99,6 +99,7 @@ class InProgramPageIT {
                                 match ->
                                         Stream.of(
                                                 withoutWhitespace(match.group(1)).split("(?<=;)")))
+                        .filter(statement -> !statement.startsWith("import"))
                         .toList();
         assertThat(statements).hasSizeGreaterThan(5).allMatch(withoutWhitespace(source)::contains);
     }
