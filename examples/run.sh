@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs an example on processes of this machine, from a fresh clone on; builds first what is not built.
+# Runs an example on processes of this machine. Builds first if needed, so it works in a fresh clone.
 #
-#   examples/run.sh FashionMnist --epochs 3             two processes, and arguments of the program
+#   examples/run.sh FashionMnist --epochs 3             two processes, with arguments of the program
 #   NP=4 examples/run.sh ResNet50Benchmark --help       another number of processes
 #   RUN_FLAGS='--min-np 1' examples/run.sh ElasticMnist   more flags of horovodrun
 #
@@ -25,7 +25,7 @@ jar() { # the jar of a module, without those of its sources and documentation
         ! -name '*-sources.jar' ! -name '*-javadoc.jar' 2>/dev/null | sort | tail -n 1
 }
 
-is_built() { # and nothing changed since
+is_built() { # and no source changed since
     local module
     for module in "${modules[@]}"; do
         [ -n "$(jar "$module")" ] || return 1
@@ -40,10 +40,10 @@ if ! is_built; then
 fi
 
 processes=${NP:-2}
-# More threads than cores make each of them slower, and nobody faster.
+# More threads than cores make all of them slower.
 threads=$(($(nproc) / processes))
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((threads > 0 ? threads : 1))}
-# The engine is in the class path: let DJL neither look for another one nor report its use.
+# The engine is on the class path: DJL need not download one, and must not report its use.
 export DJL_OFFLINE=${DJL_OFFLINE:-true}
 
 class_path=$(for module in "${modules[@]}"; do jar "$module"; done | paste -sd :)

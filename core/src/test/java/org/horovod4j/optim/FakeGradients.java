@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-/// A framework whose gradients are arrays, and whose backward pass is an addition.
+/// Gradients in arrays. A backward pass is an addition.
 final class FakeGradients implements Gradients {
     private final List<String> names;
     private final Map<String, float[]> gradients = new LinkedHashMap<>();
@@ -19,10 +19,10 @@ final class FakeGradients implements Gradients {
     private final Set<String> frozen = new HashSet<>();
     private boolean canAcquireDuringBackward = true;
 
-    /// What was lent, in this order.
+    /// The acquired gradients, in order.
     final List<String> acquired = new ArrayList<>();
 
-    /// What came back last.
+    /// The last reduced gradients.
     private final Map<String, Gradient> results = new LinkedHashMap<>();
 
     FakeGradients(int length, String... names) {
@@ -52,7 +52,7 @@ final class FakeGradients implements Gradients {
         sparse.put(name, rows);
     }
 
-    /// What an optimizer does at the end of a step.
+    /// Sets gradients to zero, as an optimizer does at the end of a step.
     void clear() {
         gradients.replaceAll((_, gradient) -> new float[gradient.length]);
         sparse.clear();

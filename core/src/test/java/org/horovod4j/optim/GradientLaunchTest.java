@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import java.util.ArrayList;
 import java.util.List;
 
-/// When each gradient begins to travel, and with which others.
+/// When each gradient is launched, and with which others.
 class GradientLaunchTest {
     @Test
     void launchesInTheOrderInWhichGradientsBecomeReady() {
@@ -23,7 +23,7 @@ class GradientLaunchTest {
                 comm -> {
                     FakeGradients fakeGradients = new FakeGradients(LENGTH, "a", "b", "c");
                     GradientReducer reducer = reducer(comm, fakeGradients, settings());
-                    // each rank in its own order
+                    // in a different order on each rank
                     int first = comm.rank() == 0 ? 2 : 1;
                     int second = comm.rank() == 0 ? 1 : 2;
                     reducer.ready(first);
@@ -77,7 +77,7 @@ class GradientLaunchTest {
                     assertThat(fakeGradients.acquired).containsExactly("c", "b", "a");
                     assertThat(reducer.timing().launchedByPasses()).isZero();
                     assertThat(reducer.timing().launchedBySteps()).isEqualTo(3);
-                    // and from the next window on they do
+                    // in the next window they do
                     fakeGradients.allowAcquireDuringBackward(true);
                     fakeGradients.clear();
                     reducer.ready(1);

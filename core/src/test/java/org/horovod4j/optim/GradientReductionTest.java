@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// What every rank ends with, whoever brings what.
+/// The reduced gradients on all ranks.
 class GradientReductionTest {
     /// The mean of 1, 2, … over the ranks.
     private static double meanOfRanks(int size) {
@@ -176,7 +176,7 @@ class GradientReductionTest {
                 2,
                 comm -> {
                     FakeGradients fakeGradients = new FakeGradients(2, "delta");
-                    // at right angles: their sum
+                    // orthogonal gradients: their sum
                     fakeGradients.gradient("delta")[comm.rank()] = comm.rank() + 3;
                     GradientReducer reducer =
                             reducer(comm, fakeGradients, settings().op(ReduceOp.ADASUM));

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// Which backward passes make a step, and that no window leaves anything to the next.
+/// Backward passes of a step. A window does not affect the next one.
 class GradientWindowTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -94,7 +94,7 @@ class GradientWindowTest {
                             .isInstanceOf(IllegalStateException.class)
                             .hasMessageContaining("'conv.weight' was computed 2 times")
                             .hasMessageContaining("backwardPassesPerStep");
-                    // and the step after is as good as new
+                    // the next step is correct
                     fakeGradients.clear();
                     fakeGradients.add("conv.weight", comm.rank());
                     reducer.ready(0);
@@ -137,7 +137,7 @@ class GradientWindowTest {
                     for (int window = 0; window < 2; window++) {
                         for (int pass = 0; pass < 2; pass++) {
                             assertThat(reducer.isComplete()).isFalse();
-                            // rank 0 goes left twice, rank 1 each way once
+                            // rank 0 takes the left branch twice, rank 1 each branch once
                             int branch = comm.rank() == 0 ? 0 : pass;
                             fakeGradients.add(fakeGradients.names().get(branch), 1);
                             reducer.ready(branch);
@@ -160,7 +160,7 @@ class GradientWindowTest {
                     FakeGradients fakeGradients = new FakeGradients(LENGTH, "a", "b");
                     GradientReducer reducer = reducer(comm, fakeGradients, settings());
                     fakeGradients.add("a", 1);
-                    // each rank has launched what the other has not
+                    // each rank has launched a gradient that the other has not
                     reducer.ready(comm.rank());
                     assertThat(reducer.abandon()).isEmpty();
                     assertThat(reducer.passes()).isZero();

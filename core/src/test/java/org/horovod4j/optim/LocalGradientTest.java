@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/// Rows that stay on their rank, where a backward pass has left one of them twice and none in order.
+/// Sparse gradients that are not exchanged, with duplicate and unordered rows.
 class LocalGradientTest {
     private static final int ROWS = 5;
 

@@ -20,11 +20,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/// Ranks that do not know yet what others have of a gradient.
+/// Ranks that do not know the layouts of other ranks yet.
 class NegotiatedLayoutsTest {
     private static final int ROWS = 50;
 
-    /// A framework whose gradients, of one number in each row, exist from the first backward pass on.
+    /// Gradients with one number per row, which exist after the first backward pass.
     private static final class FakeSparseGradients implements SparseGradients {
         private final List<String> names;
         private final Map<Integer, Gradient> gradients = new HashMap<>();
@@ -53,7 +53,7 @@ class NegotiatedLayoutsTest {
             gradients.put(parameter, new Gradient.Dense(Tensor.of(values, ROWS, 1)));
         }
 
-        /// Row `index` of what came back.
+        /// Row `index` of the reduced gradient.
         float reducedRow(int parameter, int index) {
             return switch (Objects.requireNonNull(results.get(parameter))) {
                 case Gradient.Dense(Tensor whole) -> whole.toFloatArray()[index];
@@ -128,7 +128,7 @@ class NegotiatedLayoutsTest {
                         assertThat(gradients.reducedRow(0, 8)).isZero();
                     }
                     assertThat(gradients.acquired)
-                            .filteredOn(lent -> lent.equals("no rows of embedding"))
+                            .filteredOn(acquired -> acquired.equals("no rows of embedding"))
                             .hasSize(comm.rank());
                 });
     }
@@ -197,7 +197,7 @@ class NegotiatedLayoutsTest {
                 });
     }
 
-    /// The members of a group that are dense travel in one operation, so all ranks must send the same ones.
+    /// The dense members of a group are one operation, so they must be the same on all ranks.
     @Test
     void groupLaunchWaitsForLayoutsOfAllMembers() {
         World.run(
@@ -233,7 +233,7 @@ class NegotiatedLayoutsTest {
                 });
     }
 
-    /// What the others agree on while a rank has joined is not known to it afterwards.
+    /// A rank that has joined does not learn what the others agree on.
     @Test
     void joinedRankNegotiatesAgainInNextEpoch() {
         World.run(

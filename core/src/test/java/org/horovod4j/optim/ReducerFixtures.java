@@ -4,9 +4,9 @@ import org.horovod4j.Communicator;
 
 import java.util.Arrays;
 
-/// Reducers for the gradients of a [FakeGradients], and what these should be.
+/// Reducers for [FakeGradients], and expected values.
 final class ReducerFixtures {
-    /// Odd, so that no vector fits it.
+    /// Odd, so not a multiple of a vector length.
     static final int LENGTH = 7;
 
     private ReducerFixtures() {}

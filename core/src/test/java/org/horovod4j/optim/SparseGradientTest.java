@@ -20,7 +20,7 @@ class SparseGradientTest {
                 size,
                 comm -> {
                     FakeGradients fakeGradients = new FakeGradients(1, "embedding");
-                    // row 3 on every rank, and there twice; another row on each
+                    // row 3 twice on every rank, and one different row on each
                     float[] values = {1, 2, 3, 4, 5, 6};
                     fakeGradients.add(
                             "embedding",

@@ -30,12 +30,13 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/// A training loop by hand, for batches that do not fit into memory and gradients that run away.
+/// A training loop by hand, for batches that do not fit into memory and for exploding gradients.
 ///
-/// - *Accumulate*: several backward passes add up their gradients, and only the last of them starts
-///   the exchange. The step is that of one large batch.
-/// - *Clip*: gradients whose norm is above a limit are shortened to it. The norm to look at is that
-///   of the average, so the program waits for it, clips, and steps without a second exchange.
+/// - *Accumulate*: several backward passes add up their gradients, and only the last one starts the
+///   exchange. The step equals that of one large batch.
+/// - *Clip*: gradients with a norm above a limit are scaled down to it. The norm is that of the average
+///   over all processes, so the program waits for the average, clips, and makes the step without a
+///   second exchange.
 ///
 /// ```
 /// examples/run.sh AccumulateAndClip [--passes N] [--limit X] [--epochs N] [--data FOLDER]
@@ -47,7 +48,7 @@ public final class AccumulateAndClip {
     private final Trainer trainer;
     private final DistributedOptimizer optimizer;
     private final Options options;
-    // They go on over the epochs: the last passes of one may belong to a step of the next.
+    // Counted over all epochs: the last passes of one may belong to a step of the next.
     private int passes;
     private int steps;
     private int clipped;
@@ -73,7 +74,7 @@ public final class AccumulateAndClip {
         model.setBlock(network());
         ArrayDataset training =
                 MnistDataset.read(options.data(), "train", model, HvdDjl.sampler(BATCH));
-        // Passes count like processes: each makes the batch of a step larger.
+        // Passes make the batch of a step larger, like processes.
         float rate = LEARNING_RATE * options.passes() * Hvd.size();
         Optimizer sgd = Optimizer.sgd().setLearningRateTracker(Tracker.fixed(rate)).build();
         DistributedOptimizer optimizer =
@@ -123,7 +124,7 @@ public final class AccumulateAndClip {
         }
     }
 
-    /// Adds the gradients of this batch to those that are there; returns its loss.
+    /// Accumulates the gradients of this batch, and returns its loss.
     private double backward(Batch batch) {
         try (GradientCollector collector = trainer.newGradientCollector()) {
             NDList scores = trainer.forward(batch.getData());
@@ -134,7 +135,7 @@ public final class AccumulateAndClip {
     }
 
     private void step() {
-        optimizer.synchronize(); // from here on the gradients are those of the whole job
+        optimizer.synchronize(); // the gradients are now the averages of all processes
         steps++;
         if (clip(options.limit())) {
             clipped++;
@@ -144,7 +145,7 @@ public final class AccumulateAndClip {
         }
     }
 
-    /// Shortens all gradients alike where they, taken as one vector, are longer than the limit.
+    /// Scales all gradients by the same factor if their common norm is above the limit.
     private boolean clip(double limit) {
         try (NDList gradients = new NDList()) {
             for (Parameter parameter : trainer.getModel().getBlock().getParameters().values()) {

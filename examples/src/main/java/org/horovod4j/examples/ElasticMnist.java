@@ -33,16 +33,17 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.stream.IntStream;
 
-/// Learns to read handwritten digits while processes come and go.
+/// Trains a network on handwritten digits while processes join and leave.
 ///
-/// Kill a process, or edit the file of hosts: the others go on with what they have in memory, and
-/// new ones get it from them. What that asks of a program is marked `Elastic 1` to `Elastic 4`.
+/// Kill a process, or edit the file of hosts: the other processes continue with the state in their
+/// memory, and new processes get it from them. The lines that elastic training adds to a program are
+/// marked `Elastic 1` to `Elastic 4`.
 ///
 /// ```
 /// examples/elastic-mnist.sh [--epochs N] [--data FOLDER]
 /// ```
 public final class ElasticMnist {
-    private static final int BATCH_OF_ALL = 240; // which 1 to 6 processes, and 8, share evenly
+    private static final int BATCH_OF_ALL = 240; // divisible by 1 to 6 and 8 processes
     private static final int TEST_BATCH = 500;
     private static final int STEPS_PER_COMMIT = 5;
     private static final float LEARNING_RATE = 0.001f;
@@ -60,11 +61,11 @@ public final class ElasticMnist {
         this.training = training;
         this.test = test;
         this.epochs = epochs;
-        // Elastic 1: a sampler that shares out what is left of an epoch among those that are left.
+        // Elastic 1: a sampler that divides the rest of an epoch among the remaining processes.
         this.sampler =
                 new ElasticSampler(
                         training.count(), Sampling.shuffled(42).withLastBatch(LastBatch.PAD));
-        // Elastic 2: all that training must not lose is in the state.
+        // Elastic 2: the state has everything that must survive the loss of a process.
         this.state =
                 new ObjectState()
                         .with("model", new DjlState(trainer.getModel(), optimizer))
@@ -74,7 +75,7 @@ public final class ElasticMnist {
 
     public static void main(String[] arguments) throws IOException {
         Options options = Options.parse(arguments);
-        // Whatever takes long comes before init: from then on the others wait for this worker.
+        // Slow preparations come before init: after it, the others wait for this worker.
         String engine = Engine.getInstance().getEngineName();
         MnistData training = MnistData.read(options.data(), "train");
         MnistData test = MnistData.read(options.data(), "t10k");
@@ -98,7 +99,7 @@ public final class ElasticMnist {
     }
 
     private void run() {
-        // Elastic 3: the loop is called anew whenever the processes have changed.
+        // Elastic 3: the loop is called again when the processes have changed.
         Elastic.run(state, _ -> train());
         if (Hvd.rank() == 0) {
             System.out.printf(
@@ -113,13 +114,13 @@ public final class ElasticMnist {
     private void train() {
         print("goes on");
         while (sampler.epoch() < epochs) {
-            // The batch of all stays the same, and with it the learning rate.
+            // The batch of all processes stays the same, and so does the learning rate.
             int batchSize = Math.ceilDiv(BATCH_OF_ALL, Hvd.size());
             while (sampler.hasNext(batchSize)) {
                 step(sampler.nextBatch(batchSize));
                 int step = state.getInt("step") + 1;
                 state.set("step", step);
-                // Elastic 4: keep what there is; after a loss, what came later is done again.
+                // Elastic 4: commit the state; after a loss, training repeats the steps since then.
                 if (step % STEPS_PER_COMMIT == 0) {
                     state.commit();
                 }

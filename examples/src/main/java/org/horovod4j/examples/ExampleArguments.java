@@ -9,12 +9,12 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/// The words after the name of an example, such as `--epochs 3`.
+/// The arguments of an example, such as `--epochs 3`.
 ///
-/// A program asks for one option after the other. What it has asked for is what it knows: the rest
-/// is a mistake, which ends the program before it joins a job.
+/// A program reads one option after the other. Any other argument is an error, which ends the program
+/// before it joins a job.
 final class ExampleArguments {
-    private static final int USAGE_EXIT_CODE = 2; // as horovodrun itself says it
+    private static final int USAGE_EXIT_CODE = 2; // as horovodrun
 
     private final List<String> arguments;
     private final List<String> known = new ArrayList<>();
@@ -26,7 +26,7 @@ final class ExampleArguments {
         this.help = this.arguments.remove("--help");
     }
 
-    /// A whole number, and the least that makes sense.
+    /// A whole number that is at least `least`.
     int number(String option, int byDefault, int least) {
         return value(
                 option,
@@ -47,13 +47,13 @@ final class ExampleArguments {
                 "a number above 0");
     }
 
-    /// A folder that is there.
+    /// An existing folder.
     Path folder(String option, Path byDefault) {
         return value(
                 option, "FOLDER", byDefault, Path::of, Files::isDirectory, "a folder that exists");
     }
 
-    /// A file or folder that the program makes.
+    /// A file or folder that the program creates.
     Path path(String option, Path byDefault) {
         return value(option, "PATH", byDefault, Path::of, path -> true, "a path");
     }
@@ -63,7 +63,7 @@ final class ExampleArguments {
         return arguments.remove(option);
     }
 
-    /// Ends the program after one sentence unless all words were asked for and made sense.
+    /// Ends the program with a message if an argument is unknown or invalid.
     void exitIfInvalid(Class<?> program) {
         String name = program.getSimpleName();
         if (help) {
@@ -109,7 +109,7 @@ final class ExampleArguments {
                 return value;
             }
         } catch (IllegalArgumentException e) {
-            // Not a number or no path at all: told like any other value that does not fit.
+            // not a number or not a path: reported below
         }
         errors.add("%s needs %s, not '%s'".formatted(option, expected, word));
         return byDefault;

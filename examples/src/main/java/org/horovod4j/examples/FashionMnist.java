@@ -39,15 +39,15 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/// A training as one runs it for long: it may be killed at any time, and goes on where it was when
-/// it is started again, on as many processes as there are then.
+/// A training that can be interrupted at any time. The next start resumes from the last checkpoint, on
+/// any number of processes.
 ///
-/// To what [Mnist] shows it adds a learning rate that warms up and falls, and checkpoints. The data
-/// are those of a folder: Fashion-MNIST has the files and the shapes of MNIST, so either will do.
+/// In addition to [Mnist] it has a learning rate with warm-up and decay, and checkpoints. The data are
+/// in a folder: MNIST or Fashion-MNIST, which have the same files and shapes.
 ///
 /// ```
 /// NP=2 examples/run.sh FashionMnist --epochs 6        # Ctrl-C after some epochs
-/// NP=4 examples/run.sh FashionMnist --epochs 6        # does the rest
+/// NP=4 examples/run.sh FashionMnist --epochs 6        # resumes
 /// ```
 public final class FashionMnist {
     private static final int BATCH = 64;
@@ -79,8 +79,9 @@ public final class FashionMnist {
         Optimizer sgd = Optimizer.sgd().setLearningRateTracker(rate).optMomentum(MOMENTUM).build();
         model.setBlock(network());
         DistributedOptimizer optimizer = HvdDjl.distributed(sgd, model);
-        // What makes the next start go on from here: the network, the optimizer's momentum, and
-        // where the data and the learning rate had come to.
+        // The state for the next start: the network, the optimizer's momentum, and the epochs of
+        // data
+        // and learning rate.
         Checkpoints checkpoints =
                 Checkpoints.in(options.checkpoints())
                         .optimizer(optimizer)
@@ -106,7 +107,7 @@ public final class FashionMnist {
 
         try (Trainer trainer = model.newTrainer(config)) {
             trainer.initialize(new Shape(BATCH, 1, 28, 28));
-            int done = checkpoints.resume(trainer); // and all start from what rank 0 has read
+            int done = checkpoints.resume(trainer); // all processes get the state of rank 0
             progress.resumeAt(done);
             print(
                     "%d of %d epochs are done"
@@ -124,8 +125,8 @@ public final class FashionMnist {
         }
     }
 
-    /// Up from the rate of one process to that of all in the first epoch, because the first
-    /// gradients are large and lead astray; down to a tenth of it for the last third.
+    /// Rises from the rate of one process to that of all in the first epoch, because the first gradients
+    /// are large and inaccurate. Falls to a tenth for the last third.
     private static Tracker rate(Options options, Epochs epochs) {
         float highest = LEARNING_RATE * Hvd.size();
         int fall = Math.max(1, options.epochs() * 2 / 3);

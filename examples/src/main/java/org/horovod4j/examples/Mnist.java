@@ -32,12 +32,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/// Learns to read handwritten digits with DJL, on several processes at once.
+/// Trains a network on handwritten digits with DJL, on several processes.
 ///
-/// Every process has the whole network and takes its own share of the images. After each batch the
-/// processes average their gradients, so all of them make the same step and stay alike: training
-/// on two processes is training with batches twice as large. What that asks of a DJL program is
-/// marked `Horovod 1` to `Horovod 6`; the rest is the same for one process.
+/// Every process has the whole network and its own part of the images. After each batch the processes
+/// average their gradients, so all of them make the same step: training on two processes equals
+/// training with batches twice as large. The lines that distributed training adds to a DJL program are
+/// marked `Horovod 1` to `Horovod 6`.
 ///
 /// ```
 /// examples/mnist.sh [--epochs N] [--data FOLDER] [--model FOLDER]
@@ -54,7 +54,7 @@ public final class Mnist {
 
         // Horovod 1: join the other processes. Without a launcher, this process is the whole job.
         Hvd.init();
-        // Horovod 2: a device of its own for each process of a host.
+        // Horovod 2: each process of a host uses its own device.
         Device device = HvdDjl.device();
         try (Model model = Model.newInstance("mnist", device)) {
             train(model, device, options);
@@ -65,15 +65,15 @@ public final class Mnist {
 
     private static void train(Model model, Device device, Options options)
             throws IOException, TranslateException {
-        // Each process gets its share of the images, shuffled anew for each epoch.
+        // Each process gets its part of the images, shuffled in each epoch.
         ShardedSampler sampler = HvdDjl.sampler(BATCH);
         ArrayDataset training = MnistDataset.read(options.data(), "train", model, sampler);
         ArrayDataset test =
                 MnistDataset.read(options.data(), "t10k", model, HvdDjl.sampler(TEST_BATCH));
         int steps = sampler.stepsPerEpoch(training.size());
 
-        // Horovod 3: n processes average over n times as many images, which makes the gradient
-        // surer and the step longer, n times.
+        // Horovod 3: n processes average over n times as many images, so the learning rate is
+        // n times as large.
         Tracker rate =
                 Tracker.cosine()
                         .setBaseValue(LEARNING_RATE * Hvd.size())
@@ -88,7 +88,7 @@ public final class Mnist {
                         // Horovod 4: average the gradients of all processes in each step.
                         .optOptimizer(HvdDjl.distributed(adam, model))
                         .optDevices(new Device[] {device})
-                        // What a process measures on its share becomes a figure of the job.
+                        // Loss and accuracy become those of all processes.
                         .addTrainingListeners(new MetricAverage())
                         .addTrainingListeners(TrainingListener.Defaults.basic())
                         .addTrainingListeners(
@@ -99,12 +99,12 @@ public final class Mnist {
 
         try (Trainer trainer = model.newTrainer(config)) {
             trainer.initialize(new Shape(BATCH, 1, 28, 28));
-            // Horovod 5: all start from the parameters of rank 0.
+            // Horovod 5: all processes start with the parameters of rank 0.
             HvdDjl.broadcastParameters(model, 0);
 
             EasyTrain.fit(trainer, options.epochs(), training, test);
 
-            // Horovod 6: what a job does once, rank 0 does; two writers would spoil the file.
+            // Horovod 6: only rank 0 writes files.
             if (Hvd.rank() == 0) {
                 model.save(options.model(), "mnist");
                 report(trainer, options);
@@ -128,7 +128,7 @@ public final class Mnist {
         }
     }
 
-    /// Two layers that look for shapes of 5 by 5 pixels, and two that tell digits by the shapes.
+    /// Two convolutional layers with kernels of 5 by 5 pixels, and two fully connected layers.
     private static Block network() {
         Shape two = new Shape(2, 2);
         return new SequentialBlock()

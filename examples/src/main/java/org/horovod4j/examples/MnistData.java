@@ -11,15 +11,15 @@ import java.nio.file.Path;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
-/// Images of handwritten digits and the digits that they show, as MNIST has them.
+/// The images and labels of MNIST.
 ///
 /// An IDX file is big-endian: a magic number (2048 plus the number of dimensions, for bytes), each
 /// dimension as an int, then the bytes.
 final class MnistData {
-    /// Of one image: 28 rows of 28.
+    /// Pixels of one image: 28 rows of 28.
     static final int PIXELS = 28 * 28;
 
-    /// Where a checkout has MNIST, seen from its root.
+    /// The folder of MNIST in the repository.
     static final Path FOLDER = Path.of("examples", "data", "mnist");
 
     private static final int IDX_BYTE_MAGIC = 0x800;
@@ -39,7 +39,7 @@ final class MnistData {
         this.labels = labels;
     }
 
-    /// Reads `train` or `t10k` from the folder that holds MNIST's four files.
+    /// Reads the set `train` or `t10k` from the folder with MNIST's four files.
     static MnistData read(Path folder, String set) throws IOException {
         return new MnistData(
                 readIdx(folder.resolve(set + "-images-idx3-ubyte.gz"), 3),
@@ -54,7 +54,7 @@ final class MnistData {
         return labels[image];
     }
 
-    /// All images, one after the other, a byte from black to white for each pixel.
+    /// All images, one after the other; a byte per pixel, 0 for black.
     ByteBuffer pixels() {
         return ByteBuffer.wrap(pixels).asReadOnlyBuffer();
     }
@@ -72,7 +72,7 @@ final class MnistData {
         }
     }
 
-    /// The bytes of a gzipped IDX file of so many dimensions.
+    /// The bytes of a gzipped IDX file with this number of dimensions.
     static byte[] readIdx(Path file, int dimensions) throws IOException {
         try (InputStream raw = Files.newInputStream(file);
                 DataInputStream in = new DataInputStream(new GZIPInputStream(raw))) {

@@ -11,13 +11,13 @@ import ai.djl.training.dataset.Sampler;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/// [MnistData] as DJL wants them: one array of all images, and one of what they show.
+/// [MnistData] as a data set of DJL: an array of images and an array of labels.
 final class MnistDataset {
     private static final float WHITE = 255;
 
     private MnistDataset() {}
 
-    /// The set `train` or `t10k` of a folder, each image a channel of 28 by 28 numbers from 0 to 1.
+    /// The set `train` or `t10k` of a folder. An image is one channel of 28 by 28 numbers from 0 to 1.
     static ArrayDataset read(Path folder, String set, Model model, Sampler sampler)
             throws IOException {
         MnistData mnistData = MnistData.read(folder, set);

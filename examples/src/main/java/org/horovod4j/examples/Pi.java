@@ -7,7 +7,7 @@ import org.horovod4j.launcher.Launcher;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/// Estimates π on several processes that this program starts by itself, without `horovodrun`.
+/// Estimates π on several processes, which this program starts itself, without `horovodrun`.
 public final class Pi {
     private static final int PROCESSES = 4;
 
@@ -19,7 +19,8 @@ public final class Pi {
         System.out.println("every rank says " + estimates.getFirst());
     }
 
-    /// Throws points at a square, and counts those inside the circle; each rank throws its share.
+    /// Counts random points of a square that are inside the circle. Each rank has its part of the
+    /// points.
     static double estimate(Communicator comm, long points) {
         SplittableRandom random = new SplittableRandom(comm.rank());
         long share = points / comm.size();

@@ -23,10 +23,10 @@ import org.horovod4j.djl.HvdDjl;
 import java.util.Locale;
 import java.util.stream.DoubleStream;
 
-/// How many images per second ResNet-50 trains on this machine, alone and on several processes.
+/// Measures the images per second of ResNet-50 on this machine, with one or several processes.
 ///
-/// The images are noise, so no disk or network but that of the gradients plays a part: Horovod's
-/// synthetic benchmark, with its options and its way to count.
+/// This is Horovod's synthetic benchmark, with its options and its statistics. The images are random
+/// noise, so neither disk nor input pipeline affects the result.
 ///
 /// ```
 /// examples/run.sh ResNet50Benchmark --batch-size 8 --num-iters 3
@@ -65,7 +65,7 @@ public final class ResNet50Benchmark {
     }
 
     private static Optimizer optimizer(Options options, Model model) {
-        // Adasum finds the length of the step from the gradients themselves.
+        // Adasum derives the length of the step from the gradients.
         float rate = options.adasum() ? LEARNING_RATE : LEARNING_RATE * Hvd.size();
         Optimizer sgd =
                 Optimizer.sgd()
@@ -114,9 +114,13 @@ public final class ResNet50Benchmark {
                             .formatted(iteration + 1, rounded(rates[iteration])));
         }
 
-        // Steps end together, so what rank 0 sees is what every rank sees.
+        // Steps end at the same time on all ranks, so rank 0 measures for all.
         double mean = DoubleStream.of(rates).average().orElseThrow();
-        double spread = 1.96 * deviation(rates, mean); // 95 % of iterations, if they spread evenly
+        double spread =
+                1.96
+                        * deviation(
+                                rates,
+                                mean); // 95 % of iterations, if they are normally distributed
         print("images/s on each process: %s ± %s".formatted(rounded(mean), rounded(spread)));
         print(
                 "images/s on all %d process(es): %s ± %s"
@@ -128,7 +132,7 @@ public final class ResNet50Benchmark {
 
     private static void step(Trainer trainer, NDArray images, NDArray labels) {
         try (NDManager scope = trainer.getManager().newSubManager()) {
-            scope.tempAttachAll(images, labels); // what a step computes goes when the scope does
+            scope.tempAttachAll(images, labels); // closes the arrays of the step
             try (GradientCollector collector = trainer.newGradientCollector()) {
                 NDList scores = trainer.forward(new NDList(images));
                 collector.backward(trainer.getLoss().evaluate(new NDList(labels), scores));

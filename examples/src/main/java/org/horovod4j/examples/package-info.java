@@ -1,21 +1,20 @@
-/// Programs to read and to copy from: one file tells one story.
+/// Example programs, one topic in each file.
 ///
 /// Start with [Mnist], which trains a convolutional network with DJL on several processes. Then
 ///
-/// - [FashionMnist]: a learning rate that warms up and falls, checkpoints, and how to go on from
-///   one;
-/// - [AccumulateAndClip]: a training loop by hand, with large batches and short gradients;
-/// - [ElasticMnist]: processes that come and go while it trains;
-/// - [ResNet50Benchmark]: how fast this machine trains, alone and with others;
-/// - [MnistByHand]: no framework at all;
-/// - [Pi]: a program that starts its processes by itself.
+/// - [FashionMnist]: a learning rate with warm-up and decay, checkpoints, and a restart from them;
+/// - [AccumulateAndClip]: a training loop by hand, with accumulated and clipped gradients;
+/// - [ElasticMnist]: processes that join and leave during training;
+/// - [ResNet50Benchmark]: the training speed of this machine, with one or several processes;
+/// - [MnistByHand]: plain Java without a framework;
+/// - [Pi]: a program that starts its processes itself.
 ///
-/// [MnistData], [MnistDataset] and [ExampleArguments] are what they share.
+/// They share [MnistData], [MnistDataset] and [ExampleArguments].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.elastic`,
-///   `org.horovod4j.djl`, `org.horovod4j.djl.elastic`, `org.horovod4j.djl.training`,
+/// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.data`,
+///   `org.horovod4j.elastic`, `org.horovod4j.training`, `org.horovod4j.djl`, `org.horovod4j.djl.elastic`, `org.horovod4j.djl.training`,
 ///   `org.horovod4j.launcher`, `org.horovod4j.launcher.function`, `ai.djl..`.
-/// - Invariant: what concerns Horovod4J stands in the program itself, in Horovod's six steps.
+/// - Invariant: a program shows all its calls of Horovod4J, in Horovod's six steps.
 @NullMarked
 package org.horovod4j.examples;
 

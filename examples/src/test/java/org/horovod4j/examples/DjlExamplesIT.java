@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// The programs that train with DJL, on some of the digits and two real processes each.
+/// The examples that train with DJL, with few images and two processes each.
 class DjlExamplesIT {
     private static final Pattern ACCURACY = Pattern.compile("test accuracy ([0-9.]+) %");
     private static final Pattern LOSS = Pattern.compile("epoch \\d+: loss ([0-9.]+)");
@@ -45,8 +45,7 @@ class DjlExamplesIT {
         assertThat(model).isDirectoryContaining("glob:**.params");
     }
 
-    /// What the second start does is what the first one left, although an epoch has other steps
-    /// now.
+    /// The second start resumes from the first one, although an epoch has another number of steps.
     @Test
     void fashionMnistResumesAfterKillWithOtherProcessCount() throws Exception {
         Path checkpoints = folder.resolve("checkpoints");
@@ -89,7 +88,7 @@ class DjlExamplesIT {
         }
     }
 
-    /// A rank is killed in one of the first epochs, so that many are left to go on with.
+    /// A rank is killed in one of the first epochs, so that many epochs remain.
     @Test
     void elasticMnistLearnsAfterRankIsKilled() throws Exception {
         try (ExampleJob job =
@@ -109,7 +108,7 @@ class DjlExamplesIT {
         }
     }
 
-    /// A batch of one image on each of two processes, whose gradients travel in half as many bits.
+    /// A batch of one image on each of two processes, with gradients in 16 bits.
     @Test
     void resNet50BenchmarkPrintsThroughput() throws Exception {
         try (ExampleJob job =

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/// An example on real processes, started by `horovodrun` as a user starts it.
+/// An example started with `horovodrun`, as a user starts it.
 final class ExampleJob implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofMinutes(3); // on a machine that is busy
 
@@ -45,7 +45,7 @@ final class ExampleJob implements AutoCloseable {
         return new ExampleJob(builder.start());
     }
 
-    /// Waits until some line has this in it.
+    /// Waits for a line that contains this text.
     void awaitLine(String part) {
         await().atMost(TIMEOUT)
                 .failFast(
@@ -57,7 +57,7 @@ final class ExampleJob implements AutoCloseable {
                 .until(() -> output().contains(part));
     }
 
-    /// Ends one of the ranks as a machine that fails would, without a word.
+    /// Kills one of the ranks with SIGKILL, like a failing machine.
     void killRank() {
         ProcessHandle rank =
                 process.children() // a shell is among them, which guards the job
@@ -67,14 +67,14 @@ final class ExampleJob implements AutoCloseable {
         assertThat(rank.destroyForcibly()).isTrue(); // SIGKILL
     }
 
-    /// Waits for its end, and gives the exit code.
+    /// Waits for the end and returns the exit code.
     int exitCode() throws InterruptedException {
         await().atMost(TIMEOUT).until(() -> !process.isAlive());
         reader.join();
         return process.exitValue();
     }
 
-    /// What all ranks have printed so far.
+    /// The output of all ranks so far.
     String output() {
         return String.join("\n", lines);
     }
@@ -87,7 +87,7 @@ final class ExampleJob implements AutoCloseable {
         }
     }
 
-    /// Kills `horovodrun`, if it still runs, and waits until it has taken its ranks along.
+    /// Kills `horovodrun` if it still runs, and waits until its ranks have ended.
     @Override
     public void close() {
         List<ProcessHandle> ranks = process.descendants().toList();

@@ -48,7 +48,7 @@ class MnistByHandTest {
                 });
     }
 
-    /// The second step has momentum, too. Each rank takes every `size`-th image.
+    /// The second step uses momentum. Each rank has every `size`-th image.
     private static void trainTwoSteps(MnistByHand mnist, MnistData mnistData, Communicator comm) {
         int[] images =
                 IntStream.range(0, IMAGES).filter(i -> i % comm.size() == comm.rank()).toArray();

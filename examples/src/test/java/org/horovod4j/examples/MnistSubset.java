@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.zip.GZIPOutputStream;
 
-/// The first images of MNIST in files of their own: enough to learn something, in seconds.
+/// Files with the first images of MNIST, for a training of a few seconds.
 final class MnistSubset {
     private static final Path ALL = Path.of("data", "mnist");
 

@@ -11,7 +11,7 @@ import java.util.List;
 class PiTest {
     private static final int POINTS = 30_000;
 
-    /// Some five standard deviations; the points are the same in every run.
+    /// About five standard deviations; the points are the same in every run.
     private static final double ERROR = 0.05;
 
     @Test

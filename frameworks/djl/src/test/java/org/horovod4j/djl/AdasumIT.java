@@ -9,7 +9,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.junit.jupiter.api.Test;
 
-/// Adasum reduces changes of weights that each rank's own optimizer makes.
+/// Adasum reduces the changes of weights by the optimizer of each rank.
 class AdasumIT {
     private static final int BATCH = 4;
 
@@ -34,7 +34,7 @@ class AdasumIT {
                 TestTraining.INPUT);
     }
 
-    /// Against a trial that makes the same step alone, whose change is combined by hand.
+    /// Compared with a training on one rank whose change of weights is combined by hand.
     private static void assertWeightChangesAreCombined(Communicator comm) {
         try (TestTraining testTraining = trial(comm);
                 TestTraining alone =
@@ -58,7 +58,7 @@ class AdasumIT {
                     float[] expected = combined(comm, starts[i], alone.weight(name));
                     assertThat(testTraining.weight(name))
                             .containsExactly(expected, Offset.offset(1e-5f));
-                    // both go on from the same weights, each with its own momentum
+                    // both continue with the same weights, each with its own momentum
                     alone.parameter(name).getArray().set(testTraining.weight(name));
                 }
             }

@@ -31,7 +31,7 @@ import java.util.Map;
 import java.util.Objects;
 
 class DifferentiableCollectivesIT {
-    /// What a rank gets of an allreduce, and what backward brings for the array that it gave.
+    /// The result of an allreduce on one rank, and the gradient of its input.
     @SuppressWarnings("ArrayRecordComponent") // never compared
     private record Outcome(
             float[] sum,
@@ -74,8 +74,8 @@ class DifferentiableCollectivesIT {
         }
     }
 
-    /// A gradient that was not reduced never reaches the weights: the rank's step fails, though
-    /// nothing overlaps, and the program that ends with it tells the other rank.
+    /// If a gradient is not reduced, the step of the rank fails and the weights do not change, even
+    /// without overlap. The end of its program makes the other rank fail too.
     @Test
     void failedAllreduceInBackwardFailsStep(@TempDir Path folder) {
         String other = folder.resolve("other").toString();
@@ -86,7 +86,7 @@ class DifferentiableCollectivesIT {
         assertThat(Path.of(other)).content().contains("PeerLostException", "rank 1");
     }
 
-    private static void train(Communicator comm, String told) throws IOException {
+    private static void train(Communicator comm, String failureFile) throws IOException {
         try (TestTraining testTraining =
                 new TestTraining(
                         TestTraining.network(),
@@ -106,7 +106,7 @@ class DifferentiableCollectivesIT {
                                 }
                             });
             if (comm.rank() == 0) {
-                Files.writeString(Path.of(told), failure.toString());
+                Files.writeString(Path.of(failureFile), failure.toString());
             } else {
                 assertThat(testTraining.weights()).containsExactly(before);
                 throw new IllegalStateException(failure);
@@ -114,7 +114,7 @@ class DifferentiableCollectivesIT {
         }
     }
 
-    /// Backward through a sum over all ranks, which rank 1 fails to take.
+    /// Backward through a sum over all ranks, in which rank 1 does not take part.
     private static void pass(Communicator comm, TestTraining testTraining) {
         try (NDManager scratch = testTraining.model.getNDManager().newSubManager();
                 GradientCollector collector = testTraining.trainer.newGradientCollector()) {

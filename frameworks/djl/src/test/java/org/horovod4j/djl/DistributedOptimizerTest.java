@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.nio.file.Path;
 import java.util.function.Function;
 
-/// What one rank can show; the rest takes several processes.
+/// Behaviour that one rank can show. Tests with several processes are integration tests.
 class DistributedOptimizerTest {
     private static TestTraining trial(Block block, Communicator comm) {
         return new TestTraining(block, b -> wrap(b, comm), TestTraining.INPUT);
@@ -48,7 +48,7 @@ class DistributedOptimizerTest {
                 });
     }
 
-    /// Its arrays have no gradients until the trainer is made, which wants the optimizer first.
+    /// The trainer creates the gradients of a loaded model, after the optimizer.
     @Test
     void trainsLoadedNetwork(@TempDir Path folder) {
         World.run(
@@ -78,7 +78,7 @@ class DistributedOptimizerTest {
                 });
     }
 
-    /// As a model of TorchScript is when it is loaded.
+    /// As in a TorchScript model after loading.
     @Test
     void parametersMayBeUnfrozenAfterBuild() {
         World.run(
@@ -151,7 +151,7 @@ class DistributedOptimizerTest {
                         assertThatThrownBy(testTraining::step)
                                 .isInstanceOf(IllegalStateException.class)
                                 .hasMessageContaining("backwardPassesPerStep");
-                        // the step after a failure begins anew
+                        // the step after a failure starts a new window
                         testTraining.pass(16, 20);
                         testTraining.step();
                         assertThat(testTraining.optimizer().overlap().overlapTiming().steps())
@@ -160,7 +160,7 @@ class DistributedOptimizerTest {
                 });
     }
 
-    /// A loss may leave anything in the gradients, and all of it in memory of a world that is gone.
+    /// After the loss of a peer, gradients may have any value, in memory of the previous generation.
     @Test
     void rebindUsesRanksOfNewCommunicator() {
         World.run(
@@ -222,7 +222,7 @@ class DistributedOptimizerTest {
                 });
     }
 
-    /// It may be built before, as in an elastic job, where others wait for a worker from init on.
+    /// An elastic worker builds its optimizer before init, since the others wait for it afterwards.
     @Test
     void stepBeforeInitFails() {
         try (TestTraining testTraining =

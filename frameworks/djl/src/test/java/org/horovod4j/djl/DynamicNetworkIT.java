@@ -18,8 +18,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.junit.jupiter.api.Test;
 
-/// Networks of which a step trains a part: other branches on other ranks, frozen layers, layers
-/// that each rank keeps for itself.
+/// Steps that train a part of the network: different branches on different ranks, frozen layers, local
+/// layers.
 class DynamicNetworkIT {
     private static final Offset<Float> TOLERANCE = Offset.offset(1e-4f);
     private static final int BATCH = 4;
@@ -40,7 +40,7 @@ class DynamicNetworkIT {
                         });
     }
 
-    /// One of two layers, or both.
+    /// A network that uses one of two layers, or both.
     private static final class BranchingBlock extends AbstractBlock {
         private final Block left = addChildBlock("left", linear());
         private final Block right = addChildBlock("right", linear());
@@ -100,7 +100,7 @@ class DynamicNetworkIT {
             float[] left = testTraining.weight("01left_weight");
             float[] right = testTraining.weight("02right_weight");
             for (int step = 0; step < 4; step++) {
-                // a rank that has never been on the left, then one that has
+                // first a rank that has never used the left layer, then one that has
                 boolean isLeft = comm.rank() == 0 || step == 3;
                 block.chooseBranches(isLeft, !isLeft);
                 testTraining.pass(step * BATCH, (step + 1) * BATCH);
@@ -112,7 +112,8 @@ class DynamicNetworkIT {
         }
     }
 
-    /// One rank stays on the left, the other changes sides: to it no parameter shows both passes.
+    /// One rank uses the left layer, the other changes layers, so that no parameter is in both of its
+    /// passes.
     private static void branchesMayChangeBetweenPassesOfOneStep(
             Communicator comm, boolean overlap) {
         BranchingBlock block = new BranchingBlock();
@@ -134,7 +135,7 @@ class DynamicNetworkIT {
         }
     }
 
-    /// As two networks that train against each other do.
+    /// As in adversarial training.
     private static void layersMayBeFrozenBetweenSteps(Communicator comm, boolean overlap) {
         BranchingBlock block = new BranchingBlock();
         BranchingBlock alone = new BranchingBlock();
@@ -150,7 +151,8 @@ class DynamicNetworkIT {
             }
             TestTraining.assertSameOnAllRanks(comm, testTraining.weights());
             assertThat(testTraining.weights()).containsExactly(reference.weights(), TOLERANCE);
-            // weight and bias of one layer in each step, also of layers that were frozen in between
+            // weight and bias of one layer in each step, including layers that were frozen in
+            // between
             assertThat(testTraining.optimizer().overlap().overlapTiming())
                     .matches(
                             overlapTiming ->

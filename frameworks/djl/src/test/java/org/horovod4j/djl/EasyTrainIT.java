@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 
 import java.util.List;
 
-/// The six steps of a program that trains by `EasyTrain.fit`: the optimizer is wrapped before there
-/// are any parameters.
+/// The six steps of a program with `EasyTrain.fit`. The optimizer is wrapped before there are
+/// parameters.
 class EasyTrainIT {
     private static final int BATCH = 8;
     private static final int BATCHES = 5;

@@ -18,8 +18,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/// Two ranks on half batches learn what one process learns on whole ones, and the same bits on
-/// both.
+/// Two ranks with half batches get the weights of one process with whole batches, and the same bits on
+/// both ranks.
 class EquivalenceIT {
     private static final int STEPS = 100;
     private static final int BATCH = 8;
@@ -30,7 +30,7 @@ class EquivalenceIT {
     private static final Map<Variant, float[]> ONE_PROCESS = new EnumMap<>(Variant.class);
     private static List<Map<String, float[]>> ranks = List.of();
 
-    /// A way to the same weights.
+    /// Settings that lead to the same weights.
     enum Variant {
         DEFAULTS,
         HOOKS,
@@ -52,8 +52,8 @@ class EquivalenceIT {
             this(1, LAST_BITS);
         }
 
-        /// @param passes how many make a step
-        /// @param tolerance Adam divides by the last bits, and half floats have few bits
+        /// @param passes backward passes in a step
+        /// @param tolerance larger for Adam, which divides by small differences, and for half floats
         Variant(int passes, float tolerance) {
             this.passes = passes;
             this.tolerance = tolerance;
@@ -87,7 +87,7 @@ class EquivalenceIT {
             return Offset.offset(tolerance);
         }
 
-        /// Whether the program asks for a step after the last pass alone.
+        /// Whether the program calls `step()` after the last pass only.
         boolean isOneCall() {
             return this == FOUR_PASSES_ONE_CALL || this == FOUR_PASSES_ONE_CALL_DEFAULTS;
         }
@@ -115,7 +115,7 @@ class EquivalenceIT {
         return weights;
     }
 
-    /// Each pass takes this rank's part of a batch, and of that the part of the pass.
+    /// Each pass uses its part of this rank's part of a batch.
     private static float[] trainOnShares(Communicator comm, Variant variant) {
         int share = BATCH / comm.size() / variant.passes();
         try (TestTraining testTraining =

@@ -37,7 +37,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/// The MXNet engine with the same optimizer, whichever parameter server DJL gives it.
+/// The MXNet engine with both of DJL's parameter servers.
 class MxNetIT {
     private static final int STEPS = 20;
     private static final int BATCH = 8;
@@ -77,7 +77,7 @@ class MxNetIT {
                 comm -> {
                     assertTwoPassesAreRejected(comm);
                     Outcome outcome = train(0, BATCH, block -> wrap(block, comm).build());
-                    // what no pass comes to next is then not updated by an old gradient
+                    // a parameter without a gradient in the next pass is not updated by an old one
                     assertThat(outcome.gradients)
                             .allSatisfy(gradient -> assertThat(gradient).containsOnly(0));
                 });

@@ -14,11 +14,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.util.List;
 import java.util.Map;
 
-/// Two real processes whose optimizers have come to different states, and then get that of one.
+/// Two processes whose optimizers have different states, and then get the state of one of them.
 class OptimizerStateIT {
     private static final int ROOT = 1;
 
-    /// Both have state that decides over the next step.
+    /// Optimizers whose state affects the next step.
     enum OptimizerKind {
         ADAM,
         MOMENTUM;
@@ -33,7 +33,7 @@ class OptimizerStateIT {
         }
     }
 
-    /// All that a rank has learnt.
+    /// Parameters and optimizer state of a rank.
     public record TrainedState(
             List<String> weights, List<String> slots, OptimizerState.Counts counts) {
         static TrainedState of(Model model, Optimizer optimizer) {
@@ -47,7 +47,7 @@ class OptimizerStateIT {
         }
     }
 
-    /// What a rank had at the start, after the broadcast, and after a step.
+    /// The state of a rank at the start, after the broadcast, and after a step.
     public record Result(TrainedState start, TrainedState broadcast, TrainedState end) {}
 
     @ParameterizedTest

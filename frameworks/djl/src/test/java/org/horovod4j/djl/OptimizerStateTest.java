@@ -88,7 +88,7 @@ class OptimizerStateTest {
                 comm -> {
                     try (Model model = SmallNetwork.initialised(djlOptimizer.engine)) {
                         Optimizer optimizer = djlOptimizer.build(comm.rank());
-                        // Rank 2 is fresh; rank 0 has gone further than rank 1.
+                        // Rank 2 has made no steps; rank 0 has made more than rank 1.
                         SmallNetwork.train(model, optimizer, 4 - 2 * comm.rank());
                         OptimizerState state = OptimizerState.of(optimizer, model.getBlock());
                         Snapshot roots = comm.broadcastObject("root", Snapshot.of(state), 0);
@@ -105,7 +105,7 @@ class OptimizerStateTest {
                 });
     }
 
-    /// Equal state and settings show in equal steps from equal gradients.
+    /// Equal state and settings give equal steps from equal gradients.
     private static void ranksStayEqual(Communicator comm, Model model, Optimizer optimizer) {
         model.getBlock()
                 .getParameters()
@@ -147,8 +147,8 @@ class OptimizerStateTest {
                 });
     }
 
-    /// No engine of this release can update by Adadelta twice: MXNet's closes the arrays. So it is
-    /// given state by hand.
+    /// No engine of this release can update with Adadelta twice: MXNet closes the arrays. So the test
+    /// sets its state.
     @Test
     void adadeltaIsSupported() {
         World.run(
@@ -197,7 +197,7 @@ class OptimizerStateTest {
                 });
     }
 
-    /// They may be thawed again, and ranks would then differ.
+    /// If they are unfrozen later, ranks must not differ.
     @Test
     void stateOfFrozenParametersIsBroadcast() {
         World.run(

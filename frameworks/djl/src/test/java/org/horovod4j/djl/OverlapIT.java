@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
 
-/// Gradients travel while backward computes others, and from where it has put them.
+/// Gradients are reduced while backward computes others, without copies.
 class OverlapIT {
     private static final int BATCH = 4;
     private static final int STEPS = 3;
@@ -48,7 +48,7 @@ class OverlapIT {
                         });
     }
 
-    /// Though each host computes on all of its processors.
+    /// Even if all processors of each host compute.
     @Test
     void overlapsByDefaultOnSeveralHosts() {
         int all = Runtime.getRuntime().availableProcessors();
@@ -57,7 +57,7 @@ class OverlapIT {
                 new OverlapHeuristic(true, true, 1, all, all));
     }
 
-    /// The JVM is told how many processors there are, as the machine may have fewer.
+    /// The number of processors is a JVM option, since the machine may have fewer.
     @Test
     void overlapsByDefaultWithIdleProcessor() {
         defaultsEqualOneProcess(
@@ -87,12 +87,11 @@ class OverlapIT {
                         });
     }
 
-    /// @param isFirstLayerDone whether backward had computed the gradient of the first layer by
-    ///     then
+    /// @param isFirstLayerDone whether backward had computed the gradient of the first layer
     /// @param isInsideBackward whether backward was running
     private record Launch(String name, boolean isFirstLayerDone, boolean isInsideBackward) {}
 
-    /// A trial that remembers what was launched when.
+    /// A training that records launches.
     private static final class RecordingTraining implements AutoCloseable {
         final List<Launch> launches = new ArrayList<>();
         final Map<String, Long> addresses = new HashMap<>();
@@ -166,8 +165,7 @@ class OverlapIT {
         assertThat(last.name()).startsWith("gradient.01Linear");
     }
 
-    /// After the first step gradients live in the ranks' common memory, in the reverse order of
-    /// layers.
+    /// After the first step gradients are in shared memory, in reverse order of the layers.
     private static void nothingIsCopied(Communicator comm) {
         try (RecordingTraining recordingTraining =
                 new RecordingTraining(comm, builder -> builder.overlap(true))) {
@@ -242,7 +240,7 @@ class OverlapIT {
         }
     }
 
-    /// Or a program would be right on a host with many processors and wrong on one with few.
+    /// Otherwise a program would work on a host with many processors and fail on one with few.
     private static void passesAreCountedWithoutOverlap(Communicator comm) {
         try (RecordingTraining recordingTraining =
                 new RecordingTraining(comm, builder -> builder.backwardPassesPerStep(2))) {
@@ -275,7 +273,7 @@ class OverlapIT {
         assertThat(weights.get(0)).containsExactly(weightsOfOneProcess(2), Offset.offset(1e-4f));
     }
 
-    /// Plain DJL, on what so many ranks get together.
+    /// Plain DJL on the samples of all ranks.
     private static float[] weightsOfOneProcess(int ranks) {
         try (TestTraining testTraining =
                 new TestTraining(
@@ -288,7 +286,7 @@ class OverlapIT {
         }
     }
 
-    /// With the first one the ranks have agreed to.
+    /// The ranks agree in the first step.
     ///
     /// @return the weights after all steps
     private static float[] afterTheFirstStepPassesLaunch(Communicator comm) {

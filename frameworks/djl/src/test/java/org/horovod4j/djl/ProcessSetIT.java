@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 import java.util.List;
 
-/// Two of three ranks train together, the third by itself.
+/// Two of three ranks train together, the third trains alone.
 class ProcessSetIT {
     private static final int BATCH = 4;
     private static final int STEPS = 5;
@@ -45,7 +45,7 @@ class ProcessSetIT {
         }
     }
 
-    /// Plain DJL on `count` samples of every `stride`, from `first` on.
+    /// Plain DJL on `count` samples of every `stride`, beginning with `first`.
     private static float[] trainAlone(int first, int count, int stride) {
         try (TestTraining testTraining =
                 new TestTraining(

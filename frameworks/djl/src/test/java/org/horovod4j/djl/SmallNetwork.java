@@ -22,7 +22,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/// Networks of a few parameters, the same wherever they are built.
+/// Small networks, equal on every rank.
 public final class SmallNetwork {
     public static final int INPUTS = 6;
     public static final int CLASSES = 3;
@@ -30,7 +30,7 @@ public final class SmallNetwork {
 
     private SmallNetwork() {}
 
-    /// Two layers and a batch norm between them.
+    /// Two layers with a batch norm between them.
     public static Block build() {
         return build(HIDDEN);
     }
@@ -53,7 +53,7 @@ public final class SmallNetwork {
         return model;
     }
 
-    /// A model with random parameters, other ones for each call.
+    /// A model with random parameters, different in each call.
     public static Model initialised() {
         return initialised("PyTorch");
     }
@@ -62,7 +62,7 @@ public final class SmallNetwork {
         return initialised(engine, HIDDEN);
     }
 
-    /// The same, as large as one likes.
+    /// The same with a first layer of this size.
     ///
     /// @param hidden units of the first layer
     public static Model initialised(String engine, int hidden) {
@@ -74,7 +74,7 @@ public final class SmallNetwork {
         return model;
     }
 
-    /// Updates all trained parameters a few times, by random gradients.
+    /// Updates all trainable parameters a few times with random gradients.
     public static void train(Model model, Optimizer optimizer, int times) {
         for (int i = 0; i < times; i++) {
             for (Parameter parameter : model.getBlock().getParameters().values()) {
@@ -88,7 +88,7 @@ public final class SmallNetwork {
         }
     }
 
-    /// Computes gradients of a random batch, and makes a step as a trainer would.
+    /// Computes gradients of a random batch and makes a step, as a trainer does.
     public static void step(Model model, Optimizer optimizer) {
         Block block = model.getBlock();
         List<Parameter> trained =
@@ -116,7 +116,7 @@ public final class SmallNetwork {
         }
     }
 
-    /// All elements, by the names of the arrays, to be compared and sent.
+    /// All elements by array name, for comparison.
     public static List<String> contents(Map<String, NDArray> arrays) {
         List<String> contents = new ArrayList<>();
         arrays.forEach((name, array) -> contents.add(name + Arrays.toString(array.toFloatArray())));

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
-/// The gradient of an embedding has rows for the words that a batch has, and others on each rank.
+/// The gradient of an embedding has rows for the words of a batch, different ones on each rank.
 class SparseGradientIT {
     private static final int WORDS = 60;
     private static final int WIDTH = 4;
@@ -112,7 +112,7 @@ class SparseGradientIT {
                         });
     }
 
-    /// The rows of the words given, moved by a bias; without words, the bias alone.
+    /// The rows of the given words plus a bias; without words, only the bias.
     private static final class EmbeddingBlock extends AbstractBlock {
         private final SparseFormat format;
         private final Parameter bias =
@@ -184,8 +184,8 @@ class SparseGradientIT {
         }
     }
 
-    /// Against the same training without sparse gradients, by an optimizer that remembers and by
-    /// one that adapts its rates.
+    /// Compared with the same training without sparse gradients, with momentum and with an adaptive
+    /// optimizer.
     private static void trainsAsWithDenseGradients(
             Communicator comm, int passes, UnaryOperator<DistributedOptimizer.Builder> settings) {
         trainsAsWithDenseGradients(comm, passes, TestTraining::sgd, settings);
@@ -204,7 +204,7 @@ class SparseGradientIT {
             int arrays = 0;
             for (int step = 0; step < STEPS; step++) {
                 for (int pass = 0; pass < passes; pass++) {
-                    // rows twice and not in order, and others on each rank and in each pass
+                    // duplicate and unordered rows, different on each rank and in each pass
                     int[] words = {20 + step + 10 * comm.rank(), 7 + pass, 30, 7};
                     lookUp(testTraining, words);
                     assertThat(isSparse(testTraining)).isTrue();
@@ -236,7 +236,7 @@ class SparseGradientIT {
                 new Shape(1));
     }
 
-    /// In its first steps too, when it cannot know what the other rank has.
+    /// In its first steps too, when the layout on the other rank is unknown.
     private static void rankMayNotUseEmbedding(
             Communicator comm, boolean asDense, boolean overlap) {
         try (TestTraining testTraining =
@@ -285,7 +285,7 @@ class SparseGradientIT {
         }
     }
 
-    /// A backward pass of the mean square of the rows.
+    /// A backward pass with the mean square of the rows as loss.
     private static void lookUp(TestTraining testTraining, int... words) {
         try (NDManager scratch = testTraining.model.getNDManager().newSubManager();
                 GradientCollector collector = testTraining.trainer.newGradientCollector()) {

@@ -17,15 +17,15 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.UnaryOperator;
 
-/// What may happen between two steps, and what may not.
+/// Allowed and rejected calls between two steps.
 class StepIT {
     private static final int BATCH = 4;
 
-    /// When gradients travel, where hooks tell of them.
+    /// When gradients are reduced, with hooks.
     private enum HookMode {
-        /// While backward goes on.
+        /// During backward.
         OVERLAP,
-        /// When the step comes, as nothing is said and no processor is free: hooks count passes.
+        /// In the step, because no processor is idle: hooks only count passes.
         COUNT_ONLY;
 
         DistributedOptimizer.Builder set(DistributedOptimizer.Builder builder) {
@@ -196,7 +196,7 @@ class StepIT {
                 gradient.divi(0);
                 assertThat(gradient.isInfinite().any().getBoolean()).isTrue();
             }
-            // a loss scaler would leave this step out: here the bad gradient is gone by zeroing
+            // a loss scaler would skip this step; here the infinite gradient is zeroed
             try (NDArray bias = testTraining.parameter("05Linear_bias").getArray().duplicate();
                     SkipScope _ = testTraining.optimizer().skipSynchronize()) {
                 testTraining.step();

@@ -39,14 +39,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/// Processes with batches of different sizes, against one process with all of them and DJL's own
-/// block.
+/// Processes with batches of different sizes, compared with one process that has all samples and DJL's
+/// own block.
 class SyncBatchNormIT {
     private static final int STEPS = 3;
     private static final int CHANNELS = 4;
     private static final float TOLERANCE = 2e-5f;
 
-    /// What a network came to.
+    /// The result of a training.
     ///
     /// @param gradients of each parameter, summed over all steps and ranks
     /// @param running mean and variance
@@ -102,12 +102,12 @@ class SyncBatchNormIT {
                 });
     }
 
-    /// How many samples a rank has.
+    /// The number of samples of a rank.
     private static int share(int rank) {
         return 2 + rank;
     }
 
-    /// How many samples the ranks before `rank` have.
+    /// The number of samples of the ranks before `rank`.
     private static int total(int rank) {
         int samples = 0;
         for (int before = 0; before < rank; before++) {
@@ -116,7 +116,7 @@ class SyncBatchNormIT {
         return samples;
     }
 
-    /// What the whole batch would be, in rank order.
+    /// The whole batch, in rank order.
     private static float[] join(
             List<Outcome> ranks, Function<Outcome, List<float[]>> values, int step) {
         List<Float> all = new ArrayList<>();
@@ -147,8 +147,8 @@ class SyncBatchNormIT {
                 .add(Activation::tanh);
     }
 
-    /// Forward and backward over samples `from` to `to`, with a loss in which every element counts
-    /// another way, and a step of gradient descent.
+    /// Forward and backward over samples `from` to `to`, with a loss that weights every element
+    /// differently, and a step of gradient descent.
     private static Outcome train(
             SequentialBlock block, int from, int to, Function<float[], float[]> sumOverRanks) {
         try (NDManager manager = NDManager.newBaseManager(Device.cpu(), "PyTorch")) {
@@ -267,7 +267,7 @@ class SyncBatchNormIT {
                                                 5,
                                                 values -> values));
 
-        // Not to the last bit: libtorch adds in an order that depends on where its memory begins.
+        // not to the last bit: the order of sums in libtorch depends on the alignment of its memory
         assertThat(alone.getFirst().evaluated).containsExactly(plain.evaluated, within(1e-5f));
         assertThat(alone.getFirst().gradients.keySet()).isEqualTo(plain.gradients.keySet());
         alone.getFirst()

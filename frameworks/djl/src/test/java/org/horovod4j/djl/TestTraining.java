@@ -37,7 +37,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/// A small network with a trainer, the same on every rank: weights and samples come from formulas.
+/// A small network with a trainer, equal on every rank: formulas give weights and samples.
 final class TestTraining implements AutoCloseable {
     static final int INPUTS = 5;
     static final int OUTPUTS = 3;
@@ -47,7 +47,7 @@ final class TestTraining implements AutoCloseable {
     final Trainer trainer;
     private final Optimizer optimizer;
 
-    /// @param wrap makes the optimizer of a block that has its parameters
+    /// @param wrap creates the optimizer for an initialised block
     TestTraining(Block block, Function<Block, ? extends Optimizer> wrap, Shape... inputs) {
         this(initialised(block, inputs), wrap, inputs);
     }
@@ -76,7 +76,7 @@ final class TestTraining implements AutoCloseable {
         return model;
     }
 
-    /// A network that `Model.save` has put into the folder.
+    /// A network that is loaded from the folder of `Model.save`.
     static TestTraining loaded(Path folder, Function<Block, ? extends Optimizer> wrap) {
         Model model = model(network());
         try {
@@ -99,12 +99,12 @@ final class TestTraining implements AutoCloseable {
         return (DistributedOptimizer) optimizer;
     }
 
-    /// Processes that compute on one thread each, as tests share the machine.
+    /// Processes that compute with one thread each, since tests share the machine.
     static Launcher ranks(int count) {
         return Launcher.processes(count).environment(Map.of("OMP_NUM_THREADS", "1"));
     }
 
-    /// Processes that leave no processor of the host idle while they compute, whatever it has.
+    /// Processes that use all processors of the host.
     static Launcher ranksOnAllProcessors(int count) {
         String all = Integer.toString(Runtime.getRuntime().availableProcessors());
         return Launcher.processes(count).environment(Map.of("OMP_NUM_THREADS", all));
@@ -166,7 +166,7 @@ final class TestTraining implements AutoCloseable {
         return model.getBlock().getParameters().get(name).getArray().toFloatArray();
     }
 
-    /// How many arrays the model holds: as many after each step.
+    /// The number of arrays of the model, which must not grow with steps.
     int arrayCount() {
         return model.getNDManager().getManagedArrays().size();
     }
@@ -220,7 +220,7 @@ final class TestTraining implements AutoCloseable {
         model.close();
     }
 
-    /// Weights by formula: no two alike, none large.
+    /// Weights by a formula: all different, all small.
     static final class SineInitializer implements Initializer {
         @Override
         public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {

@@ -20,13 +20,13 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Two real processes with [Tail#UNEVEN], of which one has a batch more in each epoch.
+/// Two processes with [LastBatch#UNEVEN]: one has one batch more in each epoch.
 class UnevenBatchesIT {
     private static final int BATCH = 4;
     private static final int SAMPLES = 17; // rank 0 has batches of 4, 4 and 1, rank 1 of 4 and 4
     private static final int EPOCHS = 2;
 
-    /// What a rank had learnt at some time.
+    /// Parameters and optimizer state of a rank.
     public record TrainedState(List<String> weights, List<String> momentum, int updates) {
         static TrainedState of(TestTraining testTraining, Optimizer optimizer) {
             OptimizerState state = OptimizerState.of(optimizer, testTraining.model.getBlock());
@@ -40,8 +40,8 @@ class UnevenBatchesIT {
     /// An epoch on one rank.
     ///
     /// @param last the rank that joined last
-    /// @param joined when all ranks have joined
-    /// @param broadcast when it has got what that rank has
+    /// @param joined the state when all ranks have joined
+    /// @param broadcast the state after the broadcast from that rank
     public record Epoch(int steps, int last, TrainedState joined, TrainedState broadcast) {}
 
     @Test

@@ -302,10 +302,10 @@ public final class TorchTensors {
         /// Exchanges this tensor with the one in `slot`.
         void swap(MemorySegment slot) {
             MemorySegment tensor = at(address).reinterpret(POINTER);
-            long mine = tensor.get(JAVA_LONG, 0);
+            long own = tensor.get(JAVA_LONG, 0);
             MemorySegment other = slot.reinterpret(POINTER);
             tensor.set(JAVA_LONG, 0, other.get(JAVA_LONG, 0));
-            other.set(JAVA_LONG, 0, mine);
+            other.set(JAVA_LONG, 0, own);
         }
 
         @Override

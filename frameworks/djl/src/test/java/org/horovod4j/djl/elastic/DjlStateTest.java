@@ -87,7 +87,7 @@ class DjlStateTest {
                 });
     }
 
-    /// A sync that fails half way may have replaced the optimizer's arrays already.
+    /// A failed sync may have replaced the optimizer's arrays already.
     @Test
     void commitOutlivesItsArrays() {
         World.run(
@@ -127,7 +127,7 @@ class DjlStateTest {
                 });
     }
 
-    /// A step waits for the commit, and statistics of forward passes, which do not, were copied before.
+    /// A step waits for the commit. Forward passes do not, so their statistics are copied at once.
     @Test
     void nextStepDoesNotChangeRunningCommit() {
         World.run(
@@ -163,7 +163,7 @@ class DjlStateTest {
                 });
     }
 
-    /// As it really runs, with a copy that takes as long as a step.
+    /// With the default executor, and a copy that takes as long as a step.
     @Test
     void backgroundCommitIsRestoredCompletely() {
         World.run(
@@ -223,7 +223,7 @@ class DjlStateTest {
         return name.endsWith("04Linear_bias");
     }
 
-    /// The bias, and what Adam has of it: a mean and a variance.
+    /// The bias, and its mean and variance in Adam.
     private static List<String> own(Model model, Optimizer optimizer) {
         return contents(model, optimizer).stream()
                 .filter(line -> isOwn(line.replaceFirst("\\[.*", "")))

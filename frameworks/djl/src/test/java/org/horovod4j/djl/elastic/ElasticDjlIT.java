@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// A DJL training of real processes, some of which are killed.
+/// An elastic DJL training, in which some processes are killed.
 class ElasticDjlIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(90);
     private static final Pattern TOLD =
@@ -114,7 +114,7 @@ class ElasticDjlIT {
         assertThat(ProcessHandle.of(pid).orElseThrow().destroyForcibly()).isTrue(); // SIGKILL
     }
 
-    /// Waits until so many ranks have told this of a generation; by rank.
+    /// Waits until this number of ranks has printed this for a generation; by rank.
     private List<WorkerEvent> awaitAll(Process launcher, String event, int generation, int size) {
         await().atMost(TIMEOUT)
                 .failFast(() -> assertThat(launcher.isAlive()).as(output()).isTrue())

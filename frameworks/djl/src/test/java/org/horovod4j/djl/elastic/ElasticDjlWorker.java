@@ -38,11 +38,11 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// Trains with Adam until a file appears, whose name is the argument, and prints what it has when a
-/// generation begins and at the end.
+/// Trains with Adam until a file appears, whose name is the argument. Prints its state when a generation
+/// begins and at the end.
 ///
-/// Everything is built once, before there are any ranks: layer, listeners and sampler have to find those of
-/// each generation by themselves.
+/// Everything is built once, before `init`: layers, listeners and sampler must use the ranks of each
+/// generation.
 final class ElasticDjlWorker {
     private static final int INPUTS = 6;
     private static final int BATCH = 8;
@@ -150,7 +150,7 @@ final class ElasticDjlWorker {
         trainer.step();
     }
 
-    /// Updates and steps are the same number if each step counts once, here as in the optimizer.
+    /// The numbers of updates and steps are equal if each step counts once in the optimizer too.
     private void printEvent(String event) {
         OptimizerState learnt = OptimizerState.of(optimizer, model.getBlock());
         IO.println(

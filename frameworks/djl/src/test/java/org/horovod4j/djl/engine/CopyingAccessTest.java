@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import java.lang.foreign.MemorySegment;
 
-/// The copies that any engine allows, tried on those there are.
+/// Copies through DJL's API, tested with both engines.
 class CopyingAccessTest {
     private NDManager manager = NDManager.newBaseManager("PyTorch");
 

@@ -221,7 +221,7 @@ class PyTorchHooksTest {
         return weight;
     }
 
-    /// By an array, since DJL lets go of a number that it multiplies by before backward needs it.
+    /// Multiplies by an array: DJL frees a number before backward reads it.
     private NDArray times(NDArray array, float factor) {
         return array.mul(manager.full(array.getShape(), factor));
     }

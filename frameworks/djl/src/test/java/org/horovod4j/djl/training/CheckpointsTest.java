@@ -189,22 +189,22 @@ class CheckpointsTest {
         "perplexity, 'there are [train_Accuracy, train_L2Loss, train_loss, validate_Accuracy,"
                 + " validate_L2Loss, validate_loss].'"
     })
-    void unknownMetricIsRejectedBeforeTraining(String misspelt, String told) {
+    void unknownMetricIsRejectedBeforeTraining(String misspelt, String suggestion) {
         assertThatExceptionOfType(ConfigurationException.class)
                 .isThrownBy(() -> makeTrainerThatKeepsBest(misspelt))
                 .withMessageContaining("there is no metric '" + misspelt + "'")
-                .withMessageEndingWith(told);
+                .withMessageEndingWith(suggestion);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"train_loss", "validate_loss", "validate_Accuracy", "train_L2Loss"})
-    void metricOfEvaluatorIsAccepted(String figure) {
-        assertThatNoException().isThrownBy(() -> makeTrainerThatKeepsBest(figure));
+    void metricOfEvaluatorIsAccepted(String metric) {
+        assertThatNoException().isThrownBy(() -> makeTrainerThatKeepsBest(metric));
     }
 
-    private void makeTrainerThatKeepsBest(String figure) {
+    private void makeTrainerThatKeepsBest(String metric) {
         Checkpoints checkpoints =
-                Checkpoints.in(folder).optimizer(Optimizer.adam().build()).best(figure).build();
+                Checkpoints.in(folder).optimizer(Optimizer.adam().build()).best(metric).build();
         DefaultTrainingConfig config =
                 new DefaultTrainingConfig(Loss.l2Loss())
                         .addEvaluator(new Accuracy())

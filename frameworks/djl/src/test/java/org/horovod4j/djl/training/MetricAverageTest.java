@@ -45,7 +45,7 @@ class MetricAverageTest {
                                     .addTrainingListeners(TrainingListener.Defaults.basic());
                     try (Model model = SmallNetwork.model();
                             Trainer trainer = model.newTrainer(config)) {
-                        // Rank r has r + 1 samples, the first of them right; rank 1 does not
+                        // Rank r has r + 1 samples, of which the first is correct; rank 1 does not
                         // validate.
                         addSamples(trainer, EvaluatorTrainingListener.TRAIN_EPOCH, comm.rank() + 1);
                         if (comm.rank() != 1) {
@@ -58,7 +58,7 @@ class MetricAverageTest {
                         assertThat(figures.get("train_inner")).isEqualTo(3f / 6);
                         assertThat(figures.get("validate_Accuracy")).isEqualTo(2f / 4);
                         assertThat(comm.allgatherObject("figures", figures)).containsOnly(figures);
-                        // Losses count batches, here of 1, 2 and 3 samples that miss by 1, 2 and 3.
+                        // Losses count batches, here of 1, 2 and 3 samples with errors 1, 2 and 3.
                         float expected = 0;
                         for (int n = 1; n <= 3; n++) {
                             float l1 = (n + 1) / 4f;
@@ -76,7 +76,7 @@ class MetricAverageTest {
             float[] classes = new float[samples];
             float[][] scores = new float[samples][2];
             for (int i = 0; i < samples; i++) {
-                // The first has its largest score at class 0, which is right.
+                // The first sample has its largest score at class 0, which is correct.
                 scores[i] = i == 0 ? new float[] {1, 0} : new float[] {0, i + 1};
             }
             NDList right = new NDList(manager.create(classes));

@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 class MomentumCorrectionTest {
     private static final float MOMENTUM = 0.9f;
 
-    /// With the rate outside, `u = m·u + gradient` and `weight -= rate·u`, no correction is needed:
-    /// that is what corrected steps must equal.
+    /// Corrected steps must equal those of `u = m·u + gradient`, `weight -= rate·u`, which need no
+    /// correction.
     @Test
     void correctedStepsScaleMomentumWithLearningRate() {
         float[] rates = {0.1f, 0.2f, 0.4f, 0.4f, 0.04f};

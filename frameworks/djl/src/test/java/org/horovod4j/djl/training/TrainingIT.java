@@ -18,7 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// Training in real processes, with real libtorch, and every listener of this package.
+/// Training in several processes with every listener of this package.
 class TrainingIT {
     @TempDir private Path folder;
 
@@ -66,7 +66,7 @@ class TrainingIT {
         }
     }
 
-    /// Running statistics are each rank's own, of its own samples.
+    /// Running statistics differ between ranks, since each has its own samples.
     private static List<String> finalState(Result result) {
         return result.end().stream().filter(array -> !array.contains("running")).toList();
     }
@@ -111,7 +111,7 @@ class TrainingIT {
                 .startsWith("without Horovod4J", trained.scores().toString());
     }
 
-    /// The jars of this test without Horovod4J.
+    /// The class path of this test without Horovod4J.
     private static String plainClassPath() {
         return String.join(
                 File.pathSeparator,

@@ -44,17 +44,16 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 
-/// A training with every listener there is, as a user would write it, on a network and data that
-/// take no time.
+/// A training with every listener, as a user would write it, with a small network and few data.
 ///
 /// @param folder for checkpoints
-/// @param epochs in all, those of a former job included
+/// @param epochs including those of a previous job
 public record TrainingJob(String folder, int epochs) {
     static final int TRAIN_SAMPLES = 237; // batch norm: no rank of 4 may end with a batch of one
     static final int TEST_SAMPLES = 75;
     static final int BATCH_SIZE = 8;
 
-    /// Real processes, each with one thread for the arithmetic.
+    /// Processes that compute with one thread each.
     public static Launcher ranks(int count) {
         return Launcher.processes(count)
                 .environment(Map.of("OMP_NUM_THREADS", "1"))
@@ -67,17 +66,16 @@ public record TrainingJob(String folder, int epochs) {
                                 "--sun-misc-unsafe-memory-access=allow"));
     }
 
-    /// What a rank ends with.
+    /// The result of a rank.
     ///
-    /// @param resumedAt epochs that were complete at the start
+    /// @param resumedAt complete epochs at the start
     /// @param start parameters and optimizer state at the start
     /// @param end parameters and optimizer state at the end
     /// @param updates of the optimizer
-    /// @param figures as the trainer reports them
-    /// @param correct how many samples of its share of the validation set the rank has right at the
-    ///     end
+    /// @param figures the metrics of the trainer
+    /// @param correct the correct samples in this rank's part of the validation set, at the end
     /// @param scores of one input
-    /// @param output what was printed
+    /// @param output the printed text
     public record Result(
             int resumedAt,
             List<String> start,
