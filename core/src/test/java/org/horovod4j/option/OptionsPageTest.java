@@ -13,7 +13,7 @@ import java.nio.file.Path;
 class OptionsPageTest {
     private static final String SWITCH = "horovod4j.regenerate";
     private static final String COMMAND =
-            "./mvnw -Dquick -pl core test -Dtest=OptionsPageTest -D" + SWITCH + "=true";
+            "./mvnw -Dquick -pl core -am test -Dtest=OptionsPageTest -D" + SWITCH + "=true";
 
     @Test
     void thePageIsCurrent() throws IOException {

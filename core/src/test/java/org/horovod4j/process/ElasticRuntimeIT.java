@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// Workers that come and go while they train: whatever happens, those that are left end with the
-/// weights of a training without a fault, to which every sample has contributed once in each epoch.
+/// Workers join and leave while they train. Those that remain end with the weights of a training
+/// without faults: every sample has contributed once in each epoch.
 class ElasticRuntimeIT {
     private static final Pattern STEP = Pattern.compile("step (\\d+) of generation (\\d+)");
 
@@ -30,8 +30,8 @@ class ElasticRuntimeIT {
         }
     }
 
-    /// Where the victim stands when it dies: the others are in the allreduce, the check for hosts
-    /// after a commit, or the broadcast of the state.
+    /// Where the victim is killed: while the others are in the allreduce, in the check for hosts
+    /// after a commit, or in the broadcast of the state.
     @ParameterizedTest(name = "worker {0} in {1}")
     @CsvSource({
         "0, allreduce@3",
@@ -98,8 +98,7 @@ class ElasticRuntimeIT {
         }
     }
 
-    /// Commits are rare, so what a rank has done since the last would be repeated if it went back
-    /// to it.
+    /// Commits are rare, so a rank that went back to its last commit would repeat steps.
     @Test
     void hostsUpdateInterruptsAllRanksAtSameStepWithoutLoss() throws Exception {
         try (ElasticTestJob job = new ElasticTestJob(3)) {
@@ -141,8 +140,8 @@ class ElasticRuntimeIT {
         }
     }
 
-    /// A stopped process keeps its connections: its silence gives it away. When it wakes up, its
-    /// generation is history.
+    /// A stopped process keeps its connections open, so only its silence shows. When it resumes,
+    /// its generation has ended.
     @ParameterizedTest(name = "worker {0}")
     @ValueSource(ints = {0, 1})
     void frozenWorkerIsDeclaredLostAndDoesNotAffectLaterGenerations(int victim) throws Exception {
@@ -159,7 +158,7 @@ class ElasticRuntimeIT {
             other.awaitLine("holding");
             stopped.resume();
             stopped.sendSignal();
-            await().atMost(TestJob.PATIENCE).until(() -> stopped.exit().isDone());
+            await().atMost(TestJob.TIMEOUT).until(() -> stopped.exit().isDone());
             assertThat(stopped.exitCode()).isNotZero();
             one.sendSignal();
             other.sendSignal();
@@ -173,7 +172,7 @@ class ElasticRuntimeIT {
         return Integer.parseInt(matcher.group(1));
     }
 
-    /// The steps that a worker has begun, in order.
+    /// The steps that a worker has started, in order.
     private static List<Integer> steps(TestRankProcess worker) {
         List<Integer> steps = new ArrayList<>();
         for (String line : worker.lines()) {

@@ -29,10 +29,10 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.stream.Collectors;
 
-/// An elastic job with the simplest of drivers: whenever all workers are ready, it makes a
-/// generation of them. One thread acts on one queue of what happens.
+/// An elastic job with a simple driver: when all workers are ready, it forms a generation of them.
+/// One thread takes events from one queue.
 ///
-/// Closing it ends what still runs, and fails the test when a process or a shared file is left.
+/// [#close] ends all processes, and fails the test if a process or a shared-memory file remains.
 final class ElasticTestJob implements AutoCloseable {
     private static final Duration CALM = Duration.ofSeconds(30);
 
@@ -53,10 +53,10 @@ final class ElasticTestJob implements AutoCloseable {
     private final TreeSet<Integer> unwanted = new TreeSet<>();
     private final int awaited;
     private int generation = -1;
-    private int untold = -1;
+    private int uninformed = -1;
     private volatile long stamp;
 
-    /// @param initial how many workers the first generation waits for
+    /// @param initial how many workers the first generation needs
     ElasticTestJob(int initial, Duration heartbeatTimeout) {
         this.awaited = initial;
         this.heartbeatTimeout = heartbeatTimeout;
@@ -87,12 +87,12 @@ final class ElasticTestJob implements AutoCloseable {
         this(initial, CALM);
     }
 
-    /// Starts a worker, which the others hear of when it is ready.
+    /// Starts a worker. The others are notified when it is ready.
     TestRankProcess start(String... arguments) throws IOException {
         int worker = workers.size();
         ProcessBuilder builder =
                 new ProcessBuilder(
-                        TestJobPlan.command(List.of(), ElasticTraining.class, List.of(arguments)));
+                        RankCommand.of(List.of(), ElasticTraining.class, List.of(arguments)));
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
         builder.environment().putAll(variables(worker));
         TestRankProcess process = new TestRankProcess(worker, builder);
@@ -105,7 +105,7 @@ final class ElasticTestJob implements AutoCloseable {
         return Objects.requireNonNull(workers.get(worker), "started");
     }
 
-    /// Lets a worker go when it next asks for a place, and tells all to ask.
+    /// Dismisses a worker when it next asks for a rank, and asks all workers to do so.
     void removeWorker(int worker) {
         events.add(
                 () -> {
@@ -114,16 +114,15 @@ final class ElasticTestJob implements AutoCloseable {
                 });
     }
 
-    /// Waits until the workers have been told, for the first time, that there are more or fewer of
-    /// them.
+    /// Waits until workers have been notified for the first time that their number changes.
     void awaitHostsUpdate() {
-        await().atMost(TestJob.PATIENCE).until(() -> stamp > 0);
+        await().atMost(TestJob.TIMEOUT).until(() -> stamp > 0);
     }
 
-    /// Lets the next generation have a place for this worker and not tell it, so that the others
-    /// wait for it until its process ends.
+    /// Assigns this worker a rank in the next generation without notifying it. The others wait for
+    /// it until its process ends.
     void assignWithoutNotifying(int worker) {
-        events.add(() -> untold = worker);
+        events.add(() -> uninformed = worker);
     }
 
     private void drive() {
@@ -160,8 +159,8 @@ final class ElasticTestJob implements AutoCloseable {
         stamp = next;
     }
 
-    /// A line that closes tells of an end that the system reports better; silence is all that a
-    /// stopped process shows.
+    /// A closed connection means an exit that the system reports in more detail. Silence is the
+    /// only sign of a stopped process.
     private void workerLost(int worker, String how) {
         Integer rank = ranks.get(worker);
         if (how.startsWith("silent") && living.remove(worker) && rank != null) {
@@ -189,7 +188,7 @@ final class ElasticTestJob implements AutoCloseable {
         ready.clear();
         ranks.forEach(
                 (worker, rank) -> {
-                    if (worker != untold) {
+                    if (worker != uninformed) {
                         desk.assign(
                                 worker,
                                 new WorkerPlacement(
@@ -199,19 +198,19 @@ final class ElasticTestJob implements AutoCloseable {
         System.out.printf("generation %d: workers %s, sync %b%n", generation, living, sync);
     }
 
-    /// Waits for these workers to end well, and wants all of them to have the result that training
-    /// without a fault has.
+    /// Waits until these workers exit successfully, and checks that all of them have the result of
+    /// a training without faults.
     void awaitResult(TestRankProcess... some) {
         for (TestRankProcess each : some) {
             await("end of worker " + each.rank())
-                    .atMost(TestJob.PATIENCE)
+                    .atMost(TestJob.TIMEOUT)
                     .until(() -> each.exit().isDone());
             assertThat(each.exitCode()).as(this::output).isZero();
             assertThat(each.lines()).as(this::output).contains(ElasticTraining.result());
         }
     }
 
-    /// All that the workers have printed, for the message of a failure.
+    /// The output of all workers, for failure messages.
     String output() {
         return workers.values().stream()
                 .map(each -> "--- worker %d\n%s".formatted(each.rank(), each.output()))
@@ -240,10 +239,10 @@ final class ElasticTestJob implements AutoCloseable {
     public void close() {
         workers.values().forEach(TestRankProcess::destroy);
         driver.interrupt();
-        await().atMost(TestJob.PATIENCE).until(() -> !driver.isAlive());
+        await().atMost(TestJob.TIMEOUT).until(() -> !driver.isAlive());
         desk.close();
         server.close();
-        await().atMost(TestJob.PATIENCE)
+        await().atMost(TestJob.TIMEOUT)
                 .untilAsserted(
                         () -> {
                             assertThat(Processes.withVariable(Options.JOB_ID.variable() + "=" + id))

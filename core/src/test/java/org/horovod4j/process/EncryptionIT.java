@@ -17,18 +17,17 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 
-/// What a job shows to those who can read the network, and what it does when its processes disagree
-/// about that.
+/// What a job reveals on the network, and how it fails if its processes disagree about encryption.
 class EncryptionIT {
-    /// In the tensors, over links.
+    /// A text in the tensors, sent over links.
     private static final String WEIGHT = "WEIGHTS THAT NOBODY ELSE SHALL SEE ";
 
-    /// On the cards of the ranks, over the rendezvous.
+    /// A text in what ranks publish when they join, sent over the rendezvous.
     private static final String HOST = "host-that-nobody-else-shall-see";
 
     private static final int REPEATS = 30_000;
 
-    /// Sends the same tensor a few times, and tells how that ended.
+    /// Broadcasts the same tensor a few times, and reports the result.
     static final class Worker {
         private Worker() {}
 
@@ -85,7 +84,7 @@ class EncryptionIT {
         String here =
                 tls.equals("0") ? "does not encrypt, while %s is on" : "encrypts, while %s is off";
         try (TestJob testJob = plan.start()) {
-            testJob.awaitExits(testJob.ranks(), TestJob.PATIENCE);
+            testJob.awaitExits(testJob.ranks(), TestJob.TIMEOUT);
             CallResult callResult = testJob.rank(1).callResult("run");
             assertThat(callResult.type()).isEqualTo("ConfigurationException");
             assertThat(callResult.message()).contains(there.formatted(Options.TLS));

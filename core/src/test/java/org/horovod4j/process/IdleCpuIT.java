@@ -14,15 +14,15 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 
-/// What waiting costs.
+/// The CPU time of ranks that wait.
 class IdleCpuIT {
     private static final int LATE = 3;
     private static final Duration SPAN = Duration.ofSeconds(4);
 
-    /// Of one core; the benchmark states what it really is, on a quiet machine.
+    /// A share of one core. The benchmark reports the real value on a quiet machine.
     private static final double MOST = 0.25;
 
-    /// Sums, for which rank 3 comes late.
+    /// Sums. Rank 3 joins in late.
     static final class Worker {
         private Worker() {}
 
@@ -50,7 +50,7 @@ class IdleCpuIT {
             for (TestRankProcess rank : testJob.othersThan(LATE)) {
                 before.put(rank, cpuTime(rank));
             }
-            await().atMost(TestJob.PATIENCE)
+            await().atMost(TestJob.TIMEOUT)
                     .until(() -> System.nanoTime() - start > SPAN.toNanos());
             before.forEach(
                     (rank, then) -> {

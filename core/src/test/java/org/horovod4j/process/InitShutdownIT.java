@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.io.IOException;
 import java.util.List;
 
-/// Worlds that begin, end and begin again, and the smallest one.
+/// Jobs that init and shut down several times, and a job of one rank.
 class InitShutdownIT {
     /// Joins three worlds, one after the other.
     static final class ReinitWorker {
@@ -37,7 +37,7 @@ class InitShutdownIT {
         }
     }
 
-    /// A program that knows nothing of any job.
+    /// A program outside of any job.
     static final class SingleProcess {
         private SingleProcess() {}
 
@@ -57,7 +57,7 @@ class InitShutdownIT {
         }
     }
 
-    /// T-1.
+    /// Init and shutdown can be repeated in one process.
     @ParameterizedTest(name = "transport {0}, server in {1}")
     @CsvSource({"auto, LAUNCHER", "auto, RANK0", "tcp, LAUNCHER", "tcp, RANK0"})
     void processCanReinitialize(String transport, RendezvousHost server) throws IOException {
@@ -77,7 +77,7 @@ class InitShutdownIT {
     @Test
     void processWithoutVariablesIsWorldOfSizeOne() throws IOException {
         ProcessBuilder builder =
-                new ProcessBuilder(TestJobPlan.command(List.of(), SingleProcess.class, List.of()));
+                new ProcessBuilder(RankCommand.of(List.of(), SingleProcess.class, List.of()));
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
         TestRankProcess process = new TestRankProcess(0, builder);
         try {

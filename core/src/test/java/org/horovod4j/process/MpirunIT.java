@@ -16,7 +16,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// Ranks that a real `mpirun` starts, without `horovodrun`. Each is called by the name it has on
+/// Ranks that a real `mpirun` starts, without `horovodrun`. Each `mpirun` is called by its name on
 /// Debian, where `mpirun` itself may be either.
 @Tag("slow")
 @Timeout(300)
@@ -35,7 +35,7 @@ class MpirunIT {
         meets("mpirun.mpich", "-n", "3");
     }
 
-    /// The script is between the proxy and the JVM, as it often is in practice.
+    /// A script between the proxy and the JVM, as users often have it.
     @Test
     void wrapperScriptIsSupported() throws Exception {
         SystemPackages.require(List.of("mpirun.mpich"), List.of("mpich"));
@@ -43,7 +43,7 @@ class MpirunIT {
     }
 
     private void meets(String... prefix) throws IOException {
-        List<String> command = TestJobPlan.command(List.of(prefix), SumProgram.class, List.of());
+        List<String> command = RankCommand.of(List.of(prefix), SumProgram.class, List.of());
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
         builder.environment().put("HOROVOD_RENDEZVOUS_FOLDER", meetings().toString());

@@ -27,8 +27,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Sees every packet of this machine, as somebody on the same network would, and looks for texts in
-/// them. Needs the right to open packet sockets.
+/// Reads every packet of this machine, as others on the same network could, and searches them for
+/// texts. Needs the right to open packet sockets.
 final class PacketSniffer implements AutoCloseable {
     private static final int AF_PACKET = 17;
     private static final int SOCK_RAW = 3;
@@ -39,7 +39,7 @@ final class PacketSniffer implements AutoCloseable {
     private static final int BUFFER_BYTES = 64 << 20;
     private static final long TIMEOUT_MICROS = 50_000;
 
-    /// More than a packet of the loopback interface has.
+    /// Larger than any packet of the loopback interface.
     private static final int PACKET_BYTES = 1 << 17;
 
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
@@ -67,14 +67,14 @@ final class PacketSniffer implements AutoCloseable {
         thread.execute(this::listen);
     }
 
-    /// Which of the texts went over the network up to now. The sniffer lags behind it, so a packet
-    /// of its own shows that all before were looked at.
+    /// The texts seen so far. The sniffer lags behind the network: it sends a packet itself, and
+    /// when it sees that packet it has read all earlier ones.
     Set<String> seen() throws IOException {
         byte[] mark = MARK.getBytes(ISO_8859_1);
         try (DatagramSocket sender = new DatagramSocket()) {
             InetSocketAddress nobody =
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), sender.getLocalPort());
-            await().atMost(TestJob.PATIENCE)
+            await().atMost(TestJob.TIMEOUT)
                     .until(
                             () -> {
                                 sender.send(new DatagramPacket(mark, mark.length, nobody));
@@ -84,7 +84,7 @@ final class PacketSniffer implements AutoCloseable {
         return seen.stream().filter(texts::contains).collect(Collectors.toSet());
     }
 
-    /// How much has gone over the network, to tell silence from deafness.
+    /// The bytes seen so far, which show that the sniffer works.
     long bytes() {
         return bytes.get();
     }
@@ -120,7 +120,7 @@ final class PacketSniffer implements AutoCloseable {
         return invoke(function(name, arguments), arguments);
     }
 
-    /// A function of the C library, whose parameters are numbers and pointers.
+    /// A function of the C library with numbers and pointers as parameters.
     private static MethodHandle function(String name, Object... arguments) {
         FunctionDescriptor shape = FunctionDescriptor.of(name.equals("recv") ? LONG : INT);
         for (Object argument : arguments) {

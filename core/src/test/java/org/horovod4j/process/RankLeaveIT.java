@@ -12,11 +12,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.io.IOException;
 import java.util.List;
 
-/// A rank that ends by its own doing while the others want to go on.
+/// A rank that ends its program while the others want to continue.
 class RankLeaveIT {
     private static final int OPERATIONS = 50;
 
-    /// Sums some times, and leaves or fails if it is the rank named.
+    /// Sums a few times. The given rank then leaves or fails.
     static final class Worker {
         private Worker() {}
 
@@ -43,7 +43,7 @@ class RankLeaveIT {
             throws IOException {
         try (TestJob testJob = plan(leaver, "fail", transport, server).start()) {
             List<TestRankProcess> others = testJob.othersThan(leaver);
-            testJob.awaitExits(testJob.ranks(), TestJob.PATIENCE);
+            testJob.awaitExits(testJob.ranks(), TestJob.TIMEOUT);
             assertThat(testJob.rank(leaver).exitCode()).isOne();
             for (TestRankProcess rank : others) {
                 PeerLossAssertions.assertNamesLostRank(
@@ -54,8 +54,8 @@ class RankLeaveIT {
         }
     }
 
-    /// What all did together stays good, although the leaver may be gone before the others are
-    /// done.
+    /// Operations that all ranks ran stay valid, although the leaving rank may exit before the
+    /// others have completed them.
     @ParameterizedTest(name = "rank {0}, transport {1}, server in {2}")
     @CsvSource({
         "0, auto, RANK0",

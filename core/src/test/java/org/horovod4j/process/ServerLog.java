@@ -11,14 +11,14 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/// What a rendezvous server in this JVM logs, as an application hears it that has set up
+/// Captures the log of a rendezvous server in this JVM, as an application does that configures
 /// `java.util.logging`.
 final class ServerLog extends Handler implements AutoCloseable {
     private static final Logger SERVER = Logger.getLogger(RendezvousServer.class.getPackageName());
 
     private final List<String> lines = new CopyOnWriteArrayList<>();
 
-    /// Listens from now on, until it is closed.
+    /// Captures lines from now on, until it is closed.
     static ServerLog open() {
         ServerLog log = new ServerLog();
         SERVER.setLevel(Level.FINE);
@@ -29,7 +29,7 @@ final class ServerLog extends Handler implements AutoCloseable {
 
     void awaitWords(String words) {
         await("the server logs '" + words + "'")
-                .atMost(TestJob.PATIENCE)
+                .atMost(TestJob.TIMEOUT)
                 .until(() -> lines.stream().anyMatch(line -> line.contains(words)));
     }
 

@@ -17,17 +17,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/// A real Slurm on this machine: a controller and two nodes with four slots each, which have names
-/// but no machines of their own. It needs root, and leaves the machine's own Slurm, if any, alone.
+/// A real Slurm on this machine: a controller and two nodes with four slots each, which are only
+/// names. It needs root. It does not touch the machine's own Slurm.
 final class SlurmCluster implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private final Path folder;
     private final List<Process> daemons = new ArrayList<>();
 
     /// Starts all daemons, and waits until the nodes are ready.
     ///
-    /// @param folder an empty one, for all they write
+    /// @param folder an empty folder for all their files
     SlurmCluster(Path folder) throws IOException {
         this.folder = folder;
         boolean ready = false;
@@ -60,7 +60,7 @@ final class SlurmCluster implements AutoCloseable {
         daemon("slurmctld", "-D", "-f", configurationFile());
         daemon("slurmd", "-D", "-N", "n1", "-f", configurationFile());
         daemon("slurmd", "-D", "-N", "n2", "-f", configurationFile());
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT)
                 .untilAsserted(
                         () ->
                                 assertThat(run("sinfo", "-h", "-t", "idle", "-o", "%D").strip())
@@ -128,9 +128,9 @@ final class SlurmCluster implements AutoCloseable {
         return folder.resolve("slurm.conf").toString();
     }
 
-    /// Runs a command of a user, such as `srun`, and wants it to end well.
+    /// Runs a command of a user, such as `srun`, which must succeed.
     ///
-    /// @return what it printed
+    /// @return its output
     String run(String... command) throws IOException {
         return run(Map.of(), List.of(command));
     }
@@ -166,7 +166,7 @@ final class SlurmCluster implements AutoCloseable {
         for (Process daemon : daemons.reversed()) {
             daemon.destroy();
             try {
-                if (!daemon.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                if (!daemon.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
                     daemon.destroyForcibly();
                 }
             } catch (InterruptedException e) {

@@ -90,8 +90,8 @@ class SlurmIT {
         Path script = folder.resolve("alone.sh");
         Files.writeString(script, "#!/bin/sh\n" + String.join(" ", program()) + "\n");
         assertThat(batch(Map.of(), script, "-n3")).contains("world 0: rank 0 of 1,");
-        // The step's variables stay in the environment of what is submitted from inside it, and may
-        // fit to what that is told itself.
+        // A job that is submitted from inside a step inherits the variables of that step, and they may
+        // be consistent with its own.
         for (String tasks : List.of("-n3", "-n2")) {
             Path output = folder.resolve("inside" + tasks);
             String submit =
@@ -106,7 +106,8 @@ class SlurmIT {
         }
     }
 
-    /// The number of tasks that they see is the allocation's, and no other task is on their node.
+    /// The number of tasks that they see is that of the allocation, and their node runs no other
+    /// task.
     @Test
     void oneTaskOnEachNodeIsAWorldOfTwoWithThePreservedEnvironmentToo() throws IOException {
         Path script = folder.resolve("preserved.sh");
@@ -125,7 +126,7 @@ class SlurmIT {
                         "auto",
                         "HOROVOD_SECRET_KEY",
                         Secret.random().encode(),
-                        // here the nodes' names are nobody's; on a cluster they can be looked up
+                        // these node names have no address; on a cluster they can be resolved
                         "JAVA_TOOL_OPTIONS",
                         "-Djdk.net.hosts.file=" + hostsFile());
         assertThat(srun(variables, "-n2", "-N2")).contains("world 1: rank 1 of 2,").contains(": 3");
@@ -170,6 +171,6 @@ class SlurmIT {
     }
 
     private static List<String> program() {
-        return TestJobPlan.command(List.of(), SumProgram.class, List.of());
+        return RankCommand.of(List.of(), SumProgram.class, List.of());
     }
 }

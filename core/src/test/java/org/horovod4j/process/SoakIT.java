@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
 
-/// Everything at random, for a long time: results stay right, and nothing grows.
+/// Random operations for a long time: results stay correct, and resource use does not grow.
 @Tag("slow")
 class SoakIT {
     /// `-Dsoak.seconds=…` for another length.
@@ -25,10 +25,10 @@ class SoakIT {
     private static final int RANKS = 8;
     private static final long MEBIBYTE = 1 << 20;
 
-    /// What a rank uses.
+    /// The resources that a rank uses.
     ///
-    /// @param heap what is left of it after a collection, in bytes
-    /// @param resident all its memory, in bytes
+    /// @param heap bytes of the heap in use after a garbage collection
+    /// @param resident bytes of resident memory
     private record Usage(long heap, long resident, long threads, long files) {
         static Usage now() {
             System.gc();
@@ -62,7 +62,7 @@ class SoakIT {
         }
     }
 
-    /// Goes on for the time given, and says after each fifth of it what it uses.
+    /// Runs for the given time, and prints its resource use after each fifth of it.
     static final class Worker {
         private Worker() {}
 
@@ -84,7 +84,7 @@ class SoakIT {
             Hvd.shutdown();
         }
 
-        /// As rank 0's clock says, for all.
+        /// The clock of rank 0 decides for all ranks.
         private static boolean isOver(long deadline) {
             float[] over = {Hvd.rank() == 0 && System.nanoTime() - deadline > 0 ? 1 : 0};
             Hvd.allreduce("over", over, ReduceOp.MAX);
@@ -108,7 +108,7 @@ class SoakIT {
         }
         try (TestJob testJob = plan.start()) {
             testJob.awaitExits(
-                    testJob.ranks(), LENGTH.plus(TestJob.PATIENCE).plus(TestJob.PATIENCE));
+                    testJob.ranks(), LENGTH.plus(TestJob.TIMEOUT).plus(TestJob.TIMEOUT));
             testJob.awaitSuccess();
             System.out.println(testJob.output());
             for (TestRankProcess rank : testJob.ranks()) {
@@ -122,8 +122,7 @@ class SoakIT {
         }
     }
 
-    /// Code and classes come late, and shared memory is touched late; what leaks does not stop
-    /// there.
+    /// Code, classes and shared memory are touched late, but then stop growing. A leak does not.
     private static void assertFlat(Usage early, Usage late) {
         assertThat(late.heap()).as("heap").isLessThan(early.heap() + 4 * MEBIBYTE);
         assertThat(late.resident())

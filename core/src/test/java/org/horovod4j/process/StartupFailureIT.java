@@ -19,14 +19,14 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Random;
 
-/// What can go wrong while the ranks meet.
+/// Failures while the ranks join.
 class StartupFailureIT {
     private static final int SIZE = 3;
 
     /// Longer than a rank takes to join and measure its links on a quiet machine.
     private static final int START_MILLIS = 600;
 
-    /// Joins, works and tells how that ended.
+    /// Joins, sums until a call fails, and reports the failure.
     static final class Worker {
         private Worker() {}
 
@@ -73,13 +73,13 @@ class StartupFailureIT {
             TestRankProcess survivor = startAndSeat(testJob, 1, server, log);
             testJob.rank(0).kill();
             testJob.awaitExits(testJob.othersThan(0), PeerLossAssertions.LIMIT);
-            // Hosts are told when all have met; until then the address is all that is known.
+            // Ranks learn the host names when all have joined. Until then only the address is known.
             PeerLossAssertions.assertNamesLostRank(survivor.callResult("start"), 0, "127.0.0.1");
         }
     }
 
-    /// Whatever a rank was about when it died (reading options, making shared memory, joining,
-    /// mapping the others' memory, measuring links), the others name it.
+    /// The others name the killed rank, whatever it was doing: reading options, creating shared
+    /// memory, joining, mapping the memory of others, or measuring links.
     @RepeatedTest(8)
     void rankKilledAtRandomStartupMomentIsNamed(RepetitionInfo repetition) throws IOException {
         long seed = System.nanoTime();
@@ -110,7 +110,7 @@ class StartupFailureIT {
                         .with(Options.START_TIMEOUT, "5")
                         .with(2, Options.SECRET_KEY, Secret.random().encode());
         try (TestJob testJob = plan.start()) {
-            testJob.awaitExits(testJob.ranks(), TestJob.PATIENCE);
+            testJob.awaitExits(testJob.ranks(), TestJob.TIMEOUT);
             for (TestRankProcess rank : testJob.ranks()) {
                 assertThat(rank.callResult("start").type()).isEqualTo("ConfigurationException");
             }
@@ -139,15 +139,15 @@ class StartupFailureIT {
         }
     }
 
-    /// One whose server tells, in whichever process it is, who has come.
+    /// A job whose server logs which ranks have joined, in any process.
     private static TestJobPlan plan(RendezvousHost server) {
         return TestJobPlan.of(SIZE, Worker.class)
                 .servedBy(server)
                 .with(RuntimeOptions.LOG_LEVEL, "debug");
     }
 
-    /// Starts a rank and waits for the server's word that it has come: the rank's own could be on
-    /// its way still when it is killed.
+    /// Starts a rank and waits until the server logs that it has joined. The rank's own log line
+    /// could come before the server has its message.
     private static TestRankProcess startAndSeat(
             TestJob testJob, int rank, RendezvousHost server, ServerLog log) throws IOException {
         TestRankProcess started = testJob.start(rank);

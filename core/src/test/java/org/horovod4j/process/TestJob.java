@@ -32,12 +32,12 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/// The ranks of one job, each a process.
+/// The ranks of one job, one process each.
 ///
-/// Closing it ends what still runs, and fails the test when a process or a shared file is left.
+/// [#close] ends all processes, and fails the test if a process or a shared-memory file remains.
 final class TestJob implements AutoCloseable {
-    /// Generous, for a machine with other work to do: only what hangs takes this long.
-    static final Duration PATIENCE = Duration.ofSeconds(60);
+    /// Generous, for a busy machine: only something that hangs takes this long.
+    static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private final TestJobPlan plan;
     private final String id = "it-" + UUID.randomUUID();
@@ -54,7 +54,7 @@ final class TestJob implements AutoCloseable {
         this.port = server == null ? freePort() : server.address().getPort();
     }
 
-    /// Starts a rank, which had not been started with the others.
+    /// Starts a rank that was not started with the others.
     TestRankProcess start(int rank) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(plan.commandOf(rank));
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
@@ -75,7 +75,7 @@ final class TestJob implements AutoCloseable {
         return process;
     }
 
-    /// All ranks that were started, but the one given.
+    /// All started ranks except the given one.
     List<TestRankProcess> othersThan(int rank) {
         return ranks.values().stream().filter(each -> each.rank() != rank).toList();
     }
@@ -84,25 +84,25 @@ final class TestJob implements AutoCloseable {
         return ranks.values();
     }
 
-    /// Where the rendezvous server listens.
+    /// The port of the rendezvous server.
     int rendezvousPort() {
         return port;
     }
 
-    /// Waits until every rank that was started has printed a line that begins like this.
+    /// Waits until every started rank has printed a line that starts like this.
     void awaitLine(String beginning) {
         ranks.values().forEach(rank -> rank.awaitLine(beginning));
     }
 
-    /// Waits for all ranks to end, and wants all of them to end well.
+    /// Waits until all ranks have exited, and checks that all of them succeeded.
     void awaitSuccess() {
-        awaitExits(ranks.values(), PATIENCE);
+        awaitExits(ranks.values(), TIMEOUT);
         assertThat(ranks.values())
                 .as(this::output)
                 .allSatisfy(rank -> assertThat(rank.exitCode()).isZero());
     }
 
-    /// Waits for these ranks to end, however they do.
+    /// Waits until these ranks have exited with any exit code.
     ///
     /// @return how long that took
     Duration awaitExits(Collection<TestRankProcess> some, Duration limit) {
@@ -121,7 +121,7 @@ final class TestJob implements AutoCloseable {
         return took;
     }
 
-    /// All that the ranks have printed, for the message of a failure.
+    /// The output of all ranks, for failure messages.
     String output() {
         return ranks.values().stream()
                 .map(rank -> "--- rank %d\n%s".formatted(rank.rank(), rank.output()))
@@ -134,7 +134,7 @@ final class TestJob implements AutoCloseable {
         if (server != null) {
             server.close();
         }
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT)
                 .untilAsserted(
                         () -> {
                             assertThat(Processes.withVariable(environmentMark())).isEmpty();
@@ -174,9 +174,8 @@ final class TestJob implements AutoCloseable {
         return new Environment(plan.variables()).get(option);
     }
 
-    /// A port that was free a moment ago, for rank 0 to listen at. Below those that the system
-    /// gives to who asks for any: a rank might else get it for its own listener before rank 0
-    /// comes.
+    /// A port for the listener of rank 0 that is free at this moment. It is below the range of
+    /// ephemeral ports, so no other rank gets it for its own listener before rank 0 starts.
     private static int freePort() throws IOException {
         for (int attempt = 0; attempt < 100; attempt++) {
             int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);

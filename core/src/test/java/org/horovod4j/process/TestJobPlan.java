@@ -4,21 +4,20 @@ import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
 import org.horovod4j.testsupport.SimulatedHost;
-import org.horovod4j.testsupport.TestJvm;
 
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// A job to be started: a program, how many ranks, and what each of them is told.
+/// A job to start: a program, the number of ranks, and their options.
 ///
-/// Unless [#servedBy] says otherwise the test serves the rendezvous, as a launcher would.
+/// Unless [#servedBy] says otherwise, the test runs the rendezvous server, as a launcher does.
 final class TestJobPlan {
-    /// The host that ranks name when a test does not give them another.
+    /// The host name of all ranks unless a test sets another.
     static final String HOST = "alpha";
 
-    /// The names of pretended hosts.
+    /// The names of simulated hosts.
     private static final List<String> HOSTS = List.of(HOST, "beta");
 
     private final int size;
@@ -37,7 +36,7 @@ final class TestJobPlan {
         with(Options.START_TIMEOUT, "60"); // sixteen JVMs on two busy cores take their time
     }
 
-    /// @param program has a `main`, which all ranks run with these arguments
+    /// @param program its `main` runs on all ranks with these arguments
     static TestJobPlan of(int size, Class<?> program, String... arguments) {
         return new TestJobPlan(size, program, List.of(arguments));
     }
@@ -65,13 +64,13 @@ final class TestJobPlan {
         return this;
     }
 
-    /// Starts a rank by way of another command, such as one that enters a namespace.
+    /// Starts a rank through another command, such as one that enters a namespace.
     TestJobPlan withCommandPrefix(int rank, String... prefix) {
         prefixes.put(rank, List.of(prefix));
         return this;
     }
 
-    /// Shares the ranks out to hosts: the first ones to the first host, and so on.
+    /// Distributes the ranks over hosts: the first ones to the first host, and so on.
     TestJobPlan onHosts(SimulatedHost... hosts) {
         for (int rank = 0; rank < size; rank++) {
             int host = rank * hosts.length / size;
@@ -90,7 +89,7 @@ final class TestJobPlan {
         return testJob;
     }
 
-    /// A job whose ranks are yet to be started, each by [TestJob#start].
+    /// A job without ranks. [TestJob#start] starts each of them.
     TestJob prepare() throws IOException {
         return new TestJob(this);
     }
@@ -114,17 +113,6 @@ final class TestJobPlan {
     }
 
     List<String> commandOf(int rank) {
-        return command(prefixes.getOrDefault(rank, List.of()), program, arguments);
-    }
-
-    /// The command of a rank. Sixteen of them share a small machine, so each gets little memory and
-    /// one thread for garbage collection.
-    ///
-    /// @param prefix a command that runs the command that follows its own arguments
-    static List<String> command(List<String> prefix, Class<?> program, List<String> arguments) {
-        return TestJvm.of(program, arguments.toArray(String[]::new))
-                .withVectors()
-                .with("-XX:+UseSerialGC", "-Xmx256m", "-XX:-UsePerfData")
-                .words(prefix);
+        return RankCommand.of(prefixes.getOrDefault(rank, List.of()), program, arguments);
     }
 }

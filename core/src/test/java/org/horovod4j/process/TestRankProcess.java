@@ -19,7 +19,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
-/// One rank: its process, what it has printed, and the signals it can be sent.
+/// The process of one rank, with its output, and methods to signal it.
 final class TestRankProcess {
     private static final int SIGNALLED = 128;
 
@@ -42,7 +42,7 @@ final class TestRankProcess {
         return rank;
     }
 
-    /// The JVM, which a command before it may have made its child.
+    /// The JVM. It is a child if a prefix command started it.
     ProcessHandle jvm() {
         return process.descendants().reduce((_, last) -> last).orElse(process.toHandle());
     }
@@ -55,7 +55,7 @@ final class TestRankProcess {
         return process.isAlive();
     }
 
-    /// Done when the process has ended and all it printed is known.
+    /// Completes when the process has exited and all its output has been read.
     CompletableFuture<Void> exit() {
         return exit;
     }
@@ -64,7 +64,7 @@ final class TestRankProcess {
         return process.exitValue();
     }
 
-    /// Tells `listener` how the process ended, in a launcher's words.
+    /// Calls `listener` with how the process ended, worded as by the launcher.
     void onExit(Consumer<String> listener) {
         var _ = process.onExit().thenAccept(ended -> listener.accept(ending(ended.exitValue())));
     }
@@ -81,12 +81,12 @@ final class TestRankProcess {
         return String.join("\n", lines);
     }
 
-    /// Waits for a line that begins like this, and gives it.
+    /// Waits for a line that starts like this, and returns it.
     String awaitLine(String beginning) {
         return awaitLine(beginning, line -> line.startsWith(beginning));
     }
 
-    /// Waits for a line that has these words in it, such as one of the log, and gives it.
+    /// Waits for a line that contains this text, such as a log line, and returns it.
     String awaitWords(String words) {
         return awaitLine(words, line -> line.contains(words));
     }
@@ -94,7 +94,7 @@ final class TestRankProcess {
     private String awaitLine(String what, Predicate<String> wanted) {
         Optional<String> found =
                 await("rank " + rank + " prints '" + what + "'")
-                        .atMost(TestJob.PATIENCE)
+                        .atMost(TestJob.TIMEOUT)
                         .pollInterval(Duration.ofMillis(20))
                         .until(() -> line(wanted), line -> line.isPresent() || exit.isDone());
         assertThat(found).as(() -> "line '" + what + "' in\n" + output()).isPresent();
@@ -105,18 +105,18 @@ final class TestRankProcess {
         return lines.stream().filter(wanted).findFirst();
     }
 
-    /// What the rank has told of `occasion`.
+    /// What the rank reported for `occasion`.
     CallResult callResult(String occasion) {
         List<CallResult> all =
                 lines.stream()
                         .flatMap(line -> CallResult.parse(line).stream())
                         .filter(callResult -> callResult.occasion().equals(occasion))
                         .toList();
-        assertThat(all).as(() -> "told of '" + occasion + "' in\n" + output()).hasSize(1);
+        assertThat(all).as(() -> "result of '" + occasion + "' in\n" + output()).hasSize(1);
         return all.getFirst();
     }
 
-    /// Gives the rank the word that it waits for; see [TestSignal].
+    /// Sends the signal that the rank waits for in [TestSignal].
     void sendSignal() throws IOException {
         input.write("go\n");
         input.flush();
@@ -127,7 +127,7 @@ final class TestRankProcess {
         jvm().destroyForcibly();
     }
 
-    /// Stops it as a debugger or a frozen virtual machine would: its sockets stay open and silent.
+    /// Stops it as a debugger or a paused virtual machine does: its sockets stay open and silent.
     void freeze() throws IOException, InterruptedException {
         signal("STOP");
     }

@@ -32,7 +32,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// What a job records of itself, for Perfetto and for JDK Mission Control.
+/// The recordings of a job, for Perfetto and for JDK Mission Control.
 class TimelineIT {
     private static final int STEPS = 10;
 
@@ -48,7 +48,7 @@ class TimelineIT {
         }
     }
 
-    /// Records into the file of the options, then into two others.
+    /// Records into the file of the option, then into two others.
     static final class Worker {
         private Worker() {}
 
@@ -65,7 +65,6 @@ class TimelineIT {
         }
     }
 
-    /// T-46.
     @ParameterizedTest(name = "transport {0}")
     @ValueSource(strings = {"auto", "tcp"})
     void rankZeroWritesEachRequestedTimeline(String transport) throws Exception {
@@ -100,7 +99,7 @@ class TimelineIT {
         assertFlightRecorded(flight);
     }
 
-    /// Every collective is an event of its own, on a rank that writes no timeline.
+    /// Every collective is an event, also on a rank that writes no timeline.
     private static void assertFlightRecorded(Path flight) throws Exception {
         List<RecordedEvent> events = RecordingFile.readAllEvents(flight);
         assertThat(events)
@@ -113,7 +112,7 @@ class TimelineIT {
                 .contains("org.horovod4j.Negotiation", "org.horovod4j.Cycle");
     }
 
-    /// Records into one file until it is told to stop, into another until it is lost.
+    /// Records into one file until a signal, then into another until it is killed.
     static final class AllRanks {
         private AllRanks() {}
 
@@ -155,7 +154,7 @@ class TimelineIT {
 
             testJob.awaitLine("second");
             testJob.rank(1).kill();
-            testJob.awaitExits(testJob.ranks(), TestJob.PATIENCE);
+            testJob.awaitExits(testJob.ranks(), TestJob.TIMEOUT);
             assertHasAll(3, ParsedTrace.of(file("second")), "weights");
         }
     }
@@ -183,7 +182,7 @@ class TimelineIT {
         assertThat(begins.get(0)).isCloseTo(begins.get(1), within(1e6));
     }
 
-    /// When the first allreduce of that rank began.
+    /// The start time of the first allreduce of that rank.
     private static double firstMicros(ParsedTrace merged, int rank) {
         return merged.eventsOn("gradient", "XB")
                 .filter(event -> "ALLREDUCE".equals(event.get("name")))
@@ -212,7 +211,8 @@ class TimelineIT {
         }
     }
 
-    /// Inside a host tensors are packed, awaited, reduced and unpacked; over links, exchanged.
+    /// Within a host tensors are packed, awaited, reduced and unpacked. Between hosts they are
+    /// exchanged.
     @ParameterizedTest(name = "transport {0}: {1}")
     @CsvSource({"auto, SHM_ALLREDUCE", "tcp, TCP_ALLREDUCE"})
     void operationsShowTheirActivities(String transport, String reducing) throws Exception {

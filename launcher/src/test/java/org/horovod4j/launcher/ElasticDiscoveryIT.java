@@ -110,14 +110,14 @@ class ElasticDiscoveryIT {
                         "-np",
                         "2",
                         "--host-discovery-script",
-                        "touch %s; sleep 1001".formatted(asked),
+                        "touch %s; sleep 1011".formatted(asked),
                         "echo",
                         "started")) {
             await().until(() -> Files.exists(asked));
             launcher.signal("INT");
             assertThat(launcher.exitCode()).as(launcher.stderr()).isEqualTo(130);
             assertThat(launcher.stdout()).isEmpty();
-            await().until(() -> Processes.withCommandLine("sleep\0001001\0").isEmpty());
+            await().until(() -> Processes.withCommandLine("sleep\0001011\0").isEmpty());
         }
     }
 
@@ -128,10 +128,10 @@ class ElasticDiscoveryIT {
                 ElasticRun.train(
                         signals,
                         "-np 2 --host-discovery-script "
-                                + script("cat %s; [ -e %s ] && sleep 1000"))) {
+                                + script("cat %s; [ -e %s ] && sleep 1012"))) {
             run.awaitStep(3, 2);
             Files.createFile(folder.resolve("hang"));
-            await().until(() -> !Processes.withCommandLine("sleep\0001000\0").isEmpty());
+            await().until(() -> !Processes.withCommandLine("sleep\0001012\0").isEmpty());
             run.launcher().signal("KILL");
             run.assertNothingLeft();
         }

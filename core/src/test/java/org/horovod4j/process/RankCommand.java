@@ -1,0 +1,49 @@
+package org.horovod4j.process;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.testing.World;
+import org.horovod4j.testing.World.Transport;
+import org.horovod4j.testsupport.TestClassArchive;
+import org.horovod4j.testsupport.TestJvm;
+
+import java.util.List;
+
+/// The command of the JVM of a rank.
+///
+/// The tests start hundreds of ranks and up to sixteen at once. So a rank starts from a class
+/// archive, gets little memory, and has one thread for garbage collection.
+final class RankCommand {
+    private RankCommand() {}
+
+    /// Loads the classes that most ranks load, to be archived.
+    static final class ArchiveTraining {
+        private ArchiveTraining() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            Hvd.shutdown();
+            for (Transport transport : List.of(Transport.SHM, Transport.TCP)) {
+                World.of(2)
+                        .via(transport)
+                        .run(comm -> comm.allreduce("sum", new float[10_007], ReduceOp.SUM));
+            }
+        }
+    }
+
+    /// Made when the first rank starts.
+    private static final class Archive {
+        static final TestClassArchive OF_RANKS =
+                TestClassArchive.of(withFlags(TestJvm.of(ArchiveTraining.class)));
+    }
+
+    /// @param prefix a command that runs the command that follows its own arguments
+    static List<String> of(List<String> prefix, Class<?> program, List<String> arguments) {
+        TestJvm jvm = withFlags(TestJvm.of(program, arguments.toArray(String[]::new)));
+        return Archive.OF_RANKS.apply(jvm).words(prefix);
+    }
+
+    private static TestJvm withFlags(TestJvm jvm) {
+        return jvm.withVectors().with("-XX:+UseSerialGC", "-Xmx256m", "-XX:-UsePerfData");
+    }
+}
