@@ -19,11 +19,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
-/// Each collective once or more, held against what a loop over all ranks would give.
+/// Runs every collective at least once, and compares the result with a loop over all ranks.
 ///
-/// Values are small whole numbers, which every order of addition sums exactly.
+/// Values are small whole numbers: every order of addition gives the exact sum.
 record AllCollectives(Communicator comm) {
-    /// Below the small, above it, and beyond what one stage of shared memory holds; primes.
+    /// No element, few, many, and more than a stage of shared memory holds.
     private static final int[] LENGTHS = {0, 1, 7, 10_007, 300_007};
 
     private static final int COLUMNS = 3;
@@ -107,7 +107,7 @@ record AllCollectives(Communicator comm) {
         }
     }
 
-    /// Rank r gives r rows, so rank 0 gives none.
+    /// Rank r contributes r rows, so rank 0 contributes none.
     private void gathered() {
         int[] mine = new int[comm.rank() * COLUMNS];
         Arrays.fill(mine, comm.rank());
@@ -128,7 +128,7 @@ record AllCollectives(Communicator comm) {
         }
     }
 
-    /// Rank r sends s rows to rank s, all of them r.
+    /// Rank r sends s rows to rank s. All their values are r.
     private void exchanged() {
         int[] splits = everyRank().toArray();
         int[] mine = new int[sumOfRanks()];
@@ -149,7 +149,7 @@ record AllCollectives(Communicator comm) {
         }
     }
 
-    /// One row more than ranks, so that rank 0 gets two.
+    /// One row more than ranks: rank 0 receives two.
     private void scattered() {
         int rows = comm.size() + 1;
         Tensor mine = Tensor.of(ramp(rows, comm.rank()));

@@ -21,16 +21,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/// A job that finds out by itself what is fast, while it trains.
+/// A job that tunes itself while it trains.
 class AutotuneIT {
     private static final int TENSORS = 20;
     private static final String BEST = "best";
 
     @TempDir Path folder;
 
-    /// Trains until the test says that it is enough, and checks every sum: what is tuned is how
-    /// they are made, never what they are. The argument is by how many values each gradient is
-    /// longer than the one before.
+    /// Trains until the test sends a signal, and checks every sum: tuning must not change results.
+    /// Each gradient is longer than the one before by as many values as the argument says.
     static final class Worker {
         private Worker() {}
 
@@ -92,8 +91,8 @@ class AutotuneIT {
         assertThat(Files.readAllLines(log).getLast()).startsWith(BEST + ",");
     }
 
-    /// Gradients from 4 bytes to half a megabyte: the lower of the switch points that are tried lies
-    /// among them.
+    /// Gradients from 4 bytes to half a megabyte. The lowest switch point that is tried is in this
+    /// range.
     @Test
     void ringBytesAndStreamsAreTunedBetweenHosts() throws Exception {
         Path log = folder.resolve("hosts.csv");

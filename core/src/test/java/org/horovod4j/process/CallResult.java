@@ -6,22 +6,22 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// How a call of a rank ended, told from the rank's process to the test in a line of output.
+/// How a call of a rank ended. The rank prints it as one line, and the test reads it.
 ///
-/// @param occasion which call it was
+/// @param occasion identifies the call
 /// @param type the simple name of the exception
-/// @param lostRank the rank it names, where it is a [PeerLostException]
-/// @param host the host it names, likewise
-/// @param message its message
+/// @param lostRank the lost rank, if it is a [PeerLostException]
+/// @param host the host of the lost rank, likewise
+/// @param message the message of the exception
 record CallResult(String occasion, String type, int lostRank, String host, String message) {
     /// The call did not fail.
     static final String WENT_WELL = "none";
 
     private static final int NOBODY = -2;
     private static final Pattern LINE =
-            Pattern.compile("told (\\S+) (\\S+) (-?\\d+) '([^']*)' (.*)");
+            Pattern.compile("result (\\S+) (\\S+) (-?\\d+) '([^']*)' (.*)");
 
-    /// Makes a call and tells how it ended.
+    /// Makes a call and prints how it ended.
     static void report(String occasion, Runnable call) {
         CallResult callResult;
         try {
@@ -46,10 +46,10 @@ record CallResult(String occasion, String type, int lostRank, String host, Strin
     }
 
     private String line() {
-        return "told %s %s %d '%s' %s".formatted(occasion, type, lostRank, host, escape(message));
+        return "result %s %s %d '%s' %s".formatted(occasion, type, lostRank, host, escape(message));
     }
 
-    /// A message in one line, as a string literal of Java would have it.
+    /// A message as one line, escaped like a Java string literal.
     private static String escape(String text) {
         return text.replace("\\", "\\\\").replace("\n", "\\n");
     }

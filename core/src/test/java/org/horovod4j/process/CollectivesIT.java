@@ -13,7 +13,7 @@ import java.io.IOException;
 
 /// Every collective, between processes.
 class CollectivesIT {
-    /// Runs every collective and waits for a cue, so that the test can look at the process.
+    /// Runs every collective, then waits for a signal so that the test can inspect the process.
     static final class Worker {
         private Worker() {}
 
@@ -42,8 +42,8 @@ class CollectivesIT {
         }
     }
 
-    /// Lazy links: what shares memory needs no socket but the one that tells of life and death, and
-    /// the one to rank 0, by which operations are agreed on.
+    /// Links open when they are first needed. Ranks that share memory need two sockets: the one for
+    /// liveness, and the one to rank 0 for negotiation.
     @Test
     void sixteenProcessesOfOneHostNeedTwoConnectionsEach() throws IOException {
         try (TestJob testJob = TestJobPlan.of(16, Worker.class).start()) {

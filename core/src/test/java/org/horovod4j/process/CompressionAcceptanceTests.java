@@ -19,7 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// The rows of [RuntimeAcceptanceTests] in which less than the whole tensor travels.
+/// The acceptance tests of compressed and sparse tensors.
 record CompressionAcceptanceTests(Communicator comm) {
     List<Runnable> all() {
         return List.of(
@@ -31,7 +31,7 @@ record CompressionAcceptanceTests(Communicator comm) {
                 this::manySparseRowsTurnDense);
     }
 
-    /// T-33.
+    /// Compression to float16 keeps the type of the tensor, and rounds floats.
     private void halvesKeepTypes() {
         assertExact(Compression.FP16);
         float[] third = {1f / 3};
@@ -43,7 +43,7 @@ record CompressionAcceptanceTests(Communicator comm) {
         assertThat(rounded.toFloatArray()[0]).isNotEqualTo(1f / 3).isCloseTo(1f / 3, within(1e-3f));
     }
 
-    /// T-33, for the other of the two types.
+    /// Compression to bfloat16 keeps magnitudes, and rounds floats to eight bits.
     private void shortFloatsKeepMagnitudes() {
         assertExact(Compression.BF16);
         // Neither of the first two is a float16, and 257 takes a bit more than bfloat16 has.
@@ -75,8 +75,9 @@ record CompressionAcceptanceTests(Communicator comm) {
         assertThat(kept.toIntArray()).containsExactly(1_000_001);
     }
 
-    /// Each rank's largest value is at a place of its own at first. What all of them have at the
-    /// last place is left out, and with the next step's it has become the largest.
+    /// The largest value of each rank is at a different index in the first step. All ranks have a
+    /// value at the last index that is not sent. After the next step's value is added, it is the
+    /// largest.
     private void whatTopKLeavesOutTheNextStepSends() {
         TopK topK = TopK.count(1);
         int last = comm.size();
@@ -101,7 +102,7 @@ record CompressionAcceptanceTests(Communicator comm) {
         return topK.residual("largest").orElseThrow().toFloatArray();
     }
 
-    /// A value at this rank's place, and one at the last place, which is no rank's.
+    /// A value at this rank's index, and one at the last index, which belongs to no rank.
     private float[] own(float mine, float last) {
         float[] values = new float[comm.size() + 1];
         values[comm.rank()] = mine;
@@ -129,7 +130,7 @@ record CompressionAcceptanceTests(Communicator comm) {
         }
     }
 
-    /// A compressor that sends the whole part of each value as one byte.
+    /// Sends the integer part of each value as one byte.
     private static Handle<Tensor> sumOfBytes(
             Communicator among, String name, Tensor tensor, ReduceOp op) {
         assertThat(op).isEqualTo(ReduceOp.SUM);
@@ -151,7 +152,7 @@ record CompressionAcceptanceTests(Communicator comm) {
                         });
     }
 
-    /// The ranks give each row twice: counted so, they would outnumber those of the whole.
+    /// Each rank gives each row twice: duplicates must not count as rows of the whole.
     private void sparseRowsTravelOnce() {
         int last = 2 * comm.size();
         Shape dense = Shape.of(last + 1, 2);
@@ -181,7 +182,7 @@ record CompressionAcceptanceTests(Communicator comm) {
         }
     }
 
-    /// Two rows of each rank, of a whole that has three.
+    /// Two rows of each rank, of three in the whole tensor.
     private void manySparseRowsTurnDense() {
         float[] rows = {1, comm.rank(), 5, 7};
         Tensor indices = Tensor.of(new long[] {2, 0});

@@ -15,12 +15,13 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// A worker's program, which adds up the numbers of all samples: whoever loses one, or counts one
-/// twice, ends with other weights.
+/// The program of a worker: it adds up the numbers of all samples. If a sample is lost or counted
+/// twice, the weights differ.
 ///
-/// Arguments say where this worker awaits the cue of the test (`hold=allreduce@3`, `hold=commit@3`,
-/// `hold=sync@1`), or fails (`throw@3`): at a step or, in a sync, a generation. `commit-every=5`
-/// lets it commit less often than it checks for hosts; `set=2` makes a process set of that rank.
+/// Arguments say where this worker waits for a signal of the test (`hold=allreduce@3`,
+/// `hold=commit@3`, `hold=sync@1`) or throws (`throw@3`): at a step, or for `sync` at a generation.
+/// With `commit-every=5` it commits less often than it checks for hosts. `set=2` creates a process
+/// set of that rank.
 final class ElasticTraining {
     static final int EPOCHS = 2;
     static final int SAMPLES = 240;
@@ -47,7 +48,7 @@ final class ElasticTraining {
         new ElasticTraining(List.of(args)).run();
     }
 
-    /// What every worker prints in the end.
+    /// What every worker prints at the end.
     static String result() {
         float[] expected = new float[LENGTH];
         for (int sample = 0; sample < SAMPLES; sample++) {
@@ -130,7 +131,7 @@ final class ElasticTraining {
                                 .collect(Collectors.joining(" ")));
     }
 
-    /// Awaits the cue of the test, if this is where it is to come.
+    /// Waits for the signal of the test, if an argument says so for this point.
     private void pauseAt(String where, int number) {
         if (arguments.contains("hold=%s@%d".formatted(where, number))) {
             System.out.printf("holding in %s%n", where);
@@ -138,7 +139,7 @@ final class ElasticTraining {
         }
     }
 
-    /// A part of the state with nothing in it, which stops where the others commit and sync.
+    /// A part of the state without content. It waits where the others commit and sync.
     private final class PausingState extends State {
         @Override
         protected void save() {

@@ -11,9 +11,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.List;
 
-/// A rank that is stopped but not dead: nothing closes its connections, it just says nothing.
+/// A stopped rank: its process exists and its connections stay open, but it sends nothing.
 class FrozenRankIT {
-    /// Sums until it cannot.
+    /// Sums until a call fails.
     static final class Worker {
         private Worker() {}
 

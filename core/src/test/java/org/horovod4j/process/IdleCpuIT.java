@@ -50,8 +50,7 @@ class IdleCpuIT {
             for (TestRankProcess rank : testJob.othersThan(LATE)) {
                 before.put(rank, cpuTime(rank));
             }
-            await().atMost(TestJob.TIMEOUT)
-                    .until(() -> System.nanoTime() - start > SPAN.toNanos());
+            await().atMost(TestJob.TIMEOUT).until(() -> System.nanoTime() - start > SPAN.toNanos());
             before.forEach(
                     (rank, then) -> {
                         double nanos = cpuTime(rank).minus(then).toNanos();

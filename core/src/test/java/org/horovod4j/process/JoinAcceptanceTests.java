@@ -16,10 +16,10 @@ import org.horovod4j.option.JoinAverage;
 
 import java.util.stream.IntStream;
 
-/// The row of [RuntimeAcceptanceTests] in which one rank has joined: T-28, and T-29 as ours has it, for what
-/// the others do stays defined.
+/// The acceptance tests of `join`: one rank has joined, and the operations of the others stay
+/// defined.
 ///
-/// @param average by what the job's averages are divided meanwhile
+/// @param average what averages are divided by while a rank has joined
 record JoinAcceptanceTests(Communicator comm, JoinAverage average) {
     void otherRanksGoOnWhileOneHasJoined() {
         int all = IntStream.range(0, comm.size()).sum();
@@ -36,7 +36,8 @@ record JoinAcceptanceTests(Communicator comm, JoinAverage average) {
         }
     }
 
-    /// None of this can be over before `joined` has joined, so that it is not the last to do so.
+    /// None of these operations can complete before `joined` has joined, so it is not the last to
+    /// join.
     private void withoutRank(int joined) {
         int[] others = IntStream.range(0, comm.size()).filter(rank -> rank != joined).toArray();
         sums(joined, others);
@@ -57,7 +58,7 @@ record JoinAcceptanceTests(Communicator comm, JoinAverage average) {
                 .containsOnly(new float[] {(float) live / divisor(others)}, within(1e-6f));
     }
 
-    /// Zeros of the rank that has joined would win each of the first three.
+    /// If the joined rank contributed zeros, they would win each of the first three.
     private void reductions(int[] others) {
         assertReduced(ReduceOp.MIN, comm.rank() + 5, others[0] + 5);
         assertReduced(ReduceOp.MAX, -comm.rank() - 5, -others[0] - 5);
@@ -78,7 +79,7 @@ record JoinAcceptanceTests(Communicator comm, JoinAverage average) {
         assertThat(values).as("%s", op).isEqualTo(filled(17, expected));
     }
 
-    /// The rank that has joined has its share, though it does not see it.
+    /// The joined rank takes part, but does not see the result.
     private void shares(int[] others) {
         int rows = 2 * comm.size() + 1;
         int begin = 2 * comm.rank() + Math.min(comm.rank(), 1);

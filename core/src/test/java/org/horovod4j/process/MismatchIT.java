@@ -17,10 +17,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.util.List;
 import java.util.Map;
 
-/// Ranks that mean different things by one name.
+/// Ranks that submit different requests under one name.
 class MismatchIT {
-    /// What ranks may disagree on, and what they are told: what rank 0 has, and what the last rank
-    /// has.
+    /// What ranks may disagree on, and the error message: the value of rank 0 and that of the last
+    /// rank.
     private static final Map<String, List<String>> OCCASIONS =
             Map.of(
                     "shape", List.of("allreduce of 'shape'", "[4] on rank", "[6] on rank LAST\n"),
@@ -39,8 +39,8 @@ class MismatchIT {
 
     private static final int STEPS = 12;
 
-    /// Differs from the other ranks in one thing after the other, twice: while ranks negotiate, and
-    /// when they follow a plan.
+    /// Differs from the other ranks in each case in turn, twice: while ranks negotiate, and while a
+    /// plan is locked.
     static final class Worker {
         private Worker() {}
 
@@ -58,7 +58,7 @@ class MismatchIT {
             Hvd.shutdown();
         }
 
-        /// The mistake of one name is none of the others that are in flight with it.
+        /// A mismatch of one name does not affect other operations in flight.
         private static void disagree(String occasion) {
             Handle<Tensor> before = Hvd.allreduceAsync("before", one(), ReduceOp.SUM);
             Handle<Tensor> wrong = submit(occasion, true);
@@ -68,7 +68,7 @@ class MismatchIT {
             CallResult.report(occasion + "-among-others", wrong::join);
         }
 
-        /// @param wrong whether the last rank, or each, wants something of its own
+        /// @param wrong whether the last rank, or each rank, submits a different request
         private static Handle<Tensor> submit(String name, boolean wrong) {
             boolean first = Hvd.rank() == 0;
             boolean other = wrong && Hvd.rank() == Hvd.size() - 1;
@@ -112,7 +112,8 @@ class MismatchIT {
             }
         }
 
-        /// Different names are no mistake: each waits until all ranks have come to it.
+        /// Different names are not a mismatch: each operation waits until all ranks have submitted
+        /// it.
         private static void namesWaitForEachOther() {
             Handle<Tensor> mine = Hvd.allreduceAsync("of rank " + Hvd.rank(), one(), ReduceOp.SUM);
             goOn(1);
@@ -131,7 +132,8 @@ class MismatchIT {
         }
     }
 
-    /// Sizes that are no powers of two, where algorithms differ most in who sends to whom at first.
+    /// Sizes that are not powers of two: there the first peer of a rank depends most on the
+    /// algorithm.
     @ParameterizedTest(name = "{0} ranks, transport {1}")
     @CsvSource({"3, auto", "3, tcp", "5, tcp"})
     void mismatchFailsAllRanksAndNameIsReusable(int size, String transport) throws Exception {

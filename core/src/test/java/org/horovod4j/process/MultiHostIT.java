@@ -9,10 +9,9 @@ import org.junit.jupiter.api.Test;
 
 import java.util.List;
 
-/// Two hosts of two ranks each: shared memory within, sockets between.
+/// Two hosts with two ranks each: shared memory within a host, sockets between hosts.
 class MultiHostIT {
-    /// Runs every collective and then sums until a rank is lost, or the test says that it is
-    /// enough.
+    /// Runs every collective, then sums until a rank is lost or the test sends a signal.
     static final class Worker {
         private Worker() {}
 

@@ -6,10 +6,10 @@ import org.horovod4j.PeerLostException;
 
 import java.time.Duration;
 
-/// What all tests of a lost rank expect.
+/// Assertions that all tests of a lost rank share.
 final class PeerLossAssertions {
-    /// How long after a loss the other ranks may take to end. The promise is five seconds for their
-    /// calls to fail; a busy machine then needs a while to end their processes.
+    /// How long the other ranks may take to exit after a loss. Their calls must fail within five
+    /// seconds; a busy machine then needs longer to end their processes.
     static final Duration LIMIT = Duration.ofSeconds(15);
 
     private PeerLossAssertions() {}
@@ -23,7 +23,7 @@ final class PeerLossAssertions {
         assertThat(callResult.message()).contains("rank " + lostRank, host);
     }
 
-    /// Leaves the real figure in the output of the build.
+    /// Prints the measured time into the output of the build.
     static void print(String what, Duration took) {
         System.out.println("%s: all others had ended %d ms later".formatted(what, took.toMillis()));
     }

@@ -24,13 +24,12 @@ import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
-/// All that a program may do, at random, for as long as one likes: rounds of operations that come
-/// in any order, some often enough to become a plan, and now and then a mistake, a join, a new
-/// process set.
+/// Random operations of all kinds, in rounds of any length and order. Some rounds repeat often
+/// enough to become a plan. From time to time there is a mismatch, a join, or a new process set.
 ///
-/// What is done is drawn from `common`, alike on all ranks; when and in which order, from `own`.
+/// `common` decides what is done, equally on all ranks. `own` decides when and in which order.
 final class RandomOperations {
-    /// More than the cache holds, so that names come back after they were forgotten.
+    /// More than the cache holds, so that evicted names are submitted again.
     private static final int NAMES = 3_000;
 
     private static final int MOST_OPERATIONS = 30;
@@ -63,7 +62,7 @@ final class RandomOperations {
         }
     }
 
-    /// @param length so many rows or elements
+    /// @param length the number of rows or elements
     private record RandomOperation(String name, int kind, int length) {}
 
     private List<RandomOperation> draw() {

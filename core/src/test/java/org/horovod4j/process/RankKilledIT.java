@@ -14,12 +14,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.io.IOException;
 import java.util.List;
 
-/// `kill -9` of one of three ranks, at work and at rest: the pending call of every other rank and
-/// its next one fail soon, and say who was lost.
+/// `kill -9` of one of three ranks, while it works and while it is idle: the pending call and the
+/// next call of every other rank fail soon and name the lost rank.
 class RankKilledIT {
     private static final int SIZE = 3;
 
-    /// Sums 64 MiB again and again.
+    /// Sums 64 MiB in a loop.
     static final class AllreduceWorker {
         private AllreduceWorker() {}
 
@@ -39,7 +39,7 @@ class RankKilledIT {
         }
     }
 
-    /// Waits, in a collective and with another one queued behind it, for the rank named.
+    /// Waits in a collective for the given rank, with another collective queued.
     static final class WaitingWorker {
         private WaitingWorker() {}
 
@@ -59,7 +59,7 @@ class RankKilledIT {
         }
     }
 
-    /// Does its own work, and no collective, until the test says so.
+    /// Makes no collective call until the test sends a signal.
     static final class ComputingWorker {
         private ComputingWorker() {}
 

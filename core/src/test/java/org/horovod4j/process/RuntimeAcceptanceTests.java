@@ -20,20 +20,19 @@ import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// What Horovod's own tests ask of a runtime, row by row of its acceptance list: `T-6`, `T-8`, and
-/// so on.
+/// Behaviour that Horovod's own tests demand of a runtime.
 ///
-/// Values are small whole numbers, which every order of addition sums exactly, and each row ends
-/// with the world as it was, so that rows run in any order and again and again.
+/// Values are small whole numbers: every order of addition gives the exact sum. Each test restores
+/// the state before it, so tests run in any order and repeatedly.
 ///
-/// @param joinAverage by what averages are divided while a rank has joined
+/// @param joinAverage what averages are divided by while a rank has joined
 record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
-    /// Enough for a plan to be locked, and then followed for long enough to be worth it.
+    /// Enough steps to lock a plan and then follow it.
     private static final int STEPS = 12;
 
     private static final int MANY = 200;
 
-    /// Each row once while the ranks negotiate, and once out of the middle of a locked plan.
+    /// Runs each test twice: while the ranks negotiate, and while a plan is locked.
     void run() {
         List<Runnable> rows = new ArrayList<>(new CompressionAcceptanceTests(comm).all());
         rows.addAll(
@@ -55,10 +54,11 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
         steps();
     }
 
-    /// T-6: nothing is done as soon as it is submitted, for it travels with what follows.
+    /// A submitted operation is not complete at once: it is fused with those that follow.
     ///
-    /// Once, and under names of its own: to a plan, a program that asks for the first before it has
-    /// submitted the last looks as if it waited, and on a busy machine the plan would be left.
+    /// Runs once, with its own names. A program that asks for the first result before it has
+    /// submitted the last operation looks as if it waited, and on a busy machine the plan would be
+    /// left.
     private void manyAreNotDoneAtOnce() {
         List<Handle<Tensor>> handles = new ArrayList<>();
         boolean instantly = true;
@@ -72,7 +72,7 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
         assertSums(handles, 0);
     }
 
-    /// T-6: many tensors of assorted sizes at once, in an order of each rank's own.
+    /// Many tensors of different sizes at once, in a different order on each rank.
     void steps() {
         List<Integer> order = new ArrayList<>(IntStream.range(0, MANY).boxed().toList());
         Collections.rotate(order, comm.rank());
@@ -103,7 +103,6 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
         };
     }
 
-    /// T-9.
     private void differentShapesFailEverywhere() {
         int edge = 17 + comm.rank();
         Tensor cube = Tensor.of(new float[edge * edge * edge], edge, edge, edge);
@@ -119,7 +118,6 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
         assertSums("cube", comm, sumOfRanks());
     }
 
-    /// T-10.
     private void differentTypesFailEverywhere() {
         Tensor tensor = isOdd() ? Tensor.of(new int[9]) : Tensor.of(new float[9]);
         assertThatThrownBy(() -> comm.allreduce("typed", tensor, ReduceOp.SUM))
@@ -128,8 +126,8 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
         assertSums("typed", comm, sumOfRanks());
     }
 
-    /// T-8: the sets of even and of odd ranks, which the start of the program has made; one of them
-    /// waits for nothing that the other does.
+    /// The sets of even and of odd ranks, created at the start of the program, do not wait for each
+    /// other.
     private void setsReduceConcurrently() {
         ProcessSet mine = comm.processSets().get(isOdd() ? 2 : 1);
         Communicator half = mine.communicator();
@@ -152,7 +150,6 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
         assertThat(half.allgatherObject("ranks", comm.rank())).isEqualTo(mine.ranks());
     }
 
-    /// T-27.
     private void reducescatterScalesAndRefuses() {
         Tensor scalar = Tensor.of(new float[] {1}).reshape();
         assertThatThrownBy(() -> comm.reducescatter("scalar", scalar, ReduceOp.SUM))
@@ -184,7 +181,6 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
         return comm.size() * 400 * i + 1;
     }
 
-    /// T-30.
     private void barriersAmongPendingOperations() {
         Communicator half = comm.processSets().get(isOdd() ? 2 : 1).communicator();
         for (int step = 0; step < STEPS; step++) {
@@ -208,7 +204,6 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
         }
     }
 
-    /// T-48.
     private void adasumAddsAndAverages() {
         float[] axis = new float[comm.size()];
         axis[comm.rank()] = 1;
@@ -223,7 +218,7 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
         }
     }
 
-    /// T-50: the sets of even and of odd ranks are removed and made again.
+    /// The sets of even and of odd ranks are removed and created again.
     private void setsComeAndGo() {
         List<ProcessSet> halves = comm.processSets().subList(1, 3);
         for (ProcessSet half : halves) {

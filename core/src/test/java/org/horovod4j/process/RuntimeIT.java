@@ -24,7 +24,7 @@ import java.util.stream.IntStream;
 class RuntimeIT {
     private static final String PLAN = "following plan";
 
-    /// Starts with process sets, at the third attempt, and then runs all rows.
+    /// Creates process sets at startup, at the third attempt, then runs all acceptance tests.
     static final class Worker {
         private Worker() {}
 
@@ -34,12 +34,12 @@ class RuntimeIT {
                     new Environment(System.getenv()).get(RuntimeOptions.JOIN_AVERAGE);
             new RuntimeAcceptanceTests(Hvd.communicator(), joinAverage).run();
             System.out.println("state " + Hvd.describeState().replace('\n', ' '));
-            TestSignal
-                    .await(); // for whoever left now would end the plan that the others are to show
+            // A rank that left now would end the plan that the others are to report.
+            TestSignal.await();
             Hvd.shutdown();
         }
 
-        /// T-49.
+        /// Invalid process sets are refused, and `init` can be called again.
         private static void startWithSets() {
             int rank = Integer.parseInt(System.getenv(Options.RANK.variable()));
             assertThatThrownBy(() -> Hvd.init(List.of(List.of(0), List.of(0))))
@@ -58,7 +58,7 @@ class RuntimeIT {
             assertThat(Hvd.processSets().get(2).ranks()).contains(1).isSorted();
         }
 
-        /// Every other rank, in an order that each rank has for itself: a set is a set.
+        /// Every other rank, in a different order on each rank: the order of a set has no meaning.
         private static List<Integer> shuffled(int first, int size, int rank) {
             List<Integer> ranks =
                     new ArrayList<>(
@@ -102,7 +102,7 @@ class RuntimeIT {
         }
     }
 
-    /// Every operation is then agreed on and performed for itself, every time.
+    /// Every operation is then negotiated and run on its own, every time.
     @Test
     void acceptanceTestsPassWithoutPlansCacheAndFusion() throws Exception {
         TestJobPlan plan =
@@ -130,7 +130,7 @@ class RuntimeIT {
         leave(testJob);
     }
 
-    /// What each rank says of itself after all rows.
+    /// What each rank reports about itself after all tests.
     private static List<String> states(TestJob testJob) {
         return testJob.ranks().stream().map(rank -> rank.awaitLine("state ")).toList();
     }

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/// Shared memory where the usual folder is of no use.
+/// Shared memory if the usual folder cannot be used.
 class SharedMemoryFolderIT {
     private static final int SIZE = 2;
 
@@ -34,7 +34,7 @@ class SharedMemoryFolderIT {
         assertWorksWithOneWarning(plan, "/nonexistent");
     }
 
-    /// As in a container, where `/dev/shm` has 64 MiB or none.
+    /// As in a container, where `/dev/shm` has 64 MiB or does not exist.
     @Test
     void smallFolderFallsBackToTemporaryFolder(@TempDir Path folder) throws Exception {
         String mount = "mount -t tmpfs -o size=64k tmpfs \"$0\" && exec \"$@\"";

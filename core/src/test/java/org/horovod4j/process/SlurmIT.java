@@ -90,7 +90,8 @@ class SlurmIT {
         Path script = folder.resolve("alone.sh");
         Files.writeString(script, "#!/bin/sh\n" + String.join(" ", program()) + "\n");
         assertThat(batch(Map.of(), script, "-n3")).contains("world 0: rank 0 of 1,");
-        // A job that is submitted from inside a step inherits the variables of that step, and they may
+        // A job that is submitted from inside a step inherits the variables of that step, and they
+        // may
         // be consistent with its own.
         for (String tasks : List.of("-n3", "-n2")) {
             Path output = folder.resolve("inside" + tasks);

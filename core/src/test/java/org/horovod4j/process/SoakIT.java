@@ -107,8 +107,7 @@ class SoakIT {
             plan.withJvmOption(rank, "-Xms256m -XX:+AlwaysPreTouch");
         }
         try (TestJob testJob = plan.start()) {
-            testJob.awaitExits(
-                    testJob.ranks(), LENGTH.plus(TestJob.TIMEOUT).plus(TestJob.TIMEOUT));
+            testJob.awaitExits(testJob.ranks(), LENGTH.plus(TestJob.TIMEOUT).plus(TestJob.TIMEOUT));
             testJob.awaitSuccess();
             System.out.println(testJob.output());
             for (TestRankProcess rank : testJob.ranks()) {

@@ -128,10 +128,12 @@ class StallIT {
                     join | join has waited for %d s, in which no rank did anything
                     make | making process sets [[0, 2]] has waited for %d s
                     """)
-    void stalledCollectiveCallsAreReportedBetweenHosts(String call, String message) throws Exception {
+    void stalledCollectiveCallsAreReportedBetweenHosts(String call, String message)
+            throws Exception {
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost()) {
-            watchCall(TestJobPlan.of(3, MismatchedCaller.class, call).onHosts(alpha, beta), message);
+            watchCall(
+                    TestJobPlan.of(3, MismatchedCaller.class, call).onHosts(alpha, beta), message);
         }
     }
 

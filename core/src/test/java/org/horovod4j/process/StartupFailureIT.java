@@ -73,7 +73,8 @@ class StartupFailureIT {
             TestRankProcess survivor = startAndSeat(testJob, 1, server, log);
             testJob.rank(0).kill();
             testJob.awaitExits(testJob.othersThan(0), PeerLossAssertions.LIMIT);
-            // Ranks learn the host names when all have joined. Until then only the address is known.
+            // Ranks learn the host names when all have joined. Until then only the address is
+            // known.
             PeerLossAssertions.assertNamesLostRank(survivor.callResult("start"), 0, "127.0.0.1");
         }
     }

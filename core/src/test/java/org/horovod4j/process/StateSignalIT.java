@@ -11,9 +11,9 @@ import org.junit.jupiter.api.Test;
 
 import sun.misc.Signal;
 
-/// A job that hangs is asked from outside what it is doing.
+/// A signal makes a rank of a job that hangs log the state of all ranks.
 class StateSignalIT {
-    /// Rank 0 waits for what rank 1 does not submit until it is told to.
+    /// Rank 0 waits for an operation that rank 1 submits only after a signal.
     static final class Worker {
         private Worker() {}
 
@@ -30,7 +30,7 @@ class StateSignalIT {
             Hvd.shutdown();
         }
 
-        /// As another library would.
+        /// Installs a handler, as another library would.
         private static void listen() {
             var _ = Signal.handle(new Signal("URG"), _ -> System.out.println("mine too"));
         }
@@ -83,7 +83,7 @@ class StateSignalIT {
         }
     }
 
-    /// Joins a world of its own.
+    /// A job of one rank.
     static final class SingleProcess {
         private SingleProcess() {}
 

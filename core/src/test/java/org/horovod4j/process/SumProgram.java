@@ -3,7 +3,7 @@ package org.horovod4j.process;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 
-/// The program of ranks that a scheduler starts: tells its place, and a sum that needs all of them.
+/// The program of ranks that a scheduler starts: prints its rank, and a sum over all ranks.
 final class SumProgram {
     private SumProgram() {}
 

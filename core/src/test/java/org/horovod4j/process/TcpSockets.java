@@ -11,8 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// The TCP sockets of one process: its descriptors, looked up in the kernel's tables of
-/// connections.
+/// The TCP sockets of one process: its descriptors, found in the connection tables of the kernel.
 record TcpSockets(List<Socket> all) {
     private static final Pattern DESCRIPTOR = Pattern.compile("socket:\\[(\\d+)]");
     private static final int LOCAL_ADDRESS = 1;

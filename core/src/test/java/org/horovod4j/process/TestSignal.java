@@ -7,14 +7,14 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 
-/// A rank's wait for a word of the test: `TestRankProcess.cue` gives it.
+/// Lets a rank wait for a signal of the test, which [TestRankProcess#sendSignal] sends.
 final class TestSignal {
     private static final BufferedReader INPUT =
             new BufferedReader(new InputStreamReader(System.in, UTF_8));
 
     private TestSignal() {}
 
-    /// Returns when the test has said so, or is gone.
+    /// Returns when the test has sent a signal or has exited.
     static void await() {
         try {
             var _ = INPUT.readLine();
@@ -23,7 +23,7 @@ final class TestSignal {
         }
     }
 
-    /// Whether the test has said so already.
+    /// Whether the test has already sent a signal.
     static boolean isReceived() {
         try {
             return INPUT.ready();

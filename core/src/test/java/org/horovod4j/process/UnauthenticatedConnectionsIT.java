@@ -17,16 +17,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 
-/// Connections from who does not belong to the job, at every port it has, while it runs.
+/// Connections from outside the job, to every port of a running job.
 class UnauthenticatedConnectionsIT {
     private static final int SIZE = 3;
     private static final int CALLS = 50;
     private static final byte[] HTTP = "GET / HTTP/1.1\r\nHost: alpha\r\n\r\n".getBytes(US_ASCII);
 
-    /// How one of our own begins.
+    /// The first bytes of a real connection.
     private static final byte[] MAGIC = "Hvd4J\r\n".getBytes(US_ASCII);
 
-    /// Sums until the test says that it is enough.
+    /// Sums until the test sends a signal.
     static final class Worker {
         private Worker() {}
 
@@ -67,9 +67,8 @@ class UnauthenticatedConnectionsIT {
             for (TestRankProcess rank : testJob.ranks()) {
                 assertThat(refusals(rank))
                         .as(rank.output())
-                        // Of one stranger, a port tells each kind of offence once: it does not
-                        // speak
-                        // our protocol, it hung up, it said nothing.
+                        // Per address, a port logs each kind of refusal once: wrong protocol,
+                        // closed connection, no data.
                         .hasSizeLessThanOrEqualTo(rank.rank() == 0 ? 6 : 3);
             }
         } finally {

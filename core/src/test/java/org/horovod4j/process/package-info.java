@@ -1,13 +1,14 @@
-/// Jobs of real processes: what only sockets, shared files and signals of an operating system show.
+/// Jobs of real processes, for what needs the sockets, shared memory and signals of an operating
+/// system.
 ///
-/// Start with [TestJobPlan], what to start, and [TestJob], which watches it and cleans up. The programs of
-/// the ranks are nested classes of the tests; a program tells by [CallResult] what befell it, and waits
-/// for a word of the test by [TestSignal].
+/// Start with [TestJobPlan], which describes a job, and [TestJob], which runs it and cleans up. The
+/// programs of the ranks are nested classes of the tests. A program reports a result with
+/// [CallResult], and waits for the test with [TestSignal].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.option`,
 ///   `org.horovod4j.rendezvous`, `org.horovod4j.runtime.timeline`, `org.horovod4j.testing`,
 ///   `org.horovod4j.security`.
-/// - Invariant: a test leaves behind no process and no shared file, however it ends.
+/// - Invariant: a test leaves no process and no shared-memory file behind.
 @NullMarked
 package org.horovod4j.process;
 
