@@ -271,7 +271,7 @@ public final class Option<T extends Comparable<T>> {
                 Correct or remove it."""
                         .formatted(
                                 origin,
-                                isSecret ? "set to a hidden value" : "'" + text + "'",
+                                isSecret ? "'(hidden)'" : "'" + text + "'",
                                 allowed(unit),
                                 defaultText(unit),
                                 help),

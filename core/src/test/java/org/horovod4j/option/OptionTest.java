@@ -185,7 +185,7 @@ class OptionTest {
                 Option.integer().environment("HOROVOD_PIN").secret().help("Opens the door.");
         assertThatThrownBy(() -> pin.parse("HOROVOD_PIN", "hunter2"))
                 .isInstanceOf(ConfigurationException.class)
-                .hasMessageContaining("HOROVOD_PIN is set to a hidden value")
+                .hasMessageContaining("HOROVOD_PIN is '(hidden)'")
                 .hasMessageNotContaining("hunter2")
                 .hasNoCause();
     }

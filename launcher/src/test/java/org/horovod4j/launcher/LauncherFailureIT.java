@@ -127,7 +127,7 @@ class LauncherFailureIT {
                                         .output(lines::add)
                                         .run(_ -> Thread.currentThread()))
                 .isInstanceOf(LaunchException.class)
-                .hasMessageContaining("the function's result may not travel")
+                .hasMessageContaining("the function's result cannot be sent")
                 .hasMessageContaining("java.lang.Thread")
                 .hasMessageContaining("Send a record of its values instead");
     }

@@ -5,6 +5,7 @@ import org.horovod4j.RankAction;
 import org.horovod4j.RankFunction;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.launcher.function.FunctionResolver.ResolvedFunction;
 import org.jspecify.annotations.Nullable;
 
 import java.io.Serializable;
@@ -16,12 +17,12 @@ import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Learns what a function of this program consists of, and refuses what a rank could not make of
-/// it, before anything is started.
+/// Encodes a function of this program, and refuses what a rank could not decode, before any process
+/// starts.
 public final class FunctionEncoder {
     private static final String REMEDY =
             """
-            Let it use values that may travel; or refer to a static method, as in Train::run; or \
+            Use only values that can be sent; or refer to a static method, as in Train::run; or \
             make the function a record whose components are such values.""";
 
     private final Serializable function;
@@ -35,10 +36,10 @@ public final class FunctionEncoder {
         this.reference = reference();
     }
 
-    /// Reads a [RankFunction] or a [RankAction], and does what a rank will do with it up to the
-    /// call, so that what fails there fails here.
+    /// Encodes a [RankFunction] or a [RankAction], then decodes and resolves it as a rank would. So
+    /// what would fail on a rank fails here.
     ///
-    /// @throws ConfigurationException when it cannot travel
+    /// @throws ConfigurationException when it cannot be sent
     public static FunctionEncoder of(Serializable function) {
         FunctionEncoder reader = new FunctionEncoder(function);
         if (reader.codec().decode(reader.encoded()) instanceof FunctionReference arrived) {
@@ -47,15 +48,15 @@ public final class FunctionEncoder {
         return reader;
     }
 
-    /// Reads and writes what the classes of the function's program describe.
+    /// A codec that knows the classes of the function's program.
     public ObjectCodec codec() {
         return new ObjectCodec(loader);
     }
 
-    /// Checks that processes with this JVM's own class path have the function's class.
+    /// Checks that processes with this JVM's class path have the function's class.
     ///
-    /// @throws ConfigurationException when the class lives in this JVM alone, as those of `jshell`
-    ///     do, or in a class loader of its own
+    /// @throws ConfigurationException when the class exists only in this JVM, as those of `jshell`
+    ///     do, or belongs to another class loader
     public void checkClassPath() {
         String name = className();
         if (ClassLoader.getSystemResource(name.replace('.', '/') + ".class") == null) {
@@ -69,9 +70,9 @@ public final class FunctionEncoder {
         }
     }
 
-    /// What travels.
+    /// The bytes to send.
     ///
-    /// @throws ConfigurationException when it holds something that may not
+    /// @throws ConfigurationException when the function holds a value that cannot be sent
     byte[] encoded() {
         try {
             return codec().encode(reference);
@@ -97,7 +98,7 @@ public final class FunctionEncoder {
                 : "holds something that cannot be sent to the ranks:";
     }
 
-    /// Whether it calls a method of an object that is not a record: a record travels.
+    /// Whether it calls a method of an object that is not a record: records can be sent.
     private static boolean capturesThis(FunctionReference.Method method) {
         if (method.kind() == MethodHandleInfo.REF_invokeStatic || method.captured().isEmpty()) {
             return false;
@@ -120,8 +121,8 @@ public final class FunctionEncoder {
         return new FunctionReference.Instance(type.getName());
     }
 
-    /// The class of a lambda that is serializable has a method which describes it; Java would call
-    /// that to serialise the lambda.
+    /// The class of a serializable lambda has a method that describes the lambda. Java
+    /// serialization calls it too.
     private static Method description(Class<?> type) {
         try {
             Method description = type.getDeclaredMethod("writeReplace");
@@ -155,7 +156,7 @@ public final class FunctionEncoder {
         }
     }
 
-    /// An object that is made anew on each rank has forgotten what was in its fields.
+    /// An object that each rank creates by its constructor would lose the values of its fields.
     private static void checkHasNoState(Class<?> type) {
         if (type.isAnonymousClass() || type.isLocalClass()) {
             throw new ConfigurationException(

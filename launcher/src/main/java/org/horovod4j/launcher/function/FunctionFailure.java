@@ -7,14 +7,14 @@ import org.horovod4j.PeerLostException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 
-/// What a function threw, in words: its class may be known to that rank alone, and objects of any
-/// class do not travel.
+/// What a function threw, as text: its class may exist only on that rank, and objects of any class
+/// cannot be sent.
 ///
 /// @param summary class and message
-/// @param trace the whole stack trace with all causes, as Java prints it
-/// @param isPeerLoss whether it only tells that another rank was lost
+/// @param trace the stack trace with all causes, as Java prints it
+/// @param isPeerLoss whether it reports only that another rank was lost
 public record FunctionFailure(String summary, String trace, boolean isPeerLoss) {
-    /// Enough for any trace that is read, and little enough for any number of ranks.
+    /// Enough for any stack trace, and small enough for any number of ranks.
     private static final int MAX_LENGTH = 100_000;
 
     private static final int MAX_CAUSES = 100;
@@ -28,7 +28,7 @@ public record FunctionFailure(String summary, String trace, boolean isPeerLoss) 
                 isCausedByPeerLoss(thrown));
     }
 
-    /// Counted, since an exception may be its own cause in a roundabout way.
+    /// Limited, because a chain of causes may contain a cycle.
     private static boolean isCausedByPeerLoss(Throwable thrown) {
         Throwable each = thrown;
         for (int i = 0; i < MAX_CAUSES && each != null; i++) {
@@ -40,7 +40,7 @@ public record FunctionFailure(String summary, String trace, boolean isPeerLoss) 
         return false;
     }
 
-    /// Brief, and of whole characters: half of a surrogate pair has no bytes to travel in.
+    /// Truncates, and replaces half surrogate pairs, which cannot be encoded.
     private static String text(String raw) {
         String brief = raw.length() <= MAX_LENGTH ? raw : raw.substring(0, MAX_LENGTH) + "…";
         return new String(brief.getBytes(UTF_8), UTF_8);

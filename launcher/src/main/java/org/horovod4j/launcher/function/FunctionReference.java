@@ -1,21 +1,22 @@
 package org.horovod4j.launcher.function;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.function.FunctionResolver.ResolvedFunction;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/// What of a function travels to the ranks: names, and values that the codec carries.
+/// What is sent of a function: names, and values that the codec encodes.
 ///
-/// The parts are what `org.horovod4j.codec` takes, so a reference is sent as the record it is.
+/// A reference is a record of values that `org.horovod4j.codec` encodes.
 sealed interface FunctionReference {
-    /// A lambda or method reference: the method it calls and the values it calls it with, before
-    /// the communicator.
+    /// A lambda or method reference: the method it calls, and the values it passes before the
+    /// communicator.
     ///
     /// @param owner the class that declares the method
-    /// @param descriptor the method's parameters and result, as class files write them
+    /// @param descriptor the method's parameters and result, as in class files
     /// @param kind one of the `REF_` constants of [java.lang.invoke.MethodHandleInfo]
     /// @param captured values of the variables that the lambda uses, or the object whose method is
     ///     referred to
@@ -30,12 +31,12 @@ sealed interface FunctionReference {
     /// An object that is a value itself: a record or an enum constant.
     record Value(Object function) implements FunctionReference {}
 
-    /// An object without state, made anew by its constructor without parameters.
+    /// An object without state, created by its constructor without parameters.
     record Instance(String className) implements FunctionReference {}
 
     /// Finds the function among the classes of `loader`.
     ///
-    /// @throws ConfigurationException when it is not there, or may not be called
+    /// @throws ConfigurationException when it does not exist, or must not be called
     default ResolvedFunction resolve(ClassLoader loader) {
         FunctionResolver functionResolver = new FunctionResolver(loader);
         return switch (this) {

@@ -1,19 +1,19 @@
 package org.horovod4j.launcher.function;
 
-/// What a rank wants at the [FunctionServer].
+/// A request of a rank to the [FunctionServer].
 sealed interface FunctionRequest {
-    /// The function. The answer is a [FunctionReference].
+    /// Asks for the function. The reply is a [FunctionReference].
     record Fetch() implements FunctionRequest {}
 
-    /// To hand in how the function ended. The answer is empty.
+    /// Reports how the function ended.
     sealed interface Outcome extends FunctionRequest {
         int rank();
     }
 
     /// The function returned.
     ///
-    /// @param value the result, encoded: the desk passes it on to those who know its class
-    @SuppressWarnings("ArrayRecordComponent") // bytes on their way, compared with nothing
+    /// @param value the encoded result, which the server does not decode
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     record Returned(int rank, byte[] value) implements Outcome {}
 
     /// The function threw, or could not be called.

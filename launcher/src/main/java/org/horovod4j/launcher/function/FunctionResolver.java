@@ -15,9 +15,15 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.util.List;
 
-/// Finds what a [FunctionReference] names among the classes of this process.
+/// Finds the method or object of a [FunctionReference] among the classes of this process.
 record FunctionResolver(ClassLoader loader) {
     private static final MethodType CALL = MethodType.methodType(Object.class, Communicator.class);
+
+    /// A function that was found and can be called.
+    @FunctionalInterface
+    interface ResolvedFunction {
+        @Nullable Object apply(Communicator communicator) throws Throwable;
+    }
 
     ResolvedFunction method(FunctionReference.Method reference) {
         Class<?> owner = find(reference.owner());
@@ -57,7 +63,7 @@ record FunctionResolver(ClassLoader loader) {
                     };
             default ->
                     throw new ConfigurationException(
-                            "%s is no RankFunction in this process: give all ranks the same class"
+                            "%s is not a RankFunction in this process: give all ranks the same class"
                                             .formatted(function.getClass().getName())
                                     + " path.");
         };
@@ -101,7 +107,7 @@ record FunctionResolver(ClassLoader loader) {
                     lookup.findStatic(owner, reference.name(), type);
             case MethodHandleInfo.REF_newInvokeSpecial ->
                     lookup.findConstructor(owner, type.changeReturnType(void.class));
-            // An instance method of whichever kind: the JVM picks the one that the object has.
+            // An instance method of any kind: the JVM calls the one of the object's class.
             default -> lookup.findVirtual(owner, reference.name(), type);
         };
     }
@@ -115,8 +121,8 @@ record FunctionResolver(ClassLoader loader) {
             if (value != null && !declared.isInstance(value)) {
                 throw new ConfigurationException(
                         """
-                        the function has captured a %s, which arrives as another kind of %s
-                        Declare that variable as List, Set or Map, as the case may be."""
+                        the function has captured a %s, which is received as another kind of %s
+                        Declare that variable as List, Set or Map."""
                                 .formatted(declared.getName(), kind(value)));
             }
         }

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Where ranks may find the [FunctionServer], as text for their command line: `10.0.0.7:4711,…`.
+/// The addresses of the [FunctionServer], as text for a command line: `10.0.0.7:4711,…`.
 public final class FunctionServerAddresses {
     private FunctionServerAddresses() {}
 
@@ -18,9 +18,10 @@ public final class FunctionServerAddresses {
         return text(InetAddress.getLoopbackAddress(), port);
     }
 
-    /// For ranks on other machines: every address of this one that could lead here. They try all.
+    /// For ranks on other machines: every address of this machine that they may reach. They try
+    /// all.
     ///
-    /// @param interfaces the names of the network interfaces to use; none for all
+    /// @param interfaces the names of the network interfaces to use; empty for all
     public static String reachable(int port, List<String> interfaces) {
         return LocalAddresses.ofInterfaces(interfaces)
                 .reachableFromOtherHosts()

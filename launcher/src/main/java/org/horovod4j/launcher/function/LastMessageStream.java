@@ -5,10 +5,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.IOException;
 import java.io.OutputStream;
 
-/// Passes everything on, and remembers what the launcher said last: when a job fails, that is who
-/// failed first, how, and with which last lines.
+/// Forwards everything, and keeps the last message of the launcher: when a job fails, that is the
+/// rank that failed first, how, and its last lines.
 public final class LastMessageStream extends OutputStream {
-    /// Stands before whatever the launcher itself says; what ranks print has another prefix.
+    /// Precedes each message of the launcher. Output of ranks has another prefix.
     private static final String PREFIX = "horovodrun: ";
 
     private final OutputStream next;
@@ -27,7 +27,7 @@ public final class LastMessageStream extends OutputStream {
         next.write(octet);
     }
 
-    /// The launcher says each of its messages in one write.
+    /// The launcher writes each message in one call.
     @Override
     public void write(byte[] bytes, int from, int length) throws IOException {
         String written = new String(bytes, from, Math.min(length, PREFIX.length()), UTF_8);

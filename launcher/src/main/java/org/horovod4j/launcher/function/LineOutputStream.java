@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.function.Consumer;
 
-/// Hands what is written to it to a consumer, line by line and without line ends.
+/// Passes what is written to it to a consumer, line by line and without line ends.
 public final class LineOutputStream extends OutputStream {
     private final Consumer<String> lines;
     private final ByteArrayOutputStream line = new ByteArrayOutputStream();
@@ -17,15 +17,14 @@ public final class LineOutputStream extends OutputStream {
         this.lines = lines;
     }
 
-    /// Ends a line at a line feed or, for progress bars, a carriage return.
+    /// Ends a line at a line feed or, for progress bars, at a carriage return.
     ///
-    /// @throws IOException when the consumer failed, which makes the writer give up this stream
-    ///     alone
+    /// @throws IOException when the consumer failed; the writer then stops using this stream
     @Override
     public void write(int octet) throws IOException {
-        boolean secondHalf = octet == '\n' && afterCarriageReturn;
+        boolean endOfCrLf = octet == '\n' && afterCarriageReturn;
         afterCarriageReturn = octet == '\r';
-        if (secondHalf) {
+        if (endOfCrLf) {
             return;
         }
         if (octet != '\n' && octet != '\r') {

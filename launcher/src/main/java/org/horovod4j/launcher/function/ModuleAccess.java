@@ -5,23 +5,25 @@ import org.horovod4j.ConfigurationException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodHandles.Lookup;
 
-/// What this package may call of a program: everything that no module closes.
+/// Access to the classes of a program, as far as their module permits.
 final class ModuleAccess {
     private ModuleAccess() {}
 
-    /// Sees what is private in `owner` too, as the body of a lambda is, unless a module closes it.
+    /// A lookup that includes private members of `owner`, such as the body of a lambda, unless its
+    /// module forbids it.
     static Lookup lookup(Class<?> owner) {
         // A private lookup needs a module that reads the owner's.
         ModuleAccess.class.getModule().addReads(owner.getModule());
         try {
             return MethodHandles.privateLookupIn(owner, MethodHandles.lookup());
         } catch (IllegalAccessException e) {
-            return MethodHandles.publicLookup(); // enough for the public methods of the JDK, say
+            return MethodHandles
+                    .publicLookup(); // enough for public methods, such as those of the JDK
         }
     }
 
-    /// What to say when a module closes `type`. Without a "to" in the remedy: records in that
-    /// package, sent as results, need it to be open to another module of ours.
+    /// The exception when a module does not open `type`. The remedy has no "to": records of that
+    /// package, sent as results, must be open to another module of Horovod4J as well.
     static ConfigurationException notOpen(Class<?> type) {
         return new ConfigurationException(
                 """

@@ -11,16 +11,16 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// The command line of a rank whose work is a function: this JVM's `java`, options and class path,
-/// and [RankMain].
+/// The command line of a rank that runs a function: this JVM's `java`, options and class path, and
+/// [RankMain].
 ///
 /// @param java the program to run; null for this JVM's own
-/// @param classPath what takes the place of this JVM's class path and module path; null for these
-/// @param jvmOptions more options, which count more than this JVM's
+/// @param classPath replaces this JVM's class path and module path; null to keep them
+/// @param jvmOptions more options, which take precedence over this JVM's
 public record RankCommand(
         @Nullable String java, @Nullable String classPath, List<String> jvmOptions) {
-    /// What decides whether classes load and work as they do here. The size of the heap is not
-    /// among it: the ranks of a host would claim this JVM's several times over.
+    /// Options that affect how classes load and work. The size of the heap is not included: the
+    /// ranks of a host together would need a multiple of it.
     private static final List<String> INHERITED =
             List.of(
                     "--add-opens=",
@@ -34,29 +34,29 @@ public record RankCommand(
                     "-dsa",
                     "-D");
 
-    /// A port for remote monitoring can be opened once.
+    /// A port for remote monitoring can be opened only once.
     private static final String MONITORING = "-Dcom.sun.management.";
 
     private static final String ADD_MODULES = "--add-modules=";
 
-    /// The launcher adds it to every Java program by itself, without the JVM's warning.
+    /// The launcher adds it to every Java program, and suppresses the JVM's warning.
     private static final String VECTOR_MODULE = "jdk.incubator.vector";
 
     public RankCommand {
         jvmOptions = List.copyOf(jvmOptions);
     }
 
-    /// The words of the command.
+    /// The arguments of the command.
     ///
-    /// @param deskAddresses where [RankMain] finds its function
-    public List<String> commandLine(String deskAddresses) {
+    /// @param serverAddresses of the [FunctionServer]
+    public List<String> commandLine(String serverAddresses) {
         List<String> words = new ArrayList<>();
         words.add(java == null ? Path.of(property("java.home"), "bin", "java").toString() : java);
         words.addAll(inherited());
         words.addAll(classes());
         words.addAll(jvmOptions);
         words.add(RankMain.class.getName());
-        words.add(deskAddresses);
+        words.add(serverAddresses);
         return words;
     }
 
@@ -96,7 +96,7 @@ public record RankCommand(
         return words;
     }
 
-    /// A rank may run in another folder, on another host.
+    /// A rank may run in another folder or on another host.
     private static String absolute(String path) {
         return Arrays.stream(path.split(File.pathSeparator))
                 .map(part -> Path.of(part).toAbsolutePath().toString())

@@ -4,6 +4,7 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.Hvd;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.launcher.function.FunctionResolver.ResolvedFunction;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.WorkerSettings;
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.util.Map;
 
-/// The program of a rank whose work is a function: fetches it, calls it, hands in the result.
+/// The program of a rank that runs a function: fetches it, calls it, reports the result.
 public final class RankMain {
     private final int rank;
     private final FunctionClient client;
@@ -26,9 +27,9 @@ public final class RankMain {
 
     /// Runs one rank.
     ///
-    /// @param arguments where the desk is: [FunctionServerAddresses] as text
+    /// @param arguments the addresses of the [FunctionServer] as text
     public static void main(String[] arguments) {
-        // Ends even if the function has left threads behind: its result is all that is wanted.
+        // Exits even if the function has left threads running: only its result is needed.
         System.exit(of(System.getenv(), arguments).run());
     }
 
@@ -38,7 +39,7 @@ public final class RankMain {
                 || arguments.length != 1) {
             throw new ConfigurationException(
                     "this program is started by Launcher.run, with the variables of a job. Start"
-                            + " programs of your own by horovodrun.");
+                            + " other programs by horovodrun.");
         }
         return new RankMain(
                 settings.rank(),
@@ -55,7 +56,7 @@ public final class RankMain {
             client.report(new FunctionRequest.Returned(rank, work()));
             Hvd.shutdown();
             return 0;
-        } catch (Throwable thrown) { // whatever it is, the launching program is to hear of it
+        } catch (Throwable thrown) { // everything is reported to the launching program
             report(thrown);
             return 1;
         }
@@ -72,15 +73,17 @@ public final class RankMain {
         try {
             return new ObjectCodec().encode(result);
         } catch (CodecException e) {
-            throw new CodecException("the function's result may not travel: " + e.getMessage(), e);
+            throw new CodecException("the function's result cannot be sent: " + e.getMessage(), e);
         }
     }
 
-    /// Prints what cannot be handed in: the launcher passes on the last lines of a process.
+    /// Prints what cannot be reported: the launcher shows the last lines of a process.
     private void report(Throwable thrown) {
         try {
             client.report(new FunctionRequest.Threw(rank, FunctionFailure.of(thrown)));
-        } catch (IOException | RuntimeException | Error e) { // its message may throw, too
+        } catch (IOException
+                | RuntimeException
+                | Error e) { // getMessage() of the cause may throw too
             thrown.addSuppressed(e);
             thrown.printStackTrace();
         }

@@ -8,9 +8,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/// How the function ended on each rank, and in which order it went wrong.
+/// How the function ended on each rank, and in which order ranks failed.
 ///
-/// Safe for use by several threads: ranks hand in their outcomes on threads of their own.
+/// Thread-safe: ranks report on different threads.
 public final class RankOutcomes {
     private final Map<Integer, byte[]> values = new HashMap<>();
     private final Set<Integer> ended = new HashSet<>();
@@ -29,7 +29,7 @@ public final class RankOutcomes {
     /// @param how "exit code 3", "killed by signal 9 (SIGKILL)"
     public record Died(int rank, String how) implements RankFailure {}
 
-    /// Notes an outcome; the first of a rank counts.
+    /// Records an outcome. The first of a rank counts.
     synchronized void add(FunctionRequest.Outcome outcome) {
         if (!ended.add(outcome.rank())) {
             return;
@@ -41,20 +41,20 @@ public final class RankOutcomes {
         }
     }
 
-    /// Notes that the process of a rank has ended, well or badly.
+    /// Records that the process of a rank has exited, with any exit code.
     public synchronized void exited(int rank, String how) {
         if (ended.add(rank)) {
             failures.add(new Died(rank, how));
         }
     }
 
-    /// What went wrong first; ranks that merely heard of the loss of another come last.
+    /// The first failure. Ranks that failed only because another was lost come last.
     public synchronized Optional<RankFailure> firstFailure() {
         return failures.stream()
                 .filter(
                         rankFailure ->
-                                !(rankFailure instanceof Threw it
-                                        && it.functionFailure.isPeerLoss()))
+                                !(rankFailure instanceof Threw threw
+                                        && threw.functionFailure.isPeerLoss()))
                 .findFirst()
                 .or(() -> failures.stream().findFirst());
     }

@@ -25,10 +25,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// The launcher's deputy on another host: starts and ends processes there as it is told.
+/// Starts and ends processes on a remote host, as the launcher tells it.
 ///
-/// It lives as long as its connection. When that ends or falls silent, the agent just ends too: its
-/// watchdog then does what it does for a launcher that was killed, and ends all processes.
+/// It runs as long as its connection. When that ends or is silent, the agent exits. Its watchdog
+/// then ends all processes, as it does for a launcher that was killed.
 public final class Agent {
     private static final int FAILURE = 1;
 
@@ -37,8 +37,8 @@ public final class Agent {
     private final String java;
     private final Map<Integer, AgentProcess> processes = new ConcurrentHashMap<>();
 
-    /// @param folder its own
-    /// @param java the one that runs it
+    /// @param folder of the agent
+    /// @param java the `java` that runs it
     Agent(AgentConnection agentConnection, Path folder, String java) {
         this.connection = agentConnection;
         this.folder = folder;
@@ -47,9 +47,9 @@ public final class Agent {
 
     /// Serves a launcher on standard input and output.
     ///
-    /// @param arguments the agent's own folder, and the `java` that runs it
+    /// @param arguments the agent's folder, and the `java` that runs it
     public static void main(String[] arguments) throws IOException {
-        // Standard output carries messages alone.
+        // Standard output carries only messages.
         System.setOut(System.err);
         AgentConnection agentConnection =
                 new AgentConnection(
@@ -58,7 +58,7 @@ public final class Agent {
         System.exit(new Agent(agentConnection, Path.of(arguments[0]), arguments[1]).serve());
     }
 
-    /// Obeys until the launcher has nothing more to say.
+    /// Handles messages until the launcher closes the connection.
     ///
     /// @return the exit code of the agent
     int serve() throws IOException {
@@ -69,7 +69,7 @@ public final class Agent {
                             String mark,
                             Duration timeout,
                             Map<String, String> variables))) {
-                throw new MalformedMessageException("another order before the first");
+                throw new MalformedMessageException("another message before Open");
             }
             Heartbeats.of(connection, timeout, () -> System.exit(FAILURE)).start();
             try (LocalHost host = LocalHost.open(mark)) {
@@ -79,7 +79,7 @@ public final class Agent {
                 }
             }
         } catch (EOFException e) {
-            return 0; // the launcher has nothing more to say
+            return 0; // the launcher has closed the connection
         } catch (IOException | RuntimeException e) {
             connection.send(new AgentMessage.Failed(reason(e)));
             return FAILURE;
@@ -95,7 +95,7 @@ public final class Agent {
     private void handle(AgentMessage agentMessage, LocalHost host, Map<String, String> environment)
             throws IOException {
         if (!(agentMessage instanceof AgentMessage.FromLauncher fromLauncher)) {
-            throw new MalformedMessageException("news from a launcher");
+            throw new MalformedMessageException("a message of an agent from the launcher");
         }
         switch (fromLauncher) {
             case AgentMessage.Heartbeat() -> {}
@@ -124,12 +124,12 @@ public final class Agent {
         }
     }
 
-    /// Empty when it is forgotten: the last credits and the end of the streams may pass each other.
+    /// Empty when it was removed: the last credits may arrive after the end of the streams.
     private Optional<AgentProcess> find(int number) {
         return Optional.ofNullable(processes.get(number));
     }
 
-    /// How many processes have not been forgotten yet.
+    /// How many processes have not been removed yet.
     int processCount() {
         return processes.size();
     }
@@ -184,7 +184,7 @@ public final class Agent {
         }
     }
 
-    /// On a thread of its own: it may take seconds, in which heartbeats and credits go on.
+    /// On its own thread: it may take seconds, during which heartbeats and credits must be handled.
     private void sweep(LocalHost host) {
         Thread.ofPlatform()
                 .daemon()

@@ -15,18 +15,18 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 
-/// How an agent comes to a host that has nothing but a shell and a JDK.
+/// Starts an agent on a host that has only a shell and a JDK.
 ///
-/// The command given to ssh is a fixed line that every login shell, be it csh or fish, reads alike:
-/// it takes a script from standard input and runs it. The script looks for a `java` and a folder,
-/// takes the [AgentJar] and runs it on the same input and output.
+/// The command given to ssh is a fixed line that every login shell reads alike, even csh or fish:
+/// it reads a script from standard input and runs it. The script looks for a `java` and a folder,
+/// reads the [AgentJar] and runs it on the same input and output.
 ///
-/// Each side waits for the other's answer before it sends what comes next. So the tools that read
-/// may read ahead as they like: there is nothing yet to read.
+/// Each side waits for the other's answer before it sends more. So tools that read ahead find
+/// nothing to read.
 final class AgentBootstrap {
     private static final String ANSWER_PREFIX = "horovod4j\t";
 
-    /// More than any greeting that a login shell prints.
+    /// More than any login shell prints.
     private static final int MAX_LOGIN_OUTPUT = 1 << 20;
 
     private final RemoteHostSettings settings;
@@ -39,18 +39,18 @@ final class AgentBootstrap {
         this.script = script().getBytes(UTF_8);
     }
 
-    /// What the host gave.
+    /// What the script found on the host.
     ///
-    /// @param folder of the agent's own, which goes with it
+    /// @param folder of the agent, removed when it ends
     /// @param version of the Java found
     record Installation(String folder, String version, String java) {}
 
-    /// The words for ssh.
+    /// The command for ssh.
     String command() {
         return "exec sh -c 'eval \"$(head -c %d)\"'".formatted(script.length);
     }
 
-    /// Starts the agent; from here on the streams carry messages.
+    /// Starts the agent. Afterwards the streams carry messages.
     ///
     /// @throws HostNotReadyException when the host lacks something
     /// @throws IOException when the connection ends early
@@ -110,7 +110,7 @@ final class AgentBootstrap {
         return settings.java() != null ? settings.java() : currentJava() + " and the PATH";
     }
 
-    /// The next line that is an answer. Whatever a login shell prints before is passed over.
+    /// The next line that is an answer. Skips what a login shell prints before it.
     private static List<String> readAnswer(InputStream in) throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         for (int read = 0; read < MAX_LOGIN_OUTPUT; read++) {

@@ -11,11 +11,12 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 
-/// One end of the connection between launcher and agent: messages each way, each after its length.
+/// One end of the connection between launcher and agent: messages in both directions, each a
+/// [Frame].
 ///
-/// Any thread may [#send], which blocks while the other end does not read; one thread receives. The
+/// Any thread may [#send], which blocks while the other end does not read. One thread receives. The
 /// two ends cannot block each other: the launcher's receiving thread never sends, so what an agent
-/// sends is always read, so an agent always comes round to reading.
+/// sends is always read, and then the agent reads again.
 final class AgentConnection implements AutoCloseable {
     /// More than the environment of any process.
     private static final int MAX_MESSAGE_BYTES = 1 << 26;
@@ -25,7 +26,7 @@ final class AgentConnection implements AutoCloseable {
     private final Object sendLock = new Object();
     private volatile long lastReceivedNanos = System.nanoTime();
 
-    /// @param out is told to flush after each message
+    /// @param out flushed after each message
     AgentConnection(InputStream in, OutputStream out) {
         this.in = new DataInputStream(new ActivityInputStream(in));
         this.out = new DataOutputStream(out);
@@ -45,18 +46,18 @@ final class AgentConnection implements AutoCloseable {
         return AgentMessageCodec.decode(Frame.read(in, MAX_MESSAGE_BYTES));
     }
 
-    /// How long nothing has come. A slow network that carries one long message counts as alive.
+    /// How long nothing was received. A long message on a slow network counts as alive.
     long idleNanos() {
         return System.nanoTime() - lastReceivedNanos;
     }
 
-    /// Tells the other end that nothing more comes.
+    /// Ends the output, which the other end sees as the end of the stream.
     @Override
     public void close() throws IOException {
         out.close();
     }
 
-    /// Notes when bytes come.
+    /// Records when bytes arrive.
     private final class ActivityInputStream extends FilterInputStream {
         ActivityInputStream(InputStream in) {
             super(in);

@@ -17,10 +17,10 @@ import java.util.List;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 
-/// The classes that an agent consists of, taken from wherever the launcher has its own.
+/// The classes of an agent, taken from the launcher's own.
 ///
-/// Four packages, some 100 KB, made anew for each job: a host needs no installation, and nothing
-/// there can be of another version than the launcher.
+/// A few packages, some 100 KB, built for each job: a host needs no installation, and its version
+/// is always that of the launcher.
 final class AgentJar {
     private static final List<Class<?>> PACKAGES =
             List.of(

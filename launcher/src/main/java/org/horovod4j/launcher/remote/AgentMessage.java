@@ -7,9 +7,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/// What launcher and agent say to each other: the one gives orders, the other tells news.
+/// The messages between launcher and agent.
 ///
-/// Arrays belong to the message, and nobody changes them.
+/// Arrays belong to the message and are never changed.
 @SuppressWarnings("ArrayRecordComponent")
 sealed interface AgentMessage {
     /// Shows that the sender is alive.
@@ -21,28 +21,28 @@ sealed interface AgentMessage {
     /// From the agent.
     sealed interface FromAgent extends AgentMessage {}
 
-    /// The first order: gets ready for a job, answered by [Ready].
+    /// The first message: prepares for a job. Answered by [Ready].
     ///
-    /// @param jobVariable the variable and value that its processes are known by
-    /// @param environment what all its processes get, besides what the host itself sets
+    /// @param jobVariable the variable and value that mark its processes
+    /// @param environment added to the environment of all its processes
     record Open(String jobVariable, Duration heartbeatTimeout, Map<String, String> environment)
             implements FromLauncher {}
 
-    /// Appends to a file of the agent's own folder, and makes it first if need be.
+    /// Appends to a file in the agent's folder. Creates it if necessary.
     ///
     /// @param path relative to that folder
     record WriteFile(String path, boolean executable, byte[] bytes) implements FromLauncher {}
 
-    /// Asks how a program is run here, answered by [ProgramFound] or [ProgramMissing].
+    /// Asks how to run a program on the host. Answered by [ProgramFound] or [ProgramMissing].
     record FindProgram(List<String> words) implements FromLauncher {}
 
-    /// Starts a process, answered by [Started] or [NotStarted].
+    /// Starts a process. Answered by [Started] or [NotStarted].
     ///
-    /// @param process the number by which both speak of it
+    /// @param process the number that identifies it in all messages
     record Start(int process, List<String> command, Map<String, String> variables)
             implements FromLauncher {}
 
-    /// Allows so many more bytes of a stream to be sent.
+    /// Allows the agent to send so many more bytes of a stream.
     record Credit(int process, StandardStream standardStream, int bytes) implements FromLauncher {}
 
     /// Signals all processes.
@@ -51,14 +51,14 @@ sealed interface AgentMessage {
     /// Kills one process.
     record Kill(int process) implements FromLauncher {}
 
-    /// Ends the streams of a process that has ended, as soon as they are silent.
+    /// Ends the streams of a process that has exited, as soon as they are idle.
     record Drain(int process) implements FromLauncher {}
 
-    /// There will be no more orders about a process that has ended, but credits and [Drain] until
-    /// both its streams have ended too.
+    /// The last message about a process that has exited, except credits and [Drain] until both its
+    /// streams have ended.
     record Forget(int process) implements FromLauncher {}
 
-    /// Ends what processes have left behind, answered by [Swept].
+    /// Ends processes that were left behind. Answered by [Swept].
     record Sweep() implements FromLauncher {}
 
     record Ready() implements FromAgent {}
@@ -71,14 +71,14 @@ sealed interface AgentMessage {
 
     record NotStarted(int process, String reason) implements FromAgent {}
 
-    /// The next bytes of a stream; none at its end.
+    /// The next bytes of a stream. No bytes mark its end.
     record Output(int process, StandardStream standardStream, byte[] bytes) implements FromAgent {}
 
     record Exited(int process, int status) implements FromAgent {}
 
     record Swept(List<String> left) implements FromAgent {}
 
-    /// The agent's last words: it cannot do what it was told, and ends.
+    /// The agent cannot do what it was told, and exits.
     record Failed(String reason) implements FromAgent {}
 
     /// The two streams of a process.
@@ -86,8 +86,8 @@ sealed interface AgentMessage {
         OUT,
         ERR;
 
-        /// How many bytes of a stream may be under way: enough to keep a fast network busy, and
-        /// all that a launcher ever has to hold of it when nobody reads its own output.
+        /// How many bytes of a stream may be unread: enough to keep a fast network busy, and the
+        /// most that the launcher has to buffer when its own output is not read.
         static final int WINDOW = 1 << 18;
     }
 }

@@ -11,7 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Messages as bytes: one line for each kind, both ways.
+/// Agent messages as bytes.
 final class AgentMessageCodec {
     private static final byte HEARTBEAT = 0;
     private static final byte OPEN = 1;
@@ -139,7 +139,7 @@ final class AgentMessageCodec {
             case EXITED -> new AgentMessage.Exited(in.int32(), in.int32());
             case SWEPT -> new AgentMessage.Swept(texts(in));
             case FAILED -> new AgentMessage.Failed(in.text());
-            default -> throw new MalformedMessageException("no message is of kind " + kind);
+            default -> throw new MalformedMessageException("unknown message kind " + kind);
         };
     }
 

@@ -4,7 +4,7 @@ import org.horovod4j.launcher.process.OutputReader;
 
 import java.util.concurrent.CompletableFuture;
 
-/// A process that the agent has started, and the senders of its two streams.
+/// A process of the agent, and the senders of its two streams.
 final class AgentProcess {
     private final int number;
     private final Process process;
@@ -22,7 +22,8 @@ final class AgentProcess {
         this.errReader = err.start(process.getErrorStream());
     }
 
-    /// Begins to send what the process prints. To be called once the launcher knows of it.
+    /// Starts to send the output of the process. Called after the launcher was told that it has
+    /// started.
     static AgentProcess start(int number, Process process, AgentConnection agentConnection) {
         return new AgentProcess(number, process, agentConnection);
     }
@@ -38,8 +39,8 @@ final class AgentProcess {
         }
     }
 
-    /// Tells the launcher the end of both streams, once they are silent. On a thread of its own:
-    /// until then, credits must come in.
+    /// Tells the launcher that both streams have ended, once they are idle. On its own thread:
+    /// until then, credits must be handled.
     void drain() {
         Thread.ofPlatform()
                 .daemon()
@@ -51,7 +52,7 @@ final class AgentProcess {
                         });
     }
 
-    /// Calls `done` when the launcher was told the end of both streams.
+    /// Calls `done` when the launcher was told that both streams have ended.
     void whenStreamsEnded(Runnable done) {
         var _ = CompletableFuture.allOf(out.ended(), err.ended()).thenRun(done);
     }

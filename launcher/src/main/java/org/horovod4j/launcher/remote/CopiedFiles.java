@@ -10,22 +10,22 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// The files that a host gets a copy of, and where they are there.
+/// The files that are copied to a host, and their paths there.
 ///
-/// They lie in the agent's own folder, which goes with it, each in a numbered folder of its own:
-/// two of the same name do not meet.
+/// They are in the agent's folder, which is removed with it. Each is in its own numbered folder, so
+/// equal names do not collide.
 ///
-/// @param paths files and folders here
+/// @param paths files and folders on this machine
 /// @param folder the agent's
 record CopiedFiles(List<Path> paths, String folder) {
     private static final int CHUNK = 1 << 16;
 
-    /// What may separate paths from each other, and from the names of options, in a word.
+    /// Matches what is between the separators of paths and option names in an argument.
     private static final Pattern PART = Pattern.compile("[^:=,]+");
 
-    /// Sends them all.
+    /// Sends all files.
     ///
-    /// @throws HostNotReadyException when one of them can no longer be read here
+    /// @throws HostNotReadyException when a file cannot be read any more
     void send(AgentConnection agentConnection) throws IOException, HostNotReadyException {
         for (int index = 0; index < paths.size(); index++) {
             Path root = paths.get(index);
@@ -45,12 +45,12 @@ record CopiedFiles(List<Path> paths, String folder) {
 
     private static HostNotReadyException unreadable(Path path, Exception cause) {
         return new HostNotReadyException(
-                "'%s', which it was to get a copy of, can no longer be read here: %s"
+                "'%s', which is to be copied to it, cannot be read on this machine any more: %s"
                         .formatted(path, cause),
                 cause);
     }
 
-    /// The word as it must read there: `-cp lib/a.jar:lib/b.jar` with the paths of the copies.
+    /// Replaces paths in an argument by those of the copies: `-cp lib/a.jar:lib/b.jar`.
     String translate(String word) {
         return PART.matcher(word)
                 .replaceAll(part -> Matcher.quoteReplacement(translatePart(part.group())));
@@ -67,8 +67,8 @@ record CopiedFiles(List<Path> paths, String folder) {
         return part;
     }
 
-    /// Under a root that contains the working folder lies every relative word there is, so the file
-    /// must exist too.
+    /// Every relative path is under a root that contains the working folder, so the file must exist
+    /// too.
     private static boolean refersTo(String part, Path path, Path root) {
         return path.startsWith(root)
                 && (!Path.of("").toAbsolutePath().startsWith(root)

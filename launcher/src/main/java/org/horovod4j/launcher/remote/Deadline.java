@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/// Ends what takes too long to make a host ready, and remembers what that was.
+/// Limits the time to set up a host, and records the stage that took too long.
 final class Deadline {
     private enum State {
         OPEN,
@@ -24,8 +24,8 @@ final class Deadline {
         this.onEnd = onEnd;
     }
 
-    /// @param end called once if [#meet] is not, in time, or if it is given up before; must make
-    ///     whatever blocks return
+    /// @param end called once if [#meet] is not called in time, or on [#cancel]; must make blocking
+    ///     calls return
     static Deadline start(Duration limit, Runnable end) {
         Deadline deadline = new Deadline(limit, end);
         CompletableFuture.delayedExecutor(limit.toNanos(), TimeUnit.NANOSECONDS)
@@ -41,7 +41,7 @@ final class Deadline {
         return state != State.OPEN;
     }
 
-    /// Waits for a while, and tells whether it is over.
+    /// Waits for `pause`, and returns whether the deadline is over.
     synchronized boolean awaitOver(Duration pause) {
         long end = System.nanoTime() + pause.toNanos();
         try {
@@ -62,13 +62,12 @@ final class Deadline {
         }
     }
 
-    /// Ends it, for nobody waits any more. A host that is ready by now stays as it is: its job ends
-    /// it.
+    /// Gives up. Has no effect on a host that is ready: its job closes it.
     void cancel() {
         finish(State.CANCELLED);
     }
 
-    /// What was being done when the time was up, if it was.
+    /// The stage at which the time was up, if it was.
     synchronized Optional<String> missed() {
         return state == State.MISSED
                 ? Optional.of(

@@ -4,11 +4,11 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/// Which variables of the launcher's environment the processes on another host get.
+/// Selects the variables of the launcher's environment that processes on remote hosts get.
 ///
-/// All but those that describe this machine, this user's account here or this very session: they
-/// would be wrong there, and the host has its own. As in Horovod, the devices that are visible here
-/// say nothing about those there.
+/// All except those that describe this machine, the user's account on it or this session: they
+/// would be wrong there, and the host has its own. As in Horovod, the devices that are visible on
+/// this machine say nothing about remote ones.
 final class ForwardedVariables {
     private static final Set<String> SHELL = Set.of("OLDPWD", "SHLVL", "_");
 

@@ -6,9 +6,9 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/// Shows the other end of a [AgentConnection] that this one is alive, and watches whether the other is.
+/// Sends heartbeats over an [AgentConnection], and watches those of the other end.
 ///
-/// On two threads, for the one that writes may be stuck in a connection that is dead.
+/// Uses two threads, because the one that writes may block in a dead connection.
 final class Heartbeats implements AutoCloseable {
     private static final int BEATS_PER_TIMEOUT = 6;
 
@@ -23,14 +23,14 @@ final class Heartbeats implements AutoCloseable {
         this.onTimeout = onTimeout;
     }
 
-    /// @param timeout after which a rank counts as lost; here a silent host is lost a little before
-    ///     that, so that it and not one of its ranks is told as the cause
-    /// @param onSilence called once, when the other end has been silent for too long
+    /// @param timeout after which a rank is declared lost; a silent host is declared lost a little
+    ///     earlier, so that it is reported as the cause and not one of its ranks
+    /// @param onSilence called once, when the other end was silent for too long
     static Heartbeats of(AgentConnection agentConnection, Duration timeout, Runnable onSilence) {
         return new Heartbeats(agentConnection, timeout.multipliedBy(3).dividedBy(4), onSilence);
     }
 
-    /// To be called when the other end has begun to speak: to get that far may take it longer.
+    /// Call this when the other end has sent its first message: until then it may take longer.
     void start() {
         Thread.ofPlatform().daemon().name("hvd-heartbeat").start(this::sendHeartbeats);
         Thread.ofPlatform().daemon().name("hvd-liveness").start(this::checkTimeout);
@@ -42,9 +42,9 @@ final class Heartbeats implements AutoCloseable {
                 connection.send(new AgentMessage.Heartbeat());
             }
         } catch (IOException e) {
-            // Whoever receives hears of it too, and knows what to do.
+            // The receiving thread sees the failure too, and handles it.
             System.getLogger(Heartbeats.class.getName())
-                    .log(Level.DEBUG, "The other end of a line is gone", e);
+                    .log(Level.DEBUG, "Sending a heartbeat failed", e);
         }
     }
 

@@ -1,6 +1,6 @@
 package org.horovod4j.launcher.remote;
 
-/// A host that cannot take part in a job; the message continues a sentence about it.
+/// A host cannot take part in a job. The message continues a sentence about the host.
 public final class HostNotReadyException extends Exception {
     private static final long serialVersionUID = 1;
 

@@ -7,14 +7,14 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
-/// How a host is made ready: all that may be tried again until it is, or the time is up.
+/// Sets up a host, with retries until the deadline.
 ///
-/// An sshd that many log in to at once turns some of them away, which says nothing of the next try.
+/// An sshd that receives many logins at once rejects some of them. A retry may succeed.
 final class HostSetup {
-    /// As many as Horovod makes.
+    /// As in Horovod.
     private static final int MAX_ATTEMPTS = 5;
 
-    /// After the first try; each further pause is twice as long.
+    /// After the first attempt. Each further pause is twice as long.
     private static final Duration FIRST_RETRY_DELAY = Duration.ofMillis(500);
 
     private final Host host;
@@ -30,7 +30,7 @@ final class HostSetup {
         this.deadline = Deadline.start(settings.startTimeout(), this::kill);
     }
 
-    /// @param givenUp when complete, nobody waits for the host any more
+    /// @param givenUp when complete, the setup is abandoned
     static RemoteHost open(Host host, RemoteHostSettings job, CompletionStage<?> givenUp)
             throws HostNotReadyException {
         HostSetup hostSetup;
@@ -63,7 +63,7 @@ final class HostSetup {
     private RemoteHost attempt() throws HostNotReadyException, ConnectionRejectedException {
         SshProcess ssh = SshProcess.open(host, settings, agentBootstrap.command());
         current = ssh;
-        if (deadline.isOver()) { // before it could know of this one
+        if (deadline.isOver()) { // the deadline did not know this process
             ssh.kill();
         }
         RemoteHost remote = null;
@@ -86,11 +86,11 @@ final class HostSetup {
             throw e;
         } catch (IOException e) {
             String known = remote == null ? "" : remote.loss();
-            // Asked before the kill, which would cut off what ssh has to say.
+            // Read before the kill, which would cut off the messages of ssh.
             String reason = known.isEmpty() ? ssh.whyNotReady() : known;
-            boolean turnedAway = remote == null && ssh.wasRejected();
+            boolean rejected = remote == null && ssh.wasRejected();
             ssh.kill();
-            if (turnedAway && deadline.missed().isEmpty()) {
+            if (rejected && deadline.missed().isEmpty()) {
                 throw new ConnectionRejectedException(reason, e);
             }
             throw new HostNotReadyException(deadline.missed().orElse(reason), e);
@@ -104,7 +104,7 @@ final class HostSetup {
         }
     }
 
-    /// A host that may take part yet.
+    /// The host rejected the connection. A retry may succeed.
     private static final class ConnectionRejectedException extends Exception {
         private static final long serialVersionUID = 1;
 

@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 
-/// Sends one stream of a process to the launcher, as far as that allows.
+/// Sends one stream of a process to the launcher, within the credit that the launcher grants.
 final class OutputSender implements OutputReader.Receiver {
     private static final int CHUNK = 1 << 15;
 
@@ -38,7 +38,7 @@ final class OutputSender implements OutputReader.Receiver {
         credit.release(bytes);
     }
 
-    /// Complete once the launcher was told the end of the stream.
+    /// Complete when the launcher was told that the stream has ended.
     CompletableFuture<Void> ended() {
         return ended;
     }
@@ -46,7 +46,7 @@ final class OutputSender implements OutputReader.Receiver {
     @Override
     public void onBytes(byte[] chunk, int length) {
         if (ended.isDone()) {
-            return; // the stream was given up, and nobody would grant anything for it
+            return; // the stream was abandoned, and no more credit comes
         }
         credit.acquireUninterruptibly(length);
         send(Arrays.copyOf(chunk, length));
@@ -62,9 +62,9 @@ final class OutputSender implements OutputReader.Receiver {
         try {
             connection.send(new AgentMessage.Output(process, standardStream, bytes));
         } catch (IOException e) {
-            // Whoever receives hears of it too, and ends the agent.
+            // The receiving thread sees the failure too, and ends the agent.
             System.getLogger(OutputSender.class.getName())
-                    .log(Level.DEBUG, "Nobody takes the output of a process any more", e);
+                    .log(Level.DEBUG, "Sending the output of a process failed", e);
         }
     }
 }

@@ -20,15 +20,15 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 
-/// A host behind ssh: passes everything on to the [Agent] there.
+/// A host behind ssh. Forwards everything to the [Agent] there.
 ///
-/// One thread receives, and only ever notes what came. Whoever waits is woken by it, by an answer
-/// or by the loss of the host.
+/// One thread receives, and never blocks. It completes the futures that other threads wait for,
+/// with an answer or with the loss of the host.
 public final class RemoteHost implements HostAgent {
-    /// How long the agent may take to end, once it has nothing more to do.
+    /// How long the agent may take to exit when it has nothing more to do.
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
-    private static final String CLOSED = "the host was let go";
+    private static final String CLOSED = "the connection to the host was closed";
 
     private static final String CLASS_PATH = "CLASSPATH";
 
@@ -52,23 +52,23 @@ public final class RemoteHost implements HostAgent {
                         job.heartbeatTimeout(),
                         () ->
                                 markLost(
-                                        "no sign of life within the heartbeat timeout of %s"
+                                        "it was silent for the heartbeat timeout of %s"
                                                 .formatted(
                                                         DurationFormat.seconds(
                                                                 job.heartbeatTimeout()))));
         Thread.ofPlatform().daemon().name("hvd-agent").start(this::receive);
     }
 
-    /// Logs in and makes the host ready; nothing of the program runs there yet.
+    /// Logs in and sets up the host. Does not start the program yet.
     ///
-    /// @param givenUp when complete, nobody waits for the host any more
+    /// @param givenUp when complete, the setup is abandoned
     /// @throws HostNotReadyException with one sentence that says why and what to do
     public static RemoteHost open(Host host, RemoteHostSettings job, CompletionStage<?> givenUp)
             throws HostNotReadyException {
         return HostSetup.open(host, job, givenUp);
     }
 
-    /// Tells the agent which job it serves.
+    /// Sends the job's settings to the agent.
     void open(RemoteHostSettings job) throws IOException {
         request(
                 new AgentMessage.Open(
@@ -82,12 +82,12 @@ public final class RemoteHost implements HostAgent {
         copiedFiles.send(connection);
     }
 
-    /// Why contact was lost; empty while it is not.
+    /// Why the host was lost; empty if it is not.
     String loss() {
         return loss.getNow("");
     }
 
-    /// How it was reached, as one would type it.
+    /// The ssh command line, without the remote command.
     public String route() {
         return ssh.toString();
     }
@@ -106,7 +106,7 @@ public final class RemoteHost implements HostAgent {
                 instanceof AgentMessage.ProgramFound(Program program)) {
             return program;
         }
-        throw new MalformedMessageException("an answer to another question");
+        throw new MalformedMessageException("an answer to another request");
     }
 
     @Override
@@ -129,7 +129,7 @@ public final class RemoteHost implements HostAgent {
         var _ = loss.thenAccept(listener);
     }
 
-    /// The agent has told of it, but keeps what it has of it until nobody here asks any more.
+    /// Lets the agent remove what it keeps of a process that has exited.
     @Override
     public void ended(Process process) {
         if (process instanceof RemoteProcess remote) {
@@ -137,8 +137,8 @@ public final class RemoteHost implements HostAgent {
         }
     }
 
-    /// Here a silence may be the network's: the host itself tells the end, or is lost, which ends
-    /// them too.
+    /// No timeout: on this side, the network may cause the silence. The agent reports the end of
+    /// the streams, or the loss of the host ends them.
     @Override
     public Duration drain(Process process) {
         if (process instanceof RemoteProcess remote) {
@@ -157,7 +157,7 @@ public final class RemoteHost implements HostAgent {
         sendIfConnected(new AgentMessage.SignalAll(signal));
     }
 
-    /// Nothing, when the host is lost: its agent then sweeps by itself.
+    /// Empty when the host is lost: its agent then sweeps without being asked.
     @Override
     public List<String> sweep() throws InterruptedException {
         sendIfConnected(new AgentMessage.Sweep());
@@ -176,7 +176,7 @@ public final class RemoteHost implements HostAgent {
             connection.close();
             ssh.awaitEnd(CLOSE_TIMEOUT);
         } catch (IOException e) {
-            log("ssh was gone already", e);
+            log("ssh has exited already", e);
             ssh.kill();
         } catch (InterruptedException e) {
             ssh.kill();
@@ -184,7 +184,7 @@ public final class RemoteHost implements HostAgent {
         }
     }
 
-    /// One question at a time, as the answers do not say to which they belong.
+    /// One request at a time, because answers do not say to which request they belong.
     private synchronized AgentMessage.FromAgent request(AgentMessage.FromLauncher question)
             throws IOException {
         CompletableFuture<AgentMessage.FromAgent> mine = new CompletableFuture<>();
@@ -217,14 +217,16 @@ public final class RemoteHost implements HostAgent {
         }
     }
 
-    /// Says what the host need not hear if it is lost.
+    /// Sends a message, unless the host is lost.
     private void sendIfConnected(AgentMessage.FromLauncher fromLauncher) {
         try {
             if (!loss.isDone()) {
                 connection.send(fromLauncher);
             }
         } catch (IOException e) {
-            log("An agent did not take " + fromLauncher, e); // the receiving thread learns why
+            log(
+                    "Sending " + fromLauncher + " to an agent failed",
+                    e); // the receiving thread learns why
         }
     }
 
@@ -232,7 +234,7 @@ public final class RemoteHost implements HostAgent {
         try {
             while (true) {
                 if (!(connection.receive() instanceof AgentMessage.FromAgent fromAgent)) {
-                    throw new MalformedMessageException("an order from an agent");
+                    throw new MalformedMessageException("a message of the launcher from an agent");
                 }
                 handle(fromAgent);
             }
@@ -276,8 +278,8 @@ public final class RemoteHost implements HostAgent {
         failPending(reason);
     }
 
-    /// Ends every wait for something from this host, as nothing more comes: also when it was let
-    /// go, for its agent then ends without a word about the streams of its processes.
+    /// Ends every wait for this host, because nothing more comes. Also on close: then the agent
+    /// exits without reporting the end of the streams.
     private void failPending(String reason) {
         answer.completeExceptionally(new IOException(reason));
         processes.hostLost(reason);

@@ -7,15 +7,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/// What every host of a job is told and given.
+/// The settings of all remote hosts of a job.
 ///
-/// @param jobVariable the variable and value, in the form `NAME=value`, that its processes are known by
+/// @param jobVariable the variable and value, in the form `NAME=value`, that mark its processes
 /// @param heartbeatTimeout how long a host may be silent
-/// @param startTimeout how long a host may take until it is ready
-/// @param folder where its processes run: where the launcher does
+/// @param startTimeout how long the setup of a host may take
+/// @param folder where its processes run: the launcher's working folder
 /// @param java the `java` to use there; null for the launcher's own path or the one on the `PATH`
-/// @param copies files and folders that each host gets a copy of
-/// @param environment the launcher's own
+/// @param copies files and folders that are copied to each host
+/// @param environment of the launcher
 public record RemoteHostSettings(
         String jobVariable,
         Duration heartbeatTimeout,

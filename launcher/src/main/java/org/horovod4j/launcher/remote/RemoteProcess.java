@@ -7,9 +7,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/// A process on another host, which looks like one of this machine.
+/// A process on a remote host, as a [Process].
 final class RemoteProcess extends Process {
-    /// What a process counts as whose host is lost: ssh's own exit code for a broken connection.
+    /// The exit code of a process whose host is lost: that of ssh for a broken connection.
     static final int LOST = 255;
 
     private final int number;
@@ -19,7 +19,7 @@ final class RemoteProcess extends Process {
     private final CompletableFuture<Integer> status;
     private final Runnable kill;
 
-    /// @param number by which launcher and agent speak of it
+    /// @param number identifies it in messages between launcher and agent
     RemoteProcess(
             int number,
             long pid,
@@ -39,13 +39,13 @@ final class RemoteProcess extends Process {
         return number;
     }
 
-    /// Its number there.
+    /// The process number on its host.
     @Override
     public long pid() {
         return pid;
     }
 
-    /// Leads nowhere: the process finds its input at its end.
+    /// Discards everything: the input of the process is empty.
     @Override
     public OutputStream getOutputStream() {
         return OutputStream.nullOutputStream();
@@ -100,7 +100,7 @@ final class RemoteProcess extends Process {
         return !status.isDone();
     }
 
-    /// Kills it: there is no gentle way for a single process. See `HostAgent.signal`.
+    /// Kills it: a single process cannot be terminated in any other way. See `HostAgent.signal`.
     @Override
     public void destroy() {
         kill.run();

@@ -10,24 +10,24 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
-/// The processes of a host, as far as anything is yet to be heard of them: a long job starts many,
-/// and each is forgotten when it has ended and both its streams have.
+/// The processes of a host that are not finished. Each is removed when it has exited and both its
+/// streams have ended: a long job starts many.
 ///
-/// Any thread may start one; one thread hears of them.
+/// Any thread may start a process. One thread receives their events.
 final class RemoteProcesses {
     private final Consumer<AgentMessage.FromLauncher> commandSender;
     private final AtomicInteger nextNumber = new AtomicInteger();
     private final Map<Integer, Entry> entries = new ConcurrentHashMap<>();
 
-    /// @param commandSender says something to the host, which need not hear it if it is lost
+    /// @param commandSender sends a message to the host, unless it is lost
     RemoteProcesses(Consumer<AgentMessage.FromLauncher> commandSender) {
         this.commandSender = commandSender;
     }
 
-    /// What is known of a process.
+    /// The state of a process.
     ///
-    /// @param pid its number there, once it is started
-    /// @param status its exit status, once it has ended
+    /// @param pid its number there, once it has started
+    /// @param status its exit status, once it has exited
     record Entry(
             int number,
             CompletableFuture<Long> pid,
@@ -53,7 +53,7 @@ final class RemoteProcesses {
         }
     }
 
-    /// Expects a process, under the next number.
+    /// Registers a process under the next number.
     Entry register() {
         int number = nextNumber.getAndIncrement();
         Entry entry =
@@ -102,13 +102,13 @@ final class RemoteProcesses {
                         });
     }
 
-    /// Nothing more comes of any of them.
+    /// No more events of any process come.
     void hostLost(String reason) {
         entries.values().forEach(entry -> entry.hostLost(reason));
         entries.clear();
     }
 
-    /// How many there are that something may yet be heard of.
+    /// How many are not finished.
     int size() {
         return entries.size();
     }
@@ -119,10 +119,10 @@ final class RemoteProcesses {
         }
     }
 
-    /// Empty when it is forgotten: what some child of its prints later is of no interest.
+    /// Empty when it was removed: later output of its children is ignored.
     private Optional<Entry> find(int number) throws MalformedMessageException {
         if (number < 0 || number >= nextNumber.get()) {
-            throw new MalformedMessageException("news of process " + number);
+            throw new MalformedMessageException("a message about unknown process " + number);
         }
         return Optional.ofNullable(entries.get(number));
     }

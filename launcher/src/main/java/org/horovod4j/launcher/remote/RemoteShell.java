@@ -5,14 +5,14 @@ import org.horovod4j.launcher.plan.Host;
 import java.util.List;
 import java.util.Map;
 
-/// The program by which a command runs on another host.
+/// The program that runs a command on another host.
 sealed interface RemoteShell permits Ssh, RshAgent {
-    /// As for Open MPI: Kubernetes operators set it for hosts without an sshd.
+    /// The same variable as for Open MPI. Kubernetes operators set it for hosts without an sshd.
     String VARIABLE = "OMPI_MCA_plm_rsh_agent";
 
-    /// The one that a launcher with this environment uses.
+    /// The shell for a launcher with this environment.
     ///
-    /// Open MPI takes several, with colons between them; the first counts here.
+    /// Open MPI accepts several, separated by colons. Here the first counts.
     static RemoteShell of(Map<String, String> environment) {
         String first = environment.getOrDefault(VARIABLE, "").split(":", 2)[0].strip();
         return first.isEmpty() || first.equals(Ssh.NAME)
@@ -20,12 +20,12 @@ sealed interface RemoteShell permits Ssh, RshAgent {
                 : new RshAgent(List.of(first.split("\\s+")));
     }
 
-    /// As messages call it.
+    /// The name for messages.
     String name();
 
     /// The command line that runs `command` on a host.
     ///
-    /// @throws HostNotReadyException when it cannot log in there as it should
+    /// @throws HostNotReadyException when the host's login settings are not supported
     List<String> commandLine(Host host, RemoteHostSettings job, String command)
             throws HostNotReadyException;
 

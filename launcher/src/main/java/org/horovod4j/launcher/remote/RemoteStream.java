@@ -6,10 +6,11 @@ import java.util.Objects;
 import java.util.Queue;
 import java.util.function.IntConsumer;
 
-/// A stream of a process on another host, as far as it has come over.
+/// The received part of a stream of a remote process.
 ///
-/// What was read is granted to the sender again, in portions worth a message. So no more than
-/// [AgentMessage.StandardStream#WINDOW] bytes are ever kept here, and whoever receives them never waits.
+/// Reading returns credit to the sender, in amounts worth a message. So at most
+/// [AgentMessage.StandardStream#WINDOW] bytes are buffered here, and the receiving thread never
+/// blocks.
 final class RemoteStream extends InputStream {
     private final IntConsumer creditSender;
     private final Queue<byte[]> chunks = new ArrayDeque<>();
@@ -22,7 +23,7 @@ final class RemoteStream extends InputStream {
         this.creditSender = creditSender;
     }
 
-    /// The next bytes have come, or, if there are none, the end.
+    /// Appends received bytes. No bytes mark the end.
     synchronized void append(byte[] bytes) {
         if (bytes.length == 0) {
             ended = true;
@@ -32,7 +33,7 @@ final class RemoteStream extends InputStream {
         notifyAll();
     }
 
-    /// Whether nothing more comes; some of it may not have been read yet.
+    /// Whether no more bytes come. Some may be unread.
     synchronized boolean hasEnded() {
         return ended;
     }
@@ -49,7 +50,7 @@ final class RemoteStream extends InputStream {
         int count = length == 0 ? 0 : take(bytes, from, length);
         int granted = count > 0 ? takeCredit(count) : 0;
         if (granted > 0) {
-            creditSender.accept(granted); // outside the lock, for it may wait for the network
+            creditSender.accept(granted); // outside the lock: it may wait for the network
         }
         return count;
     }
@@ -65,7 +66,7 @@ final class RemoteStream extends InputStream {
             try {
                 wait();
             } catch (InterruptedException e) {
-                interrupted = true; // as a read of a pipe: it waits on
+                interrupted = true; // like a read of a pipe, keeps waiting
             }
         }
         if (interrupted) {

@@ -6,10 +6,10 @@ import org.horovod4j.launcher.plan.Login;
 import java.util.ArrayList;
 import java.util.List;
 
-/// A program in place of ssh that takes a host and a command and nothing else, such as a script
-/// around `kubectl exec`. How it reaches the host is its own affair.
+/// A program in place of ssh that takes a host and a command, such as a script around `kubectl
+/// exec`.
 ///
-/// @param program with arguments of its own, if the user gave some
+/// @param program with its own arguments, if the user gave some
 record RshAgent(List<String> program) implements RemoteShell {
     RshAgent {
         program = List.copyOf(program);
@@ -26,8 +26,8 @@ record RshAgent(List<String> program) implements RemoteShell {
         if (!host.login().equals(Login.DEFAULT)) {
             throw new HostNotReadyException(
                     """
-                    a user, port or key cannot be passed on to %s, which takes a host and a \
-                    command alone. Leave them out, or unset %s to use ssh."""
+                    a user, port or key cannot be passed to %s, which takes only a host and a \
+                    command. Remove them, or unset %s to use ssh."""
                             .formatted(name(), VARIABLE));
         }
         List<String> words = new ArrayList<>(program);
@@ -45,7 +45,7 @@ record RshAgent(List<String> program) implements RemoteShell {
                         name(),
                         VARIABLE,
                         ending,
-                        last.isEmpty() ? " without a word" : ": " + last,
+                        last.isEmpty() ? " without a message" : ": " + last,
                         String.join(" ", program),
                         host.name());
     }

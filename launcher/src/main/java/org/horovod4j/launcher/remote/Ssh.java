@@ -11,7 +11,7 @@ import java.util.List;
 record Ssh() implements RemoteShell {
     static final String NAME = "ssh";
 
-    /// How long ssh itself waits for a host to answer at all.
+    /// How long ssh waits for a host to answer.
     private static final Duration CONNECT = Duration.ofSeconds(10);
 
     private static final int ALIVE_CHECKS = 3;
@@ -29,19 +29,19 @@ record Ssh() implements RemoteShell {
     @Override
     public List<String> commandLine(Host host, RemoteHostSettings job, String command) {
         List<String> words = new ArrayList<>(List.of(NAME, "-T", "-a", "-x"));
-        // Nobody is there to answer a question.
+        // No user can answer a prompt.
         option(words, "BatchMode", "yes");
         option(words, "ConnectTimeout", wholeSeconds(least(CONNECT, job.startTimeout())));
-        // Ends an ssh that outlives the launcher on a dead connection; the agent watches for
-        // itself.
+        // Ends an ssh that outlives the launcher on a dead connection. The agent has its own
+        // heartbeats.
         option(
                 words,
                 "ServerAliveInterval",
                 wholeSeconds(job.heartbeatTimeout().dividedBy(ALIVE_CHECKS)));
         option(words, "ServerAliveCountMax", Integer.toString(ALIVE_CHECKS));
-        // A connection shared with other sessions would neither end with this ssh nor be its own.
+        // A connection shared with other sessions would not end with this ssh.
         option(words, "ControlPath", "none");
-        // What a user forwards for interactive work would be taken already at the second host.
+        // Ports that the user forwards for interactive work would conflict at the second host.
         option(words, "ClearAllForwardings", "yes");
         Login login = host.login();
         if (login.port() != null) {

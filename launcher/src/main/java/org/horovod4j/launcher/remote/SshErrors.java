@@ -8,9 +8,9 @@ import java.util.Deque;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// What ssh writes on standard error, and what that means for a user.
+/// Explains to the user what ssh writes to standard error.
 ///
-/// Its exit code is 255 whatever went wrong, so its words have to tell.
+/// Its exit code is always 255, so its messages must be parsed.
 final class SshErrors {
     private static final int MAX_LINES = 50;
 
@@ -45,12 +45,13 @@ final class SshErrors {
         lines.addLast(line.strip());
     }
 
-    /// The last thing it said, or nothing.
+    /// The last line, or an empty text.
     synchronized String lastLine() {
         return lines.isEmpty() ? "" : lines.getLast();
     }
 
-    /// Whether a host answered and then hung up before it knew who called, as a busy one does.
+    /// Whether a host answered and then closed the connection before authentication, as a busy one
+    /// does.
     synchronized boolean isRejection() {
         String all = String.join("\n", lines);
         return REJECTED.matcher(all).find() && !DENIED.matcher(all).find();
@@ -63,9 +64,9 @@ final class SshErrors {
         String all = String.join("\n", lines);
         if (CHANGED_KEY.matcher(all).find()) {
             return """
-                   its host key is not the one that ssh knows. If the host was set up anew, run \
-                   ssh-keygen -R '%s', then %s once by hand; if not, somebody may be pretending to \
-                   be it."""
+                   its host key is not the one that ssh knows. If the host was reinstalled, run \
+                   ssh-keygen -R '%s', then %s once by hand; if not, another machine may be \
+                   impersonating it."""
                     .formatted(keyName(host), manualCommand(host));
         }
         if (UNKNOWN_KEY.matcher(all).find()) {
@@ -86,7 +87,7 @@ final class SshErrors {
         Matcher denied = DENIED.matcher(all);
         if (denied.find()) {
             return """
-                   it does not let us in: %s.%s Put your public key into ~/.ssh/authorized_keys \
+                   it refuses the login: %s.%s Put your public key into ~/.ssh/authorized_keys \
                    there; %s must work without a password."""
                     .formatted(denied.group(), identity(all), manualCommand(host));
         }
@@ -94,8 +95,9 @@ final class SshErrors {
             return "no connection to its port %s: %s. Check its address, the network and firewalls."
                     .formatted(port(all, host), lastLine());
         }
-        String words = lines.isEmpty() ? " without a word" : ": " + lastLine();
-        return "ssh ended (%s)%s. Let %s work first.".formatted(ending, words, manualCommand(host));
+        String words = lines.isEmpty() ? " without a message" : ": " + lastLine();
+        return "ssh ended (%s)%s. Make %s work first."
+                .formatted(ending, words, manualCommand(host));
     }
 
     private static String identity(String all) {
@@ -103,7 +105,7 @@ final class SshErrors {
         return missing.find() ? " The key could not be read (%s).".formatted(missing.group()) : "";
     }
 
-    /// The command by which a user can try the log-in.
+    /// The command with which a user can test the login.
     private static String manualCommand(Host host) {
         Login login = host.login();
         return "'ssh%s%s %s%s true'"
@@ -119,7 +121,7 @@ final class SshErrors {
         return port == null ? host.name() : "[%s]:%d".formatted(host.name(), port);
     }
 
-    /// As ssh says, whose own configuration may set another than ours.
+    /// The port in the message of ssh, whose configuration may set another one than the launcher.
     private static String port(String all, Host host) {
         Matcher said = PORT.matcher(all);
         Integer port = host.login().port();

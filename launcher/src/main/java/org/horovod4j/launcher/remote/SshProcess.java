@@ -16,9 +16,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/// A running `ssh`, or what runs in its place, and what it complains of.
+/// A running `ssh` or its replacement, and its error messages.
 final class SshProcess {
-    /// How long the last words of an ssh may take whose output has ended.
+    /// How long the last error messages may take after the output of ssh has ended.
     private static final Duration ERROR_OUTPUT_TIMEOUT = Duration.ofSeconds(1);
 
     private final RemoteShell shell;
@@ -39,8 +39,7 @@ final class SshProcess {
     static SshProcess open(Host host, RemoteHostSettings job, String command)
             throws HostNotReadyException {
         RemoteShell shell = RemoteShell.of(job.environment());
-        // In a session of its own, so that Ctrl-C at the terminal ends the job and not the
-        // connection.
+        // In its own session, so that Ctrl-C at the terminal ends the job and not the connection.
         List<String> words = new ArrayList<>(List.of("setsid"));
         List<String> login = shell.commandLine(host, job, command);
         words.addAll(login);
@@ -63,19 +62,18 @@ final class SshProcess {
         return ssh.getOutputStream();
     }
 
-    /// Why it ended before the host was ready. To be called once its output has ended.
+    /// Why it ended before the host was ready. Call this when its output has ended.
     String whyNotReady() {
         awaitErrorOutput();
         return shell.explain(host, errors, exitStatus());
     }
 
-    /// Whether it ended because the host, which is there, did not want to talk. To be called after
-    /// [#whyNotReady].
+    /// Whether the host answered but rejected the connection. Call this after [#whyNotReady].
     boolean wasRejected() {
         return errors.isRejection();
     }
 
-    /// How it ended while the job was running. To be called once its output has ended.
+    /// How it ended while the job was running. Call this when its output has ended.
     String howEnded() {
         awaitErrorOutput();
         String last = errors.lastLine();
@@ -83,14 +81,14 @@ final class SshProcess {
                 .formatted(shell.name(), exitStatus(), last.isEmpty() ? "" : ": " + last);
     }
 
-    /// Kills what it has started too: the connection of a script is a child of it.
+    /// Kills its children too: the connection of a script is a child of it.
     void kill() {
         List<ProcessHandle> started = ssh.descendants().toList();
         ssh.destroyForcibly();
         started.forEach(ProcessHandle::destroyForcibly);
     }
 
-    /// Waits for its end, and kills it if that takes too long.
+    /// Waits for its end. Kills it if that takes too long.
     void awaitEnd(Duration limit) throws InterruptedException {
         if (!ssh.waitFor(limit.toNanos(), TimeUnit.NANOSECONDS)) {
             kill();
@@ -115,11 +113,11 @@ final class SshProcess {
             lines.lines().forEach(errors::add);
         } catch (IOException | UncheckedIOException e) {
             System.getLogger(SshProcess.class.getName())
-                    .log(Level.DEBUG, "The errors of ssh cannot be read any more", e);
+                    .log(Level.DEBUG, "Reading the error messages of ssh failed", e);
         }
     }
 
-    /// Its command line, but for what it runs there.
+    /// Its command line, without the remote command.
     @Override
     public String toString() {
         return route;

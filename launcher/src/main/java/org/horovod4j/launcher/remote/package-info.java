@@ -1,17 +1,22 @@
-/// Hosts behind ssh: one connection to each, with an agent of ours at its far end.
+/// Remote hosts: one ssh connection to each, with an agent of Horovod4J at the other end.
 ///
-/// Start with [RemoteHost], the launcher's side, then [HostSetup] and [AgentBootstrap] (how the agent gets
-/// there), then [Agent], the far side. [RemoteShell] is what may run in place of ssh. [AgentMessage] lists all that the two say to each other.
+/// Start with [RemoteHost] (the launcher's end), then [HostSetup] and [AgentBootstrap] (how the
+/// agent is started), then [Agent] (the remote end). [RemoteShell] is ssh or a replacement.
+/// [AgentMessage] lists the messages.
 ///
-/// The agent runs its processes through the same `LocalHost` as the launcher does, so groups,
-/// signals and sweeping are one code here and there. Its jar holds this package, those of processes
-/// and frames and the exceptions ([AgentJar]): whatever else this package came to depend on would
-/// be missing.
+/// The agent runs its processes through the same `LocalHost` as the launcher, so process groups,
+/// signals and cleanup share one implementation. Its jar ([AgentJar]) contains this package, those
+/// of processes, frames and text, and the exceptions. A dependency on any other package would be
+/// missing there.
+///
+/// The connection is not an `org.horovod4j.connection.Connection`: its transport is the standard
+/// streams of ssh, which authenticates and encrypts, and sending must block so that a slow console
+/// slows the rank down.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.frame`, `org.horovod4j.text`,
 ///   `org.horovod4j.launcher.plan`, `org.horovod4j.launcher.process`.
-/// - Invariant: whichever end of a connection falls silent, the other notices by itself, and
-///   nothing of the job stays on the host.
+/// - Invariant: when one end of a connection is silent, the other end notices, and no process of
+///   the job stays on the host.
 @NullMarked
 package org.horovod4j.launcher.remote;
 

@@ -1,17 +1,18 @@
 package org.horovod4j.launcher.function;
 
+import org.horovod4j.launcher.function.FunctionResolver.ResolvedFunction;
 import org.horovod4j.testing.World;
 import org.jspecify.annotations.Nullable;
 
 import java.util.Objects;
 
-/// Calls what arrived at a rank, in a world of one.
+/// Calls a received function, as a single rank.
 final class FunctionCaller {
     private FunctionCaller() {}
 
-    static Object call(@Nullable Object arrived, ClassLoader loader) {
-        if (!(arrived instanceof FunctionReference reference)) {
-            throw new AssertionError("no function arrived but " + arrived);
+    static Object call(@Nullable Object received, ClassLoader loader) {
+        if (!(received instanceof FunctionReference reference)) {
+            throw new AssertionError("not a function: " + received);
         }
         ResolvedFunction resolvedFunction = reference.resolve(loader);
         return World.of(1)

@@ -23,26 +23,26 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.spi.ToolProvider;
 
-/// What is found out about a function before any process is started.
+/// What is checked of a function before any process starts.
 class FunctionEncoderTest {
     private static final ClassLoader LOADER = FunctionEncoderTest.class.getClassLoader();
 
     private final String field = "of the test";
 
-    /// As a rank does it.
+    /// Decodes and calls it as a rank does.
     private static Object call(RankFunction<?> function) {
         FunctionEncoder reader = FunctionEncoder.of(function);
         return FunctionCaller.call(reader.codec().decode(reader.encoded()), LOADER);
     }
 
     @Test
-    void onlyNamesAndValuesTravel() {
+    void onlyNamesAndValuesAreSent() {
         int number = 7;
         RankFunction<Integer> function = _ -> number;
         byte[] bytes = FunctionEncoder.of(function).encoded();
         assertThat(new String(bytes, ISO_8859_1))
-                .contains(FunctionEncoderTest.class.getName(), "lambda$onlyNamesAndValuesTravel$")
-                .doesNotContain("\u00ac\u00ed\u0000\u0005"); // how Java serialisation begins
+                .contains(FunctionEncoderTest.class.getName(), "lambda$onlyNamesAndValuesAreSent$")
+                .doesNotContain("\u00ac\u00ed\u0000\u0005"); // the header of Java serialization
     }
 
     @Test
@@ -61,7 +61,7 @@ class FunctionEncoderTest {
     record Box(Communicator content) {}
 
     @Test
-    void aRecordsMethodMayUseItsComponents() {
+    void methodOfARecordUsesItsComponents() {
         assertThat(call(new Factor(21).doubled())).isEqualTo(42);
     }
 

@@ -16,7 +16,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 
-/// The desk and its customers, over real sockets.
+/// Server and clients over real sockets.
 class FunctionServerTest {
     private static final int SIZE = 3;
     private static final RankFunction<Integer> FUNCTION = _ -> 5;
@@ -42,8 +42,8 @@ class FunctionServerTest {
                 known, FunctionServerAddresses.parse(text), Duration.ofSeconds(10));
     }
 
-    private static FunctionFailure failure(boolean isConsequence) {
-        return new FunctionFailure("summary", "trace", isConsequence);
+    private static FunctionFailure failure(boolean isPeerLoss) {
+        return new FunctionFailure("summary", "trace", isPeerLoss);
     }
 
     @Test
@@ -58,11 +58,14 @@ class FunctionServerTest {
 
     @Test
     void clientWithWrongSecretIsRejected() {
-        FunctionClient stranger = client(Secret.random());
-        assertThatThrownBy(stranger::fetch)
+        FunctionClient clientOfAnotherJob = client(Secret.random());
+        assertThatThrownBy(clientOfAnotherJob::fetch)
                 .isInstanceOf(UnreachableException.class)
                 .hasMessageContaining("secret");
-        assertThatThrownBy(() -> stranger.report(new FunctionRequest.Returned(0, new byte[1])))
+        assertThatThrownBy(
+                        () ->
+                                clientOfAnotherJob.report(
+                                        new FunctionRequest.Returned(0, new byte[1])))
                 .isInstanceOf(UnreachableException.class);
         assertThat(outcomes.value(0)).isEmpty();
     }

@@ -25,7 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/// The real script and the real agent, run by a shell of this machine instead of one behind ssh.
+/// The real script and agent, run by a local shell instead of ssh.
 class AgentBootstrapTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -206,7 +206,7 @@ class AgentBootstrapTest {
         assertThat(temporary).isEmptyDirectory();
     }
 
-    /// Takes the script and breaks off in the middle of the jar.
+    /// Accepts the script, then fails in the middle of the jar.
     private static final class BreakingOutputStream extends FilterOutputStream {
         private int writes;
 

@@ -21,7 +21,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 
-/// An agent with real processes, whose launcher is the test.
+/// An agent with real processes. The test acts as its launcher.
 class AgentTest {
     @TempDir Path folder;
 
@@ -81,12 +81,12 @@ class AgentTest {
     @Test
     void streamHeldOpenByAnotherProcessIsKeptUntilDrained() throws Exception {
         Path pid = folder.resolve("pid");
-        // The JDK ends streams itself that nobody waits for yet when their process does.
+        // The JDK closes the streams of an exited process if no thread reads them yet.
         start(0, "setsid sleep 1000 2>/dev/null & echo $! > %s; sleep 1".formatted(pid));
         AgentMessage.FromAgent ended = awaitMessage(AgentMessage.Exited.class);
         assertThat(ended).isEqualTo(new AgentMessage.Exited(0, 0));
         launcher.send(new AgentMessage.Forget(0));
-        start(1, "true"); // orders are obeyed in turn, so the other one is when this has ended
+        start(1, "true"); // handled in order: when this exits, the first was handled
         assertThat(awaitMessage(AgentMessage.Exited.class))
                 .isEqualTo(new AgentMessage.Exited(1, 0));
         assertThat(agent.processCount()).isEqualTo(2);
@@ -107,7 +107,7 @@ class AgentTest {
                 .isInstanceOf(AgentMessage.Started.class);
     }
 
-    /// Its end and those of both streams come in any order.
+    /// Exit and the ends of both streams come in any order.
     private void readToEnd(int number) throws IOException {
         int left = 3;
         while (left > 0) {

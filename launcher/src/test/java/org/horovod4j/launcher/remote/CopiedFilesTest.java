@@ -30,8 +30,8 @@ class CopiedFilesTest {
                 "Train                  | Train",
                 "http://host/app.jar    | http://host/app.jar"
             })
-    void copiedPathsAreTranslated(String word, String there) {
-        assertThat(copiedFiles.translate(word)).isEqualTo(there);
+    void copiedPathsAreTranslated(String word, String expected) {
+        assertThat(copiedFiles.translate(word)).isEqualTo(expected);
     }
 
     @ParameterizedTest
@@ -43,9 +43,9 @@ class CopiedFilesTest {
                 "-cp        | -cp",
                 "10.0.0.1   | 10.0.0.1"
             })
-    void wordsThatAreNotFilesAreNotTranslated(String word, String there) {
+    void otherArgumentsAreNotTranslated(String word, String expected) {
         Path here = Path.of("").toAbsolutePath();
         CopiedFiles all = new CopiedFiles(List.of(here), "/own");
-        assertThat(all.translate(word)).isEqualTo(there.formatted(here.getFileName()));
+        assertThat(all.translate(word)).isEqualTo(expected.formatted(here.getFileName()));
     }
 }

@@ -52,7 +52,7 @@ class RemoteProcessesTest {
         processes.output(0, AgentMessage.StandardStream.OUT, new byte[] {65});
         assertThatThrownBy(() -> processes.output(1, AgentMessage.StandardStream.OUT, END))
                 .isInstanceOf(MalformedMessageException.class)
-                .hasMessage("news of process 1");
+                .hasMessage("a message about unknown process 1");
     }
 
     @Test
@@ -60,7 +60,7 @@ class RemoteProcessesTest {
         RemoteProcesses.Entry starting = processes.register();
         RemoteProcesses.Entry running = processes.register();
         processes.started(1, 12);
-        processes.hostLost("no sign of life");
+        processes.hostLost("it was silent");
         assertThat(processes.size()).isZero();
         assertThat(starting.pid()).isCompletedExceptionally();
         assertThat(running.status()).isCompletedWithValue(RemoteProcess.LOST);

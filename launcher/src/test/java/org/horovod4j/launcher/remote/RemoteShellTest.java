@@ -84,7 +84,7 @@ class RemoteShellTest {
         SshErrors complaints = new SshErrors();
         assertThat(shell("/exec.sh -x").explain(HOST, complaints, "exit code 0"))
                 .startsWith("/exec.sh, which OMPI_MCA_plm_rsh_agent names, ended (exit code 0)")
-                .contains(" without a word. Let '/exec.sh -x far cat' repeat");
+                .contains(" without a message. Let '/exec.sh -x far cat' repeat");
         complaints.add("no such pod");
         assertThat(shell("/exec.sh").explain(HOST, complaints, "exit code 1"))
                 .contains("ended (exit code 1): no such pod. Let ");

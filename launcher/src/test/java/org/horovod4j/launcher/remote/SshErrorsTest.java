@@ -24,7 +24,7 @@ class SshErrorsTest {
                 "ssh: connect to host far port 22: No route to host             | Check its address, the network",
                 "kex_exchange_identification: Connection closed by remote host  | no connection to its port 2200",
                 "Host key verification failed.                                  | ssh does not know its host key. Run 'ssh -p 2200 -i key ann@far true'",
-                "ann@far: Permission denied (publickey).                        | it does not let us in: Permission denied (publickey).",
+                "ann@far: Permission denied (publickey).                        | it refuses the login: Permission denied (publickey).",
                 "sh: head: not found                                            | ssh ended (exit code 255): sh: head: not found."
             })
     void sshErrorIsExplainedWithHint(String line, String meaning) {
@@ -52,7 +52,7 @@ class SshErrorsTest {
     @Test
     void silentSshFailureIsReported() {
         assertThat(new SshErrors().explain(HOST, "exit code 127"))
-                .startsWith("ssh ended (exit code 127) without a word.");
+                .startsWith("ssh ended (exit code 127) without a message.");
     }
 
     private static String explained(String... lines) {
