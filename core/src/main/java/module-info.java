@@ -1,4 +1,8 @@
 /// Horovod4J: collectives and distributed training for the JVM.
+///
+/// Programs use the packages that are exported to all. The others are for the launcher and the
+/// adapters of frameworks, which are released together with this module, and may change.
+@SuppressWarnings("module") // those that the exports name are compiled after this one
 module org.horovod4j.core {
     requires static java.logging;
     requires static jdk.incubator.vector;
@@ -8,23 +12,36 @@ module org.horovod4j.core {
 
     exports org.horovod4j;
     exports org.horovod4j.checkpoint;
-    exports org.horovod4j.codec;
     exports org.horovod4j.compression;
     exports org.horovod4j.data;
-    exports org.horovod4j.connection;
     exports org.horovod4j.elastic;
-    exports org.horovod4j.elastic.registry;
-    exports org.horovod4j.frame;
-    exports org.horovod4j.log;
-    exports org.horovod4j.network;
     exports org.horovod4j.optim;
     exports org.horovod4j.optim.overlap;
-    exports org.horovod4j.option;
-    exports org.horovod4j.rendezvous;
     exports org.horovod4j.sparse;
-    exports org.horovod4j.spi;
     exports org.horovod4j.testing;
     exports org.horovod4j.training;
-    exports org.horovod4j.security;
-    exports org.horovod4j.text;
+    exports org.horovod4j.codec to
+            org.horovod4j.launcher;
+    exports org.horovod4j.connection to
+            org.horovod4j.launcher;
+    exports org.horovod4j.elastic.registry to
+            org.horovod4j.launcher;
+    exports org.horovod4j.frame to
+            org.horovod4j.launcher;
+    exports org.horovod4j.log to
+            org.horovod4j.djl,
+            org.horovod4j.launcher,
+            org.horovod4j.libtorch;
+    exports org.horovod4j.network to
+            org.horovod4j.launcher;
+    exports org.horovod4j.option to
+            org.horovod4j.djl,
+            org.horovod4j.launcher,
+            org.horovod4j.libtorch;
+    exports org.horovod4j.rendezvous to
+            org.horovod4j.launcher;
+    exports org.horovod4j.security to
+            org.horovod4j.launcher;
+    exports org.horovod4j.text to
+            org.horovod4j.launcher;
 }

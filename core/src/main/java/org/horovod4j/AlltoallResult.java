@@ -1,6 +1,7 @@
 package org.horovod4j;
 
-/// What an alltoall brought: the rows from all ranks in rank order, and how many each sent.
+/// The result of an alltoall: the rows from all ranks of the process set, in the order of ranks, and
+/// how many came from each.
 public final class AlltoallResult {
     private final Tensor tensor;
     private final int[] receivedSplits;
@@ -10,12 +11,12 @@ public final class AlltoallResult {
         this.receivedSplits = receivedSplits.clone();
     }
 
-    /// The rows received.
+    /// The rows that this rank received.
     public Tensor tensor() {
         return tensor;
     }
 
-    /// How many rows came from each rank.
+    /// How many rows came from each rank, by its rank in the process set.
     public int[] receivedSplits() {
         return receivedSplits.clone();
     }

@@ -26,7 +26,7 @@ record CombinedHandle<T>(List<? extends Handle<T>> handles) implements Handle<Li
 
     @Override
     public List<T> join(Duration timeout) {
-        Deadline deadline = Deadline.after(timeout);
+        HandleDeadline deadline = HandleDeadline.after(timeout);
         return results(handle -> handle.join(deadline.remaining()));
     }
 

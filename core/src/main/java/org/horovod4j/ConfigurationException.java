@@ -2,7 +2,7 @@ package org.horovod4j;
 
 import org.jspecify.annotations.Nullable;
 
-/// The job is set up wrongly: fix an option, an address or the secret.
+/// The configuration of the job is wrong: fix an option, an address or the secret.
 public final class ConfigurationException extends HorovodException {
     private static final long serialVersionUID = 1L;
 

@@ -28,6 +28,7 @@ public enum DataType {
         return byteSize;
     }
 
+    /// Whether values have a fraction.
     public boolean isFloatingPoint() {
         return switch (this) {
             case FLOAT16, BFLOAT16, FLOAT32, FLOAT64 -> true;
@@ -35,7 +36,7 @@ public enum DataType {
         };
     }
 
-    /// The name users know from NumPy and Horovod: `float32`, `uint8`, …
+    /// The name as in NumPy and Horovod: `float32`, `uint8`, …
     @Override
     public String toString() {
         return name().toLowerCase(java.util.Locale.ROOT);

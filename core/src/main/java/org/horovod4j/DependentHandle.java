@@ -70,7 +70,7 @@ final class DependentHandle<S, T> implements Handle<T> {
 
     @Override
     public T join(Duration timeout) {
-        Deadline deadline = Deadline.after(timeout);
+        HandleDeadline deadline = HandleDeadline.after(timeout);
         Handle<T> follower = second;
         if (follower == null) {
             follower = followUntil(deadline);
@@ -108,7 +108,7 @@ final class DependentHandle<S, T> implements Handle<T> {
         }
     }
 
-    private Handle<T> followUntil(Deadline deadline) {
+    private Handle<T> followUntil(HandleDeadline deadline) {
         try {
             S _ = first.join(deadline.remaining());
         } catch (OperationTimeoutException e) {
@@ -127,7 +127,7 @@ final class DependentHandle<S, T> implements Handle<T> {
         }
     }
 
-    private boolean tryLock(Deadline deadline) {
+    private boolean tryLock(HandleDeadline deadline) {
         boolean interrupted = false;
         try {
             while (true) {

@@ -1,18 +1,19 @@
 package org.horovod4j;
 
-/// Where a tensor's bytes live.
+/// Where the memory of a tensor is.
 public record Device(Kind kind, int index) {
-    /// The memory of the host, which every device of it can reach.
+    /// The main memory of the host.
     public static final Device HOST = new Device(Kind.HOST, 0);
 
-    /// The kinds of memory that Horovod4J can carry.
+    /// The kinds of memory that Horovod4J supports.
     public enum Kind {
+        /// Main memory.
         HOST
     }
 
     public Device {
         if (index < 0) {
-            throw new IllegalArgumentException("a device's index is not negative: " + index);
+            throw new IllegalArgumentException("device index %d is negative".formatted(index));
         }
     }
 

@@ -2,7 +2,7 @@ package org.horovod4j;
 
 import org.jspecify.annotations.Nullable;
 
-/// The root of what Horovod4J throws of its own; each subclass tells the caller whether to act.
+/// The superclass of all exceptions of Horovod4J. Each subclass tells the caller what to do.
 public class HorovodException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

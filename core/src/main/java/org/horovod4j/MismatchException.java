@@ -1,7 +1,7 @@
 package org.horovod4j;
 
-/// The ranks submitted operations that do not fit together: fix the program. Every rank of the
-/// operation gets the same exception, and the next operation can run.
+/// The ranks submitted operations that do not match: fix the program. Every rank that submitted the
+/// operation gets the same message. Other operations are not affected.
 public final class MismatchException extends HorovodException {
     private static final long serialVersionUID = 1L;
 

@@ -2,7 +2,7 @@ package org.horovod4j;
 
 import org.jspecify.annotations.Nullable;
 
-/// Another process of the job is gone, so that collectives cannot go on: restore and retry, or end.
+/// Another process of the job is lost, so no collective can run: restore and retry, or end.
 public final class PeerLostException extends HorovodException {
     private static final long serialVersionUID = 1L;
 
@@ -15,7 +15,7 @@ public final class PeerLostException extends HorovodException {
         this.host = host;
     }
 
-    /// The rank that was lost first, or -1 when the launcher itself is gone.
+    /// The rank of the job that was lost first, or -1 if the launcher was lost.
     public int lostRank() {
         return lostRank;
     }

@@ -1,6 +1,6 @@
 package org.horovod4j;
 
-/// How the values of all ranks become one.
+/// How the values of all ranks are combined.
 ///
 /// The order of the constants is part of the wire format: add new ones at the end.
 public enum ReduceOp {
@@ -14,7 +14,7 @@ public enum ReduceOp {
     MAX,
     /// The product; for `bool` the logical and.
     PRODUCT,
-    /// Adaptive summation, for floating-point types: orthogonal values are added, parallel ones
-    /// averaged, and the rest lies between. Allreduce only; see docs/adasum.md.
+    /// Adaptive summation of floating-point types: adds orthogonal gradients and averages parallel
+    /// ones. For allreduce only; see docs/adasum.md.
     ADASUM
 }

@@ -4,6 +4,7 @@ import java.util.Arrays;
 
 /// The dimensions of a tensor, outermost first. A scalar has none.
 public final class Shape {
+    /// The shape of a single value: no dimensions.
     public static final Shape SCALAR = new Shape();
 
     private final long[] dimensions;
@@ -14,7 +15,7 @@ public final class Shape {
         for (long dimension : dimensions) {
             if (dimension < 0) {
                 throw new IllegalArgumentException(
-                        "a dimension is not negative: " + Arrays.toString(dimensions));
+                        "a shape has no negative dimensions: " + Arrays.toString(dimensions));
             }
             count = Math.multiplyExact(count, dimension);
         }
@@ -22,6 +23,7 @@ public final class Shape {
         this.elementCount = count;
     }
 
+    /// The shape with these dimensions; without any, [#SCALAR].
     public static Shape of(long... dimensions) {
         return dimensions.length == 0 ? SCALAR : new Shape(dimensions.clone());
     }
@@ -31,10 +33,12 @@ public final class Shape {
         return dimensions.length;
     }
 
+    /// The size of one dimension.
     public long dimension(int index) {
         return dimensions[index];
     }
 
+    /// The product of all dimensions.
     public long elementCount() {
         return elementCount;
     }

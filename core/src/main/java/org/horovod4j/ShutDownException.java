@@ -1,6 +1,6 @@
 package org.horovod4j;
 
-/// The operation came after a rank, perhaps this one, had called `shutdown`.
+/// The operation cannot run because a rank, perhaps this one, has called `shutdown`.
 public final class ShutDownException extends HorovodException {
     private static final long serialVersionUID = 1L;
 

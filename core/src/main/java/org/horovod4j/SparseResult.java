@@ -2,8 +2,8 @@ package org.horovod4j;
 
 import java.lang.foreign.MemorySegment;
 
-/// What the ranks' sparse tensors add up to: rows while they are few, and the whole tensor when it
-/// is no larger than the rows would be. All ranks get the same kind.
+/// The sum of the ranks' sparse tensors: rows if they are few, and the whole tensor if the rows
+/// would take as much memory. All ranks get the same kind.
 ///
 /// ```java
 /// switch (comm.sparseAllreduce("embedding", gradient, ReduceOp.AVERAGE)) {
@@ -24,7 +24,7 @@ public sealed interface SparseResult {
             }
         }
 
-        /// A new tensor.
+        /// Makes a new tensor.
         @Override
         public Tensor toDense() {
             Tensor whole = Tensor.zeros(rows.values().dataType(), rows.denseShape());
@@ -51,6 +51,6 @@ public sealed interface SparseResult {
         }
     }
 
-    /// The whole tensor, for who does not mind its size.
+    /// The whole tensor, whatever its size.
     Tensor toDense();
 }

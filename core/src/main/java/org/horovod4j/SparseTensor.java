@@ -5,11 +5,11 @@ import java.lang.foreign.ValueLayout;
 /// Some rows of a larger tensor, such as the gradient of an embedding: `values[i]` is row
 /// `indices[i]` of a tensor of shape `denseShape`, and all other rows are zero.
 ///
-/// Indices may come in any order, and more than once: their rows then count as their sum.
+/// Indices may be in any order. The rows of an index that occurs more than once are added.
 ///
-/// @param indices `int32` or `int64`, of one dimension
-/// @param values a row for each index
-/// @param denseShape the shape of the whole, of which `values` has some rows
+/// @param indices `int32` or `int64`, with one dimension
+/// @param values one row for each index
+/// @param denseShape the shape of the whole tensor
 public record SparseTensor(Tensor indices, Tensor values, Shape denseShape) {
     public SparseTensor {
         if (indices.dataType() != DataType.INT32 && indices.dataType() != DataType.INT64) {
@@ -23,7 +23,7 @@ public record SparseTensor(Tensor indices, Tensor values, Shape denseShape) {
         }
         if (denseShape.rank() == 0) {
             throw new IllegalArgumentException(
-                    "a sparse tensor has rows, but its dense shape is a scalar's");
+                    "the dense shape of a sparse tensor needs a first dimension, but it is a scalar");
         }
         long count = indices.elementCount();
         Shape expected = denseShape.withRows(count);
@@ -31,7 +31,7 @@ public record SparseTensor(Tensor indices, Tensor values, Shape denseShape) {
             throw new IllegalArgumentException(
                     """
                     %d indices into the dense shape %s need values of the shape %s, not %s
-                    Give one row for each index, as long as the rows of the whole."""
+                    Give one row for each index, as long as the rows of the whole tensor."""
                             .formatted(count, denseShape, expected, values.shape()));
         }
         long rows = denseShape.dimension(0);
@@ -45,12 +45,12 @@ public record SparseTensor(Tensor indices, Tensor values, Shape denseShape) {
         }
     }
 
-    /// How many rows are given, those given twice counted twice.
+    /// How many rows there are; an index that occurs twice counts twice.
     public long rowCount() {
         return indices.elementCount();
     }
 
-    /// The row of the whole that is row `position` of the values.
+    /// The row of the whole tensor that is row `position` of the values.
     public long index(long position) {
         return index(indices, position);
     }

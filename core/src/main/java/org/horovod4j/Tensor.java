@@ -5,10 +5,20 @@ import java.lang.foreign.MemorySegment;
 import java.nio.Buffer;
 import java.util.Objects;
 
-/// A view of somebody's memory as an array of numbers: segment, type, shape and device.
+/// A view of memory as an array of numbers: segment, data type, shape and device.
 ///
-/// A tensor copies nothing: in-place collectives write straight into the array, buffer or segment
-/// it was made of. Elements lie densely, in row-major order and the byte order of the machine.
+/// ```java
+/// float[] weights = new float[6];
+/// Tensor matrix = Tensor.of(weights, 2, 3); // no copy
+/// Hvd.allreduce("weights", matrix, ReduceOp.AVERAGE); // writes into `weights`
+///
+/// Tensor halves = Tensor.of(shorts, DataType.BFLOAT16); // where Java has no such type
+/// Tensor outsideHeap = Tensor.zeros(DataType.FLOAT32, Shape.of(1_000_000));
+/// ```
+///
+/// A tensor copies nothing: collectives read and write the array, buffer or segment that it was
+/// made of. Elements are contiguous, in row-major order and the byte order of the machine. Memory
+/// from [Communicator#allocate] is the fastest, because the ranks of a host share it.
 public final class Tensor {
     private static final long ALIGNMENT = 64;
 
@@ -25,7 +35,8 @@ public final class Tensor {
                             .formatted(dataType, shape, byteSize, segment.byteSize()));
         }
         if (segment.isReadOnly()) {
-            throw new IllegalArgumentException("a tensor's memory must be writable");
+            throw new IllegalArgumentException(
+                    "the memory of a tensor must be writable, but this segment is read-only");
         }
         this.segment = segment;
         this.dataType = Objects.requireNonNull(dataType, "dataType");
@@ -33,7 +44,7 @@ public final class Tensor {
         this.device = device;
     }
 
-    /// A view of `segment`; without dimensions, of one dimension.
+    /// A view of `segment`. Without `dimensions` it has one dimension with all elements.
     public static Tensor of(MemorySegment segment, DataType dataType, long... dimensions) {
         if (segment.byteSize() % dataType.byteSize() != 0) {
             throw new IllegalArgumentException(
@@ -47,46 +58,52 @@ public final class Tensor {
                 Device.HOST);
     }
 
-    /// A view of `segment` with the given shape, which may be a scalar's.
+    /// A view of `segment` with the given shape, which may be [Shape#SCALAR].
     public static Tensor of(MemorySegment segment, DataType dataType, Shape shape) {
         return new Tensor(segment, dataType, shape, Device.HOST);
     }
 
+    /// A view of `float32` values. Without `dimensions` it has one dimension.
     public static Tensor of(float[] values, long... dimensions) {
         return of(MemorySegment.ofArray(values), DataType.FLOAT32, dimensions);
     }
 
+    /// A view of `float64` values. Without `dimensions` it has one dimension.
     public static Tensor of(double[] values, long... dimensions) {
         return of(MemorySegment.ofArray(values), DataType.FLOAT64, dimensions);
     }
 
+    /// A view of `int32` values. Without `dimensions` it has one dimension.
     public static Tensor of(int[] values, long... dimensions) {
         return of(MemorySegment.ofArray(values), DataType.INT32, dimensions);
     }
 
+    /// A view of `int64` values. Without `dimensions` it has one dimension.
     public static Tensor of(long[] values, long... dimensions) {
         return of(MemorySegment.ofArray(values), DataType.INT64, dimensions);
     }
 
-    /// A view of `int8` values; for `uint8` and `bool` name the type.
+    /// A view of `int8` values. For `uint8` and `bool`, name the data type.
     public static Tensor of(byte[] values, long... dimensions) {
         return of(MemorySegment.ofArray(values), DataType.INT8, dimensions);
     }
 
+    /// A view of values of one byte: `int8`, `uint8` or `bool`.
     public static Tensor of(byte[] values, DataType dataType, long... dimensions) {
         return of(MemorySegment.ofArray(values), dataType, dimensions);
     }
 
-    /// A view of `int16` values; for `uint16`, `float16` and `bfloat16` name the type.
+    /// A view of `int16` values. For `uint16`, `float16` and `bfloat16`, name the data type.
     public static Tensor of(short[] values, long... dimensions) {
         return of(MemorySegment.ofArray(values), DataType.INT16, dimensions);
     }
 
+    /// A view of values of two bytes: `int16`, `uint16`, `float16` or `bfloat16`.
     public static Tensor of(short[] values, DataType dataType, long... dimensions) {
         return of(MemorySegment.ofArray(values), dataType, dimensions);
     }
 
-    /// A view of the buffer's memory between its position and its limit; direct or on the heap.
+    /// A view of a buffer, direct or on the heap, from its position to its limit.
     public static Tensor of(Buffer buffer, DataType dataType, long... dimensions) {
         return of(MemorySegment.ofBuffer(buffer), dataType, dimensions);
     }
@@ -101,36 +118,42 @@ public final class Tensor {
         return dimensions.length == 0 ? Shape.of(elementCount) : Shape.of(dimensions);
     }
 
+    /// The memory of all elements.
     public MemorySegment segment() {
         return segment;
     }
 
+    /// The type of all elements.
     public DataType dataType() {
         return dataType;
     }
 
+    /// Its dimensions.
     public Shape shape() {
         return shape;
     }
 
+    /// Where its memory is.
     public Device device() {
         return device;
     }
 
+    /// How many elements it has.
     public long elementCount() {
         return shape.elementCount();
     }
 
+    /// How many bytes its elements take.
     public long byteSize() {
         return segment.byteSize();
     }
 
-    /// The same memory with another shape of as many elements.
+    /// The same memory with another shape, which has the same number of elements.
     public Tensor reshape(long... dimensions) {
         return new Tensor(segment, dataType, Shape.of(dimensions), device);
     }
 
-    /// A tensor with the same elements in memory of its own, outside the heap, for any thread.
+    /// A tensor with the same elements in new memory outside the heap, which any thread may use.
     public Tensor copy() {
         Tensor copy = zeros(dataType, shape);
         copy.segment.copyFrom(segment);
@@ -193,7 +216,8 @@ public final class Tensor {
                     case long[] longs -> MemorySegment.ofArray(longs);
                     case short[] shorts -> MemorySegment.ofArray(shorts);
                     case byte[] bytes -> MemorySegment.ofArray(bytes);
-                    default -> throw new IllegalArgumentException("no array of numbers: " + array);
+                    default ->
+                            throw new IllegalArgumentException("not an array of numbers: " + array);
                 };
         target.copyFrom(segment);
         return array;

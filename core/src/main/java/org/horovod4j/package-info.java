@@ -1,4 +1,5 @@
-/// What a training program sees: [Hvd] and [Communicator], [Tensor] and its parts, the exceptions.
+/// The API for training programs: [Hvd] and [Communicator], [ProcessSet], [Tensor] and [Handle], the
+/// options of collectives, and the exceptions.
 ///
 /// Start with [Hvd], whose every method is one line over a [Communicator].
 ///

@@ -4,12 +4,14 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.lang.conditions.ArchConditions;
 
 import org.horovod4j.testsupport.ModuleRules;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
+import java.util.Set;
 import java.util.stream.Stream;
 
 class ArchitectureTest {
@@ -33,6 +35,29 @@ class ArchitectureTest {
                 .because("it incubates and may change: one package keeps up with it")
                 .check(RULES.classes());
     }
+
+    @Test
+    void onlyMainMethodsEndTheJvm() {
+        noClasses()
+                .should(
+                        ArchConditions.callCodeUnitWhere(
+                                DescribedPredicate.describe(
+                                        "ends the JVM outside of a main method",
+                                        call ->
+                                                ENDS_THE_JVM.contains(
+                                                                call.getTarget().getFullName())
+                                                        && !call.getOrigin()
+                                                                .getName()
+                                                                .equals("main"))))
+                .because("a library that ends the JVM takes the program's work with it")
+                .check(RULES.classes());
+    }
+
+    private static final Set<String> ENDS_THE_JVM =
+            Set.of(
+                    "java.lang.System.exit(int)",
+                    "java.lang.Runtime.exit(int)",
+                    "java.lang.Runtime.halt(int)");
 
     @Test
     void onlyHvdDependsOnInternalPackages() {

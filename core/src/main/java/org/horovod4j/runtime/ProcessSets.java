@@ -65,6 +65,8 @@ final class ProcessSets {
 
     /// Starts the runtime of a process set that this rank is in.
     interface RuntimeFactory {
+        /// Starts it.
+        ///
         /// @param channel a number that no other process set has had
         /// @param members of the set, by rank in the set
         /// @param memory shared with ranks of the set

@@ -16,6 +16,13 @@ import java.util.List;
 ///
 /// No tensor changes before all ranks have started the operation. Until then the ranks can abandon
 /// it together: each calls [#reset], and the tensors are unchanged.
+///
+/// ```java
+/// Backend backend = new CpuBackend(localGroup, crossGroup, kernels, activities);
+/// FusedTensors fused = new FusedTensors(DataType.FLOAT32, tensor.elementCount());
+/// fused.set(0, tensor.segment(), tensor.segment());
+/// backend.allreduce(stamp, fused, ReduceOp.SUM, Scale.NONE, size); // on every rank
+/// ```
 public interface Backend extends AutoCloseable {
     /// A zeroed tensor in memory that collectives can use without a copy.
     Tensor allocate(DataType dataType, Shape shape);

@@ -5,6 +5,7 @@ import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.option.Environment;
+import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.rendezvous.RendezvousClient;
@@ -100,6 +101,7 @@ public final class World {
         T apply(Communicator communicator) throws Exception;
     }
 
+    /// A world of `size` ranks on one host.
     public static World of(int size) {
         return new World(
                 size,
@@ -126,15 +128,16 @@ public final class World {
         return new World(size, count, transport, allreduce, kernels, settings);
     }
 
-    /// A copy of this world with a fixed allreduce algorithm between hosts.
-    public World allreduce(AllreduceChoice algorithm) {
-        return new World(size, hosts, transport, algorithm, kernels, settings);
-    }
-
     /// A copy of this world with the given options, named like environment variables.
     public World with(Map<String, String> options) {
-        RuntimeSettings changed = RuntimeSettings.from(new Environment(options));
-        return new World(size, hosts, transport, allreduce, kernels, changed);
+        Environment environment = new Environment(options);
+        return new World(
+                size,
+                hosts,
+                transport,
+                environment.get(Options.ALLREDUCE_ALGORITHM),
+                kernels,
+                RuntimeSettings.from(environment));
     }
 
     /// Runs `body` on each rank and returns when all have finished.

@@ -8,11 +8,20 @@ import org.jspecify.annotations.Nullable;
 ///
 /// In an elastic job the communicator of `Hvd` changes with each generation. A given communicator is
 /// refused once it is closed, since its rank and size are no longer valid.
-///
-/// @param given null to use the communicator of `Hvd`
-public record CommunicatorProvider(@Nullable Communicator given) {
+public final class CommunicatorProvider {
     /// Returns the communicator of [Hvd].
-    public static final CommunicatorProvider FROM_HVD = new CommunicatorProvider(null);
+    public static final CommunicatorProvider FROM_HVD = new CommunicatorProvider();
+
+    private final @Nullable Communicator given;
+
+    private CommunicatorProvider() {
+        this.given = null;
+    }
+
+    /// Returns `given`, as long as it is open.
+    public CommunicatorProvider(Communicator given) {
+        this.given = given;
+    }
 
     /// The communicator to use now.
     ///

@@ -9,6 +9,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.option.Options;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.SampleTensors;
@@ -21,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
@@ -62,7 +64,7 @@ class BitIdentityTest {
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("algorithms")
     void twoRunsOfAnAlgorithmGiveTheSameBits(AllreduceChoice algorithm, Layout layout) {
-        World world = layout.world().allreduce(algorithm);
+        World world = fixed(layout.world(), algorithm);
         List<List<Long>> first = world.call(BitIdentityTest::fingerprints);
         List<List<Long>> second = world.call(BitIdentityTest::fingerprints);
         assertThat(first).allSatisfy(each -> assertThat(each).isEqualTo(first.getFirst()));
@@ -73,9 +75,9 @@ class BitIdentityTest {
     @ValueSource(ints = {4, 5, 8})
     void algorithmsThatMeasuredCostsChooseBetweenGiveTheSameBits(int size) {
         World world = World.of(size).hosts(size);
-        assertThat(world.allreduce(AllreduceChoice.DOUBLING).call(BitIdentityTest::fingerprints))
+        assertThat(fixed(world, AllreduceChoice.DOUBLING).call(BitIdentityTest::fingerprints))
                 .isEqualTo(
-                        world.allreduce(AllreduceChoice.HALVING_DOUBLING)
+                        fixed(world, AllreduceChoice.HALVING_DOUBLING)
                                 .call(BitIdentityTest::fingerprints));
     }
 
@@ -101,5 +103,13 @@ class BitIdentityTest {
         CRC32C checksum = new CRC32C();
         checksum.update(tensor.segment().asByteBuffer());
         return checksum.getValue();
+    }
+
+    /// The same world with one algorithm between hosts.
+    private static World fixed(World world, AllreduceChoice algorithm) {
+        return world.with(
+                Map.of(
+                        Options.ALLREDUCE_ALGORITHM.variable(),
+                        Options.ALLREDUCE_ALGORITHM.format(algorithm)));
     }
 }

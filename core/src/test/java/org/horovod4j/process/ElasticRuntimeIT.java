@@ -112,7 +112,9 @@ class ElasticRuntimeIT {
             job.awaitResult(first, second);
             await().until(() -> third.exit().isDone());
             assertThat(third.exitCode()).isZero();
-            assertThat(third.output()).contains("no place for it any more: the test has no use");
+            assertThat(third.output())
+                    .contains("no place for it any more: the test has no use")
+                    .contains("dismissed"); // Elastic.run has returned
 
             assertThat(first.awaitLine("reset, "))
                     .contains("generation 1: rank 0 of 2")

@@ -1,6 +1,7 @@
 package org.horovod4j.process;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.DismissedException;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.data.LastBatch;
@@ -45,7 +46,11 @@ final class ElasticTraining {
     }
 
     public static void main(String[] args) {
-        new ElasticTraining(List.of(args)).run();
+        try {
+            new ElasticTraining(List.of(args)).run();
+        } catch (DismissedException e) {
+            System.out.println("dismissed before training: " + e.getMessage());
+        }
     }
 
     /// What every worker prints at the end.
@@ -62,9 +67,12 @@ final class ElasticTraining {
     private void run() {
         Hvd.init(processSets());
         state.onReset(() -> System.out.println("reset, " + where()));
-        Elastic.run(state, _ -> train());
-        System.out.printf(
-                "weights %08x after %d epochs%n", Arrays.hashCode(weights), sampler.epoch());
+        if (Elastic.run(state, _ -> train())) {
+            System.out.printf(
+                    "weights %08x after %d epochs%n", Arrays.hashCode(weights), sampler.epoch());
+        } else {
+            System.out.println("dismissed");
+        }
         Hvd.shutdown();
     }
 

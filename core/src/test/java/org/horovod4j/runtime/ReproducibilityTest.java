@@ -9,6 +9,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.option.Options;
 import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.horovod4j.testing.World.Transport;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 
 /// The same program gives the same bits in every run, whatever the threads' timing: what is fused,
@@ -83,7 +85,14 @@ class ReproducibilityTest {
     })
     void resultsAreTheSameBitsInEveryRun(
             int size, int hosts, Transport transport, AllreduceChoice allreduce) {
-        World world = World.of(size).hosts(hosts).via(transport).allreduce(allreduce);
+        World world =
+                World.of(size)
+                        .hosts(hosts)
+                        .via(transport)
+                        .with(
+                                Map.of(
+                                        Options.ALLREDUCE_ALGORITHM.variable(),
+                                        Options.ALLREDUCE_ALGORITHM.format(allreduce)));
         List<List<Integer>> first = world.call(comm -> program(comm, 1));
         for (List<Integer> rank : first) {
             assertThat(rank).isEqualTo(first.getFirst());

@@ -100,8 +100,8 @@ public final class ElasticMnist {
 
     private void run() {
         // Elastic 3: the loop is called again when the processes have changed.
-        Elastic.run(state, _ -> train());
-        if (Hvd.rank() == 0) {
+        boolean isTrained = Elastic.run(state, _ -> train());
+        if (isTrained && Hvd.rank() == 0) {
             System.out.printf(
                     Locale.ROOT,
                     "test accuracy %.2f %% after %d steps, with %d process(es) in the end%n",

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
@@ -102,7 +103,7 @@ final class ElasticTrainer {
                         IO::println);
         System.setErr(trainer.watchForRankAssignment(System.err));
         trainer.holdIfRequested("start", 0);
-        IO.println("done " + trainer.run());
+        trainer.run().ifPresent(result -> IO.println("done " + result));
         Hvd.shutdown();
     }
 
@@ -112,22 +113,27 @@ final class ElasticTrainer {
         try {
             return new ElasticTrainer(
                             none, done -> done == epochs, Duration.ZERO, List.of(), _ -> {})
-                    .run();
+                    .run()
+                    .orElseThrow();
         } finally {
             Hvd.shutdown();
         }
     }
 
-    private Result run() {
-        Elastic.run(state, _ -> train());
-        return new Result(
-                state.getInt("step"),
-                sampler.epoch() + 1,
-                Hvd.size(),
-                network.loss(),
-                Arrays.hashCode(network.parameters()),
-                Arrays.stream(seen).min().orElseThrow(),
-                Arrays.stream(seen).max().orElseThrow());
+    /// @return nothing when the job dismissed this worker
+    private Optional<Result> run() {
+        if (!Elastic.run(state, _ -> train())) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                new Result(
+                        state.getInt("step"),
+                        sampler.epoch() + 1,
+                        Hvd.size(),
+                        network.loss(),
+                        Arrays.hashCode(network.parameters()),
+                        Arrays.stream(seen).min().orElseThrow(),
+                        Arrays.stream(seen).max().orElseThrow()));
     }
 
     private void train() {

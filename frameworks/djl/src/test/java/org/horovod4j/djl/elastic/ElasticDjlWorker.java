@@ -98,8 +98,9 @@ final class ElasticDjlWorker {
     }
 
     private void run() {
-        Elastic.run(state, _ -> train());
-        printEvent("done");
+        if (Elastic.run(state, _ -> train())) {
+            printEvent("done");
+        }
     }
 
     private void train() {

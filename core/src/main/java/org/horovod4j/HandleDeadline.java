@@ -5,12 +5,13 @@ import java.time.Duration;
 /// The end of a time that several waits share.
 ///
 /// @param startNanos when it began, by [System#nanoTime]
-record Deadline(long startNanos, Duration timeout) {
+record HandleDeadline(long startNanos, Duration timeout) {
     /// Further away than any program runs, and near enough to count in nanoseconds.
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
-    static Deadline after(Duration timeout) {
-        return new Deadline(System.nanoTime(), timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout);
+    static HandleDeadline after(Duration timeout) {
+        return new HandleDeadline(
+                System.nanoTime(), timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout);
     }
 
     /// Zero or negative when it has passed.
