@@ -11,8 +11,8 @@ import org.horovod4j.transport.LinkBrokenException;
 import java.util.List;
 import java.util.Map;
 
-/// What becomes of a failure on this rank: the others hear of it, and its own program hears the
-/// first cause.
+/// Handles a failure on this rank: reports it to the other ranks, and finds its first cause for the
+/// program.
 final class FailureHandler {
     private final WorldState state;
     private final ControlPlane control;
@@ -22,7 +22,7 @@ final class FailureHandler {
         this.control = control;
     }
 
-    /// The best story there is for `failure`, which ends the process set of `ranks` on this rank.
+    /// The exception to throw for `failure`, which ends the process set of `ranks` on this rank.
     HorovodException explain(Throwable failure, List<Integer> ranks) {
         return switch (failure) {
             case LinkBrokenException broken -> broken(broken, ranks);
@@ -34,22 +34,22 @@ final class FailureHandler {
     }
 
     private HorovodException broken(LinkBrokenException broken, List<Integer> ranks) {
-        HorovodException story = state.explain(broken, ranks);
-        if (story.getCause() == broken) { // nobody else has told of a loss: this is the first news
+        HorovodException explained = state.explain(broken, ranks);
+        if (explained.getCause() == broken) { // no loss is known yet: report it
             leave(
                     "its connection to rank %d broke: %s"
                             .formatted(broken.peer(), broken.getMessage()));
         }
-        return story;
+        return explained;
     }
 
-    /// A rank that cannot be called may just have ended.
+    /// A rank that does not accept a connection may have just ended.
     private HorovodException unreachable(ConfigurationException failure, List<Integer> ranks) {
-        HorovodException story = state.explain(failure, ranks);
-        if (story == failure) {
+        HorovodException explained = state.explain(failure, ranks);
+        if (explained == failure) {
             leave("a collective failed there: " + failure.getMessage());
         }
-        return story;
+        return explained;
     }
 
     /// This rank cannot complete the operation, so the others must not wait for it.
@@ -58,7 +58,7 @@ final class FailureHandler {
         return new HorovodException("a collective failed on this rank: " + cause, cause);
     }
 
-    /// Tells the others that this rank can no longer take part.
+    /// Reports to the other ranks that this rank can no longer take part.
     void leave(String reason) {
         control.leave(Map.of(), false, reason);
     }

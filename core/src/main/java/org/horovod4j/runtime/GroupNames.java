@@ -3,19 +3,19 @@ package org.horovod4j.runtime;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// The names of groups' members, `name_iofn` as Horovod calls them.
+/// The names of the members of groups, `name_iofn` as in Horovod.
 ///
-/// They are kept, because a training step asks for the same ones each time, and a name that was
-/// seen before is also found faster: its hash is known.
+/// They are kept because every training step uses the same names, and a kept string also has its
+/// hash.
 final class GroupNames {
-    /// A program that makes up new group names for ever must not fill the memory.
+    /// Bounds the memory if a program invents new group names in each step.
     private static final int MAX_GROUPS = 256;
 
     private final Map<Group, String[]> members = new ConcurrentHashMap<>();
 
     private record Group(String name, int size) {}
 
-    /// Must not be changed.
+    /// The names of a group. The array must not be changed.
     String[] of(String name, int size) {
         if (members.size() > MAX_GROUPS) {
             members.clear();

@@ -13,7 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/// How processes of one host share memory, or keep it to themselves.
+/// Shares memory between the processes of one host, or keeps it private.
 public final class HostSharedMemoryFactory implements SharedMemoryFactory {
     private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
     private static final Path PID_NAMESPACE = Path.of("/proc/self/ns/pid");
@@ -31,7 +31,7 @@ public final class HostSharedMemoryFactory implements SharedMemoryFactory {
         return new HostSharedMemoryFactory(domain, folder);
     }
 
-    /// Shares with nobody.
+    /// Memory that no other rank can map.
     public static HostSharedMemoryFactory disabled() {
         return new HostSharedMemoryFactory("", null);
     }
@@ -42,7 +42,7 @@ public final class HostSharedMemoryFactory implements SharedMemoryFactory {
                 : within(machineKey(settings.host()), settings.shmFolder());
     }
 
-    /// The key of this rank's domain; empty when it shares memory with nobody.
+    /// The key of this rank's memory domain; empty if it shares no memory.
     public String domain() {
         return domain;
     }
@@ -52,8 +52,8 @@ public final class HostSharedMemoryFactory implements SharedMemoryFactory {
         return new HostRegion(folder == null ? null : MappedSharedMemory.open(folder));
     }
 
-    /// Two processes with this in common see the same `/proc` and may open each other's files: they
-    /// run on one kernel, in one process namespace, as one user.
+    /// Processes with the same key see the same `/proc` and may open each other's files: they run
+    /// on one kernel, in one process namespace, as one user.
     private static String machineKey(String host) {
         String user = System.getProperty("user.name", "");
         try {
@@ -67,7 +67,7 @@ public final class HostSharedMemoryFactory implements SharedMemoryFactory {
         }
     }
 
-    /// @param memory null when this rank shares with nobody
+    /// @param memory null if this rank shares no memory
     private record HostRegion(@Nullable MappedSharedMemory memory) implements Region {
         @Override
         public String address() {

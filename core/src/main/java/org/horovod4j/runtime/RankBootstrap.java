@@ -29,16 +29,16 @@ import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
-/// One process on its way into one world: it meets the others and becomes a rank.
+/// Joins one process to one world: finds the other ranks, connects to them and starts a rank.
 ///
-/// @param settings of the process, at its rank
-/// @param previousAutotuner the autotuner of the world before, if it was this process's
+/// @param settings of the process, with its rank
+/// @param previousAutotuner the autotuner of the generation before, if this process had one
 record RankBootstrap(
         WorkerSettings settings,
         GenerationMembership membership,
         Kernels kernels,
         @Nullable Autotuner previousAutotuner) {
-    /// A world of one.
+    /// Starts the only rank of a job.
     Rank startAlone() {
         WorldState state = new WorldState();
         ControlPlane control = new LocalRendezvous(1).controlPlane(0);
@@ -54,10 +54,10 @@ record RankBootstrap(
                         new LocalTransport(new LocalPipes(), 0)));
     }
 
-    /// A world of those who come to one place.
+    /// Starts a rank that joins others at a rendezvous.
     Rank startWithOthers(Supplier<RendezvousEndpoint> place) {
-        // Before anybody waits for this rank: it may have been told of interfaces that are
-        // not here.
+        // First, before other ranks wait for this one: the options may name network
+        // interfaces that do not exist.
         LocalAddresses addresses = LocalAddresses.ofInterfaces(settings.interfaces());
         RendezvousEndpoint point = place.get();
         TcpTransport channels =
@@ -100,10 +100,10 @@ record RankBootstrap(
                         channels.addresses());
         try {
             List<RankInfo> members = control.join(self, state);
-            point.allJoined(); // before anybody can end and a next run look for its own
+            point.allJoined(); // before a rank can end and a next run look for its own server
             channels.setMembers(members, world);
             SharedMemory memory = explainingLoss(state, () -> region.map(members, settings.rank()));
-            // A rank that is through may end at once, and its memory must be mapped by then.
+            // A rank that has passed this may end at once: its memory must be mapped before.
             checkSameAlgorithm(control.allgather("memory mapped", commonSettings()));
             region.unlink();
             return explainingLoss(
@@ -115,8 +115,8 @@ record RankBootstrap(
         }
     }
 
-    /// Maps memory or measures links of ranks that have joined. One of them may end just now, which
-    /// shows as memory that cannot be mapped or as a broken link.
+    /// Maps memory or measures links of ranks that have joined. If one of them ends meanwhile, its
+    /// memory cannot be mapped or its link is broken.
     private <T> T explainingLoss(WorldState state, Supplier<T> meeting) {
         try {
             return meeting.get();
@@ -156,7 +156,7 @@ record RankBootstrap(
                 settings.runtime());
     }
 
-    /// What ranks would not understand each other without.
+    /// The settings that must be equal on all ranks.
     private byte[] commonSettings() {
         return Options.ALLREDUCE_ALGORITHM
                 .format(settings.allreduce())
@@ -171,8 +171,8 @@ record RankBootstrap(
         if (given.stream().distinct().count() > 1) {
             throw new ConfigurationException(
                     """
-                    %s differs between ranks: from rank 0 on it is %s
-                    Give every rank the same."""
+                    %s differs between ranks: it is, by rank, %s
+                    Set the same value on every rank."""
                             .formatted(Options.ALLREDUCE_ALGORITHM, String.join(", ", given)));
         }
     }

@@ -16,11 +16,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// The traces of a rank: a timeline file when one is asked for, and events for Java Flight
+/// The recording of a rank: a timeline file if the user wants one, and events for Java Flight
 /// Recorder.
 ///
-/// Rank 0 alone writes, unless every rank is asked to: then each has a file, and whichever rank
-/// ends last, however the others ended, merges them, as far as it can see them.
+/// Only rank 0 writes, unless the option for all ranks is set. Then each rank has a file, and the
+/// rank that ends last merges all files that it can read.
 final class RankTracing implements AutoCloseable {
     private static final Logger LOG = Log.of(RankTracing.class);
 
@@ -46,7 +46,7 @@ final class RankTracing implements AutoCloseable {
         return recorder;
     }
 
-    /// Starts the trace that the options ask for.
+    /// Starts the trace that the options name.
     void begin() {
         Path file = settings.file();
         if (file != null) {
@@ -82,10 +82,10 @@ final class RankTracing implements AutoCloseable {
                         .mapToObj(each -> Timeline.fileOfRank(target, each))
                         .toList();
         if (!files.stream().allMatch(Files::exists)) {
-            return; // on other hosts, or not there yet
+            return; // on another host, or not written yet
         }
         if (files.stream().anyMatch(Timeline::isBeingWritten)) {
-            return; // by a rank that comes here later
+            return; // the rank that writes it will merge
         }
         try {
             TraceMerger.merge(files, target);

@@ -13,11 +13,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The clock of rank 0, seen from this rank: the same one on its host, else found by asking.
+/// The difference between this rank's clock and that of rank 0: zero on the same host, else
+/// measured.
 final class RankZeroClock {
     private static final Logger LOG = Log.of(RankZeroClock.class);
 
-    /// The quickest answer of so many is close to what the network can do.
+    /// The fastest of this many answers is close to the minimum of the network.
     private static final int SAMPLES = 16;
 
     private static final long MAX_NANOS = Duration.ofSeconds(1).toNanos();
@@ -30,8 +31,8 @@ final class RankZeroClock {
         this.shared = context.topology().hosts().getFirst().contains(context.rank());
     }
 
-    /// What is to be added to this rank's [System#nanoTime] to get that of rank 0. On another host
-    /// it takes a few round trips.
+    /// The nanoseconds to add to this rank's [System#nanoTime] to get that of rank 0. On another
+    /// host this takes a few round trips.
     long offsetNanos() {
         if (shared) {
             return 0;
@@ -44,7 +45,7 @@ final class RankZeroClock {
         if (samples.isEmpty()) {
             LOG.log(
                     Level.WARNING,
-                    "rank 0 does not tell its time, so that this rank's trace cannot be aligned with others");
+                    "rank 0 does not answer, so the times in this rank's trace are not aligned with those of rank 0");
             return 0;
         }
         return ClockOffset.of(samples).nanos();

@@ -23,11 +23,11 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 
-/// Where this process meets the others of its job: found, or opened, once and good for every world
-/// it joins.
+/// The rendezvous of this process with the others of its job. It is found or opened once, and used
+/// for every world that the process joins.
 ///
-/// Where rank 0 itself serves the rendezvous, the server lives as long as the process, since the
-/// other ranks may still need it when rank 0 has left a world.
+/// If rank 0 runs the rendezvous server, the server lives as long as its process: other ranks may
+/// need it after rank 0 has left a world.
 final class RendezvousEndpoint implements AutoCloseable {
     private static final Logger LOG = Log.of(RendezvousEndpoint.class);
 
@@ -36,7 +36,7 @@ final class RendezvousEndpoint implements AutoCloseable {
     private final List<InetSocketAddress> servers;
     private final int serverRank;
     private final @Nullable RendezvousServer server;
-    private final Runnable removeInvitation;
+    private final Runnable removeFile;
     private volatile boolean settled;
 
     private RendezvousEndpoint(
@@ -45,13 +45,13 @@ final class RendezvousEndpoint implements AutoCloseable {
             List<InetSocketAddress> servers,
             int serverRank,
             @Nullable RendezvousServer server,
-            Runnable removeInvitation) {
+            Runnable removeFile) {
         this.settings = settings;
         this.secret = secret;
         this.servers = servers;
         this.serverRank = serverRank;
         this.server = server;
-        this.removeInvitation = removeInvitation;
+        this.removeFile = removeFile;
     }
 
     /// @throws ConfigurationException when it cannot be opened, or is not found in time
@@ -142,37 +142,37 @@ final class RendezvousEndpoint implements AutoCloseable {
         return secret;
     }
 
-    /// The line to the server of this process at a rank.
+    /// A client of the server for one rank.
     ///
-    /// @param seat the rank's settings
-    RendezvousClient client(WorkerSettings seat, int generation) {
+    /// @param rankSettings the settings of the rank
+    RendezvousClient client(WorkerSettings rankSettings, int generation) {
         return new RendezvousClient(
                 secret,
                 servers,
                 serverRank,
-                seat.rank(),
-                seat.size(),
+                rankSettings.rank(),
+                rankSettings.size(),
                 generation,
                 settings.heartbeatTimeout(),
                 settings.startTimeout());
     }
 
-    /// All ranks have come: what led them here leads nobody else here. Later worlds of these
-    /// processes know the way.
+    /// Called when all ranks have joined: removes the file that led them here, so that no other job
+    /// finds it. Later worlds of these processes reuse this endpoint.
     void allJoined() {
-        removeInvitation.run();
+        removeFile.run();
         settled = true;
     }
 
-    /// Ends the service to other ranks, if this process has one. Ranks that are still at it get as
-    /// long as it takes to notice a silent one among them.
+    /// Stops the server, if this process runs one. Ranks that are still connected get the time that
+    /// is needed to detect a lost rank.
     @Override
     public void close() {
-        if (!settled) { // by now the file may be that of a later job of this name
-            removeInvitation.run();
+        if (!settled) { // afterwards the file may belong to a later job of this name
+            removeFile.run();
         }
         if (server != null) {
-            if (settled) { // or this rank's own line would be waited for
+            if (settled) { // otherwise it would wait for this rank's own connection
                 server.awaitDisconnects(settings.heartbeatTimeout());
             }
             server.close();

@@ -5,16 +5,16 @@ import org.horovod4j.transport.SharedMemory;
 
 import java.util.List;
 
-/// How the ranks of a host come to share memory, for each process set anew.
+/// Shares memory between the ranks of a host, separately for each process set.
 public interface SharedMemoryFactory {
-    /// Makes this rank's own part.
+    /// Creates this rank's part.
     ///
-    /// @param channel tells the process set from all others, earlier ones included
+    /// @param channel a number that no other process set has had
     Region open(int channel);
 
-    /// This rank's side of sharing memory, before and after it knows with whom.
+    /// This rank's part of the shared memory of a process set.
     interface Region extends AutoCloseable {
-        /// Where the others find this rank's memory; empty without one.
+        /// The address by which the others find this rank's memory; empty without one.
         String address();
 
         /// Maps the memory of the ranks that share with this one.
@@ -23,7 +23,7 @@ public interface SharedMemoryFactory {
         /// @param rank this rank in the set
         SharedMemory map(List<RankInfo> members, int rank);
 
-        /// Removes what was needed to find this rank's memory, once everybody has mapped it.
+        /// Removes the name of this rank's memory, after all ranks have mapped it.
         void unlink();
 
         @Override

@@ -11,11 +11,11 @@ import sun.misc.SignalHandler;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
-/// Writes what all ranks are doing to this rank's log when a signal asks for it, however the
-/// program hangs.
+/// Writes the state of all ranks to this rank's log when it receives a signal, even if the program
+/// hangs.
 ///
-/// `sun.misc.Signal` is the one way in Java to hear a signal. A Java without its module,
-/// `jdk.unsupported`, goes without: all that needs it is in a class of its own.
+/// `sun.misc.Signal` is the only way to handle a signal in Java. Without its module
+/// `jdk.unsupported` there is no handler, so only a nested class uses it.
 final class StateSignalHandler {
     private static final Logger LOG = Log.of(StateSignalHandler.class);
 
@@ -26,7 +26,7 @@ final class StateSignalHandler {
         this.signal = signal;
     }
 
-    /// Tells of the world of `next` from now on, and listens if it does not yet.
+    /// Describes the world of `next` from now on, and installs the handler the first time.
     void watch(Rank next) {
         boolean first = rank == null;
         rank = next;
@@ -39,29 +39,28 @@ final class StateSignalHandler {
         try {
             new Handler().install();
         } catch (NoClassDefFoundError | IllegalArgumentException e) {
-            LOG.log(Level.DEBUG, "this Java does not let SIG%s be handled".formatted(signal), e);
+            LOG.log(Level.DEBUG, "this JVM does not allow a handler of SIG%s".formatted(signal), e);
         }
     }
 
     private String describe(Rank current) {
         try {
             return current.communicator().describeState();
-        } catch (HorovodException e) { // the world ends just now
+        } catch (HorovodException e) { // the rank is leaving
             return String.valueOf(e.getMessage());
         }
     }
 
-    /// Called on a thread that the JVM makes for each signal, so that waiting for answers holds
-    /// nobody up.
+    /// Runs on a thread that the JVM creates for each signal, so it may wait for answers.
     private final class Handler implements SignalHandler {
-        /// Handled the signal until now, and hears of it still.
+        /// The handler before this one. It is called after this one.
         private @Nullable SignalHandler previous;
 
         synchronized void install() {
             previous = Signal.handle(new Signal(signal.name()), this);
         }
 
-        /// Waits until it is known, for a signal may come as soon as the JVM knows of this one.
+        /// Waits until `install` has set it: a signal may come before that.
         private synchronized @Nullable SignalHandler previous() {
             return previous;
         }
@@ -72,7 +71,7 @@ final class StateSignalHandler {
             if (current != null && !current.isClosed()) {
                 LOG.log(
                         Level.WARNING,
-                        "SIG%s asks what all ranks are doing%n%s"
+                        "SIG%s received; the state of all ranks:%n%s"
                                 .formatted(signal, describe(current).stripTrailing()));
             }
             SignalHandler other = previous();
@@ -84,7 +83,7 @@ final class StateSignalHandler {
         private void forward(SignalHandler other, Signal sent) {
             try {
                 other.handle(sent);
-            } catch (RuntimeException | Error e) { // somebody else's
+            } catch (RuntimeException | Error e) { // not ours
                 LOG.log(Level.WARNING, "another handler of SIG%s failed".formatted(signal), e);
             }
         }

@@ -26,34 +26,34 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.stream.IntStream;
 
-/// A world of two threads in this process, in which everything is done once that others would wait for
-/// in a real one.
+/// Runs a small job of two ranks in this process, so that the JVM has loaded and compiled what a
+/// worker needs to join.
 ///
-/// What a JVM does for the first time takes it seconds where the second time takes milliseconds: classes
-/// are loaded, vector kernels are interpreted. A worker that joins a training which runs rehearses
-/// while the others still compute, so that they wait for what it does and not for how it learns to.
+/// The first run of code takes a JVM seconds where the second takes milliseconds: it loads classes
+/// and interprets vector kernels. A worker that joins a running training warms up while the others
+/// still compute, so that they wait less for it.
 ///
 /// @param settings of the process
 record WorkerWarmUp(WorkerSettings settings, Kernels kernels) {
     private static final Logger LOG = Log.of(WorkerWarmUp.class);
     private static final int RANKS = 2;
 
-    /// After which the kernels' loops are compiled, at [#ELEMENTS] each.
+    /// After this many steps of [#ELEMENTS] the loops of the kernels are compiled.
     private static final int STEPS = 30;
 
-    /// Beyond which a worker on a crowded host had better help than practise.
+    /// On a busy host a longer warm-up would cost more than it gains.
     private static final Duration LIMIT = Duration.ofSeconds(3);
 
-    /// For the two to meet. If one fails before it does, the other would wait for all of the time that
-    /// ranks of a job may take.
+    /// If one of the two ranks fails to start, the other must not wait as long as a rank of a job
+    /// may.
     private static final Duration RENDEZVOUS_TIMEOUT = Duration.ofSeconds(5);
 
-    /// Enough for the way that large tensors take.
+    /// Enough for the algorithms of large tensors.
     private static final int ELEMENTS = 1 << 18;
 
-    /// Does it. Nobody needs it to work: if it fails, others wait longer for this worker.
+    /// Runs the warm-up. If it fails, the other ranks wait longer for this worker.
     ///
-    /// @return whether it went well
+    /// @return whether it succeeded
     boolean run() {
         long start = System.nanoTime();
         Secret secret = Secret.random();
@@ -78,28 +78,29 @@ record WorkerWarmUp(WorkerSettings settings, Kernels kernels) {
                                                             rendezvousSettings))
                                     .toArray(CompletableFuture<?>[]::new))
                     .join();
-            LOG.log(
-                    Level.DEBUG,
-                    "rehearsed for {0} ms, to keep the others waiting for less",
-                    (System.nanoTime() - start) / 1_000_000);
+            LOG.log(Level.DEBUG, "warmed up for {0} ms", (System.nanoTime() - start) / 1_000_000);
             return true;
         } catch (RuntimeException e) {
             LOG.log(
                     Level.INFO,
-                    "could not rehearse, so that the others will wait longer for this worker",
+                    "the warm-up failed; the other ranks will wait longer for this worker",
                     e instanceof CompletionException ? e.getCause() : e);
             return false;
         }
     }
 
     private CompletableFuture<Void> startRank(
-            WorkerSettings seat, RendezvousSettings rendezvousSettings) {
+            WorkerSettings rankSettings, RendezvousSettings rendezvousSettings) {
         return CompletableFuture.runAsync(
-                () -> runRank(seat, rendezvousSettings),
-                task -> Thread.ofPlatform().daemon().name("hvd-warmup-" + seat.rank()).start(task));
+                () -> runRank(rankSettings, rendezvousSettings),
+                task ->
+                        Thread.ofPlatform()
+                                .daemon()
+                                .name("hvd-warmup-" + rankSettings.rank())
+                                .start(task));
     }
 
-    /// No traces and no tuning, whose files belong to the job.
+    /// Without timeline and autotune, whose files belong to the job.
     private WorkerSettings settingsOf(int rank, RendezvousSettings rendezvousSettings) {
         RankAndSize place = new RankAndSize(rank, RANKS);
         return new WorkerSettings(
@@ -117,12 +118,13 @@ record WorkerWarmUp(WorkerSettings settings, Kernels kernels) {
                 null);
     }
 
-    private void runRank(WorkerSettings seat, RendezvousSettings rendezvousSettings) {
+    private void runRank(WorkerSettings rankSettings, RendezvousSettings rendezvousSettings) {
         RankBootstrap rankBootstrap =
-                new RankBootstrap(seat, new RankAssignment.StaticMembership(0), kernels, null);
+                new RankBootstrap(
+                        rankSettings, new RankAssignment.StaticMembership(0), kernels, null);
         try (Rank rank =
                 rankBootstrap.startWithOthers(
-                        () -> RendezvousEndpoint.open(seat, rendezvousSettings))) {
+                        () -> RendezvousEndpoint.open(rankSettings, rendezvousSettings))) {
             Communicator comm = rank.communicator();
             Tensor gradient = Tensor.zeros(DataType.FLOAT32, Shape.of(ELEMENTS));
             long start = System.nanoTime();

@@ -45,7 +45,7 @@ class StateSignalIT {
         try (TestJob testJob = TestJobPlan.of(2, Worker.class).start()) {
             testJob.awaitLine("ready");
             ask(testJob, 1);
-            testJob.rank(1).awaitWords("SIGURG asks what all ranks are doing");
+            testJob.rank(1).awaitWords("SIGURG received; the state of all ranks:");
             testJob.rank(1).awaitWords("allreduce of 'weights' is missing on rank 1");
             assertThat(testJob.rank(1).output())
                     .containsPattern("process set 0, .*has in flight allreduce of 'weights'")

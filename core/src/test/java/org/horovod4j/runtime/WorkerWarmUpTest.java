@@ -18,7 +18,7 @@ import java.util.Map;
 final class WorkerWarmUpTest {
     @TempDir private Path folder;
 
-    private WorkerWarmUp rehearsal(String variable, String value) {
+    private WorkerWarmUp warmUp(String variable, String value) {
         Environment environment =
                 new Environment(Map.of("HOROVOD_SHM_FOLDER", folder.toString(), variable, value));
         return new WorkerWarmUp(WorkerSettings.from(environment), Kernels.best());
@@ -27,7 +27,7 @@ final class WorkerWarmUpTest {
     @ParameterizedTest
     @ValueSource(strings = {"auto", "tcp"})
     void warmUpSucceedsAndLeavesNoThreadsOrFiles(String transport) {
-        assertThat(rehearsal("HOROVOD_TRANSPORT", transport).run()).isTrue();
+        assertThat(warmUp("HOROVOD_TRANSPORT", transport).run()).isTrue();
         assertThat(folder).isEmptyDirectory();
         await().until(
                         () ->
@@ -38,6 +38,6 @@ final class WorkerWarmUpTest {
 
     @Test
     void failedWarmUpDoesNotStopTheWorker() {
-        assertThat(rehearsal("HOROVOD_NETWORK_INTERFACES", "no-such-0").run()).isFalse();
+        assertThat(warmUp("HOROVOD_NETWORK_INTERFACES", "no-such-0").run()).isFalse();
     }
 }

@@ -13,15 +13,15 @@ import java.util.Locale;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
-/// A CSV file with a row for each sample and a last one for the result. Each row is in the file as
-/// soon as it is known, for people who look on.
+/// A CSV file with a row for each sample and a last one for the result. Each row is written as soon
+/// as it is known.
 final class AutotuneLog {
     private final Consumer<String> progress;
 
-    /// None when no log is wanted, or none can be written any more.
+    /// Null if no log is wanted, or after a write has failed.
     private @Nullable Path path;
 
-    /// Makes the file with its header.
+    /// Creates the file with its header.
     ///
     /// @throws ConfigurationException when it cannot be written
     AutotuneLog(@Nullable Path path, Consumer<String> progress) {
@@ -36,14 +36,14 @@ final class AutotuneLog {
                         the log of the autotuner cannot be written
                           file: %s
                           reason: %s
-                        Name a file in a folder that exists and can be written by %s, or leave it out."""
+                        Set %s to a file in a folder that exists and is writable, or leave it out."""
                                 .formatted(path, e, "HOROVOD_AUTOTUNE_LOG"),
                         e);
             }
         }
     }
 
-    /// Adds a row. A disk that is full by now is reported once, but does not stop the training.
+    /// Adds a row. A failed write is reported once, and the training continues.
     void row(String phase, Tuning tuning, double score) {
         if (path == null) {
             return;

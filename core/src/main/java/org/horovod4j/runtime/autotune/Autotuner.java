@@ -12,20 +12,20 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
-/// Turns the knobs of a running job until it has found out which tuning is fastest, or that the
-/// defaults are fast enough. Runs on the coordinator alone, which tells the other ranks.
+/// Changes the tuning of a running job until it has found the fastest one, or that the defaults are
+/// fast enough. It runs on the coordinator, which sends each tuning to the other ranks.
 ///
 /// | phase   | tunings                                    | samples                                 |
 /// |---------|--------------------------------------------|-----------------------------------------|
 /// | warm-up | the defaults                               | [AutotuneSettings#warmupSamples]        |
-/// | search  | the defaults, then what looks promising    | [AutotuneSettings#maxSamples] at most   |
-/// | compare | the defaults and the best found, by turns  | 12 to 46, or none if the defaults lead  |
+/// | search  | the defaults, then [CoordinateSearch#next] | [AutotuneSettings#maxSamples] at most   |
+/// | compare | the defaults and the best, alternating     | 12 to 46, or none if the defaults lead  |
 ///
-/// A tuning is taken only when the comparison shows that it surely beats the defaults, so that
-/// nobody is slower for having searched. Not safe for use by several threads.
+/// A tuning is used only if the comparison shows that it is faster than the defaults, so a search
+/// never makes a job slower. Not thread-safe.
 public final class Autotuner {
-    /// Steps that do not count after a change: the ranks negotiate anew, and lock their plan after
-    /// two equal steps.
+    /// Steps that do not count after a change: the ranks negotiate, and lock a plan after two equal
+    /// steps.
     private static final int SETTLING_STEPS = 3;
 
     private final AutotuneSettings settings;
@@ -49,11 +49,11 @@ public final class Autotuner {
         DONE
     }
 
-    /// Starts a search, or takes over what an earlier run has saved: see [#current].
+    /// Starts a search, or uses the result that an earlier run has saved: see [#current].
     ///
-    /// @param defaults what is in use now, with the knobs that the user has fixed
-    /// @param searchSpace which knobs may be turned
-    /// @param progress gets a line for each sample and one for the result
+    /// @param defaults the current tuning, with the knobs that the user has fixed
+    /// @param searchSpace the knobs that may be changed
+    /// @param progress receives a line for each sample and one for the result
     /// @throws ConfigurationException when a file cannot be written, or a saved tuning is damaged
     public Autotuner(
             AutotuneSettings settings,
@@ -110,21 +110,21 @@ public final class Autotuner {
         return current;
     }
 
-    /// The best known so far; when done, the one that stays.
+    /// The best tuning so far; when done, the final one.
     public Tuning best() {
         return best;
     }
 
-    /// Whether the tuning stays as it is.
+    /// Whether the tuning is final.
     public boolean isDone() {
         return phase == Phase.DONE;
     }
 
-    /// Hears of a training step that used the [#current] tuning.
+    /// Records a training step that used the [#current] tuning.
     ///
-    /// @param bytes what was reduced
-    /// @param nanos how long the step took
-    /// @return the tuning to use from now on when it changes, else null
+    /// @param bytes the bytes reduced in the step
+    /// @param nanos the duration of the step
+    /// @return the next tuning if it changes, else null
     public @Nullable Tuning step(long bytes, long nanos) {
         if (isDone() || !tunerSample.add(bytes, nanos)) {
             return null;
@@ -239,7 +239,7 @@ public final class Autotuner {
         return chosen;
     }
 
-    /// A disk that is full by now costs the result, not the training.
+    /// A failed write loses the result, and the training continues.
     private void save(SavedTuning result) {
         Path file = settings.file();
         if (file == null) {

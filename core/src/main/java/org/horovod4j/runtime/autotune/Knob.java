@@ -8,11 +8,11 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.stream.LongStream;
 
-/// One number of a [Tuning], and the values of it that are worth a try.
+/// One value of a [Tuning], and the candidates for it.
 ///
-/// The values are a ladder, each twice the one before: what a knob does depends on its order of
-/// magnitude, and people like round numbers. For most knobs 0 is special ("at once", "choose for
-/// me"); it stands on the ladder where the value stands that it acts like.
+/// Each candidate is twice the one before, because the effect of a knob depends on its order of
+/// magnitude. For most knobs 0 has a special meaning ("at once", "automatic"); it takes the place
+/// of the value that it acts like.
 public enum Knob {
     FUSION_THRESHOLD(KnobOption.FUSION_THRESHOLD, 64 * Knob.KIB, 256 * Knob.MIB, 32 * Knob.KIB) {
         @Override
@@ -26,7 +26,7 @@ public enum Knob {
         }
     },
 
-    /// In nanoseconds. What is shorter than some 25 microseconds nobody can tell from 0.
+    /// In nanoseconds. Less than 25 microseconds acts like 0.
     CYCLE_TIME(KnobOption.CYCLE_TIME, 25_000, 6_400_000, 25_000) {
         @Override
         long read(Tuning tuning) {
@@ -75,7 +75,8 @@ public enum Knob {
         }
     },
 
-    /// The cost model, which 0 asks, switches to the ring near half a mebibyte with a few hosts.
+    /// With 0 the cost model decides; it switches to the ring near half a mebibyte with a few
+    /// hosts.
     RING_BYTES(KnobOption.RING_BYTES, 16 * Knob.KIB, 64 * Knob.MIB, 512 * Knob.KIB) {
         @Override
         long read(Tuning tuning) {
@@ -93,7 +94,7 @@ public enum Knob {
         }
     },
 
-    /// The transport, which 0 asks, opens four.
+    /// With 0 the transport decides, and opens four.
     STREAMS(KnobOption.STREAMS, 1, 16, 4) {
         @Override
         long read(Tuning tuning) {
@@ -148,18 +149,18 @@ public enum Knob {
     /// The same tuning with this knob at `value`.
     abstract Tuning withValue(Tuning tuning, long value);
 
-    /// The values to try, upwards.
+    /// The candidates, ascending.
     LongStream candidateValues() {
         return LongStream.iterate(min, value -> value <= max, value -> 2 * value)
                 .map(value -> value == zeroEquivalent ? 0 : value);
     }
 
-    /// Where a value stands on the logarithmic scale.
+    /// The place of a value on the logarithmic scale.
     double logScale(long value) {
         return Math.log((double) (value == 0 ? zeroEquivalent : value));
     }
 
-    /// What the option that fixes this knob is called in the environment.
+    /// The environment variable that fixes this knob.
     String variable() {
         return option.variable();
     }
@@ -169,7 +170,7 @@ public enum Knob {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /// Knob and value for people, as in "fusion-threshold 8M".
+    /// Knob and value as text: "fusion-threshold 8M".
     String show(Tuning tuning) {
         return name().toLowerCase(Locale.ROOT).replace('_', '-') + " " + describe(read(tuning));
     }
@@ -181,7 +182,7 @@ public enum Knob {
         return value >= KIB && value % KIB == 0 ? value / KIB + "K" : text(value);
     }
 
-    /// A value as its option reads it.
+    /// A value in the format of its option.
     String text(long value) {
         return Long.toString(value);
     }

@@ -18,20 +18,20 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/// The result of a search, as a file keeps it for the next run.
+/// The result of a search, saved in a file for the next run.
 ///
-/// The file has lines `name=value`. The knobs are named by their options, in the options' own
-/// words, so that people can copy them.
+/// The file has lines `name=value`. Knobs have the names and formats of their options, so that
+/// users can copy them.
 ///
-/// @param searchSpace what was searched: the result holds for that alone
-/// @param score what the tuning reached, in bytes per microsecond
+/// @param searchSpace what was searched; the result is valid for that only
+/// @param score of the tuning, in bytes per microsecond
 record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
     private static final String FORMAT = "1";
 
     /// Reads what [#write] wrote.
     ///
-    /// @return nothing when there is no file
-    /// @throws ConfigurationException when there is one that cannot be understood
+    /// @return empty if there is no file
+    /// @throws ConfigurationException when the file is damaged
     static Optional<SavedTuning> read(Path file) {
         if (Files.notExists(file)) {
             return Optional.empty();
@@ -46,7 +46,7 @@ record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
                     the tuning that an earlier run saved is damaged
                       file: %s, named by %s
                       found: %s
-                    Delete the file; the next run then searches anew and writes it again."""
+                    Delete the file; the next run then searches again and writes it."""
                             .formatted(file, "HOROVOD_AUTOTUNE_FILE", e),
                     e);
         } catch (IOException e) {
@@ -58,7 +58,7 @@ record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
         String format = value(lines, "format", text -> text);
         if (!format.equals(FORMAT)) {
             throw new IllegalArgumentException(
-                    "format %s, where this version knows format %s".formatted(format, FORMAT));
+                    "format %s, but this version reads format %s".formatted(format, FORMAT));
         }
         Tuning tuning = Tuning.DEFAULT;
         for (Knob knob : Knob.values()) {
@@ -75,7 +75,7 @@ record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
     private static <T> T value(Properties lines, String name, Function<String, T> parse) {
         String text = lines.getProperty(name);
         if (text == null) {
-            throw new IllegalArgumentException("no line for " + name);
+            throw new IllegalArgumentException("there is no line for " + name);
         }
         try {
             return parse.apply(text.strip());
@@ -96,7 +96,7 @@ record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
         return knobs;
     }
 
-    /// Makes sure that the file can be written before a search is spent on it.
+    /// Checks that the file can be written, before a search is spent on it.
     ///
     /// @throws ConfigurationException when it cannot
     static void checkWritable(Path file) {
@@ -108,11 +108,11 @@ record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
             throw fileError("written", file, "there is no folder " + folder, null);
         }
         if (!Files.isWritable(folder)) {
-            throw fileError("written", file, "nothing may be written to " + folder, null);
+            throw fileError("written", file, folder + " is not writable", null);
         }
     }
 
-    /// Writes a new file and then gives it its name, so that no reader ever finds half of it.
+    /// Writes a temporary file and renames it, so that a reader never finds half of it.
     void write(Path file) throws IOException {
         Path draft = Files.createTempFile(folder(file), file.getFileName().toString(), ".tmp");
         try {
@@ -135,8 +135,8 @@ record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
         String searched =
                 searchSpace.free().stream().map(Knob::variable).collect(Collectors.joining(" "));
         return """
-        # Found by the autotuner of Horovod4J, and used by the next run on as many ranks and hosts.
-        # Delete this file to search anew.
+        # Found by the autotuner of Horovod4J. The next run with as many ranks and hosts uses it.
+        # Delete this file to search again.
         format=%s
         ranks=%d
         hosts=%d
@@ -148,11 +148,11 @@ record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
                         FORMAT, searchSpace.ranks(), searchSpace.hosts(), searched, knobs, score);
     }
 
-    /// Why this result cannot be used here, if so.
+    /// The reason why this result cannot be used here, if any.
     Optional<String> mismatchReason(SearchSpace here, Tuning defaults) {
         if (searchSpace.ranks() != here.ranks() || searchSpace.hosts() != here.hosts()) {
             return Optional.of(
-                    "it is for %d ranks on %d hosts, and here are %d on %d"
+                    "it is for %d ranks on %d hosts, but this job has %d on %d"
                             .formatted(
                                     searchSpace.ranks(),
                                     searchSpace.hosts(),
@@ -162,7 +162,7 @@ record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
         return Arrays.stream(Knob.values())
                 .filter(knob -> !fits(knob, here, defaults))
                 .findFirst()
-                .map(knob -> "%s is fixed or free otherwise now".formatted(knob.variable()));
+                .map(knob -> "%s was fixed or free otherwise".formatted(knob.variable()));
     }
 
     private boolean fits(Knob knob, SearchSpace here, Tuning defaults) {
@@ -183,7 +183,7 @@ record SavedTuning(SearchSpace searchSpace, Tuning tuning, double score) {
                 the file for the result of the autotuner cannot be %s
                   file: %s
                   reason: %s
-                Name another by %s, or leave it out."""
+                Set %s to another file, or leave it out."""
                         .formatted(deed, file, reason, "HOROVOD_AUTOTUNE_FILE"),
                 cause);
     }

@@ -4,14 +4,13 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
 
-/// Where the autotuner may look: the shape of the world, which a result holds for, and the free
-/// knobs.
+/// What the autotuner may change, and the size of the job, for which a result is valid.
 ///
-/// @param ranks how many there are
-/// @param hosts how many they run on
-/// @param free the knobs that may be turned, in their order; the others keep their default
+/// @param ranks the number of ranks
+/// @param hosts the number of hosts
+/// @param free the knobs that may be changed, in their order; the others keep their default
 public record SearchSpace(int ranks, int hosts, Set<Knob> free) {
-    /// Knobs of the network, idle inside a host.
+    /// Knobs of the network, without effect inside a host.
     private static final Set<Knob> BETWEEN_HOSTS = EnumSet.of(Knob.RING_BYTES, Knob.STREAMS);
 
     public SearchSpace {
@@ -20,7 +19,7 @@ public record SearchSpace(int ranks, int hosts, Set<Knob> free) {
         free = Collections.unmodifiableSet(ordered);
     }
 
-    /// All knobs that have an effect in a world of this shape, without those the user has fixed.
+    /// All knobs that have an effect in a job of this size, without those that the user has fixed.
     public static SearchSpace of(int ranks, int hosts, Set<Knob> fixed) {
         EnumSet<Knob> free = EnumSet.allOf(Knob.class);
         free.removeAll(fixed);

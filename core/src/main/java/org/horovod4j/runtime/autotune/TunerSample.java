@@ -3,7 +3,7 @@ package org.horovod4j.runtime.autotune;
 import java.util.ArrayList;
 import java.util.List;
 
-/// What some training steps tell of one tuning.
+/// A sample: the speed of some training steps with one tuning.
 final class TunerSample {
     private static final double NANOS_PER_MICRO = 1e3;
 
@@ -13,13 +13,13 @@ final class TunerSample {
     private double nanosTaken;
     private int toSkip;
 
-    /// @param toSkip first steps that do not count
+    /// @param toSkip the number of first steps that do not count
     TunerSample(int steps, int toSkip) {
         this.steps = steps;
         this.toSkip = toSkip;
     }
 
-    /// Adds a step, unless it moved nothing.
+    /// Adds a step, unless it has no bytes.
     ///
     /// @return whether the sample is complete
     boolean add(long bytes, long nanos) {
@@ -31,7 +31,7 @@ final class TunerSample {
         return rates.size() == steps;
     }
 
-    /// The median of bytes per microsecond, so that a step which was disturbed does not count.
+    /// The median of bytes per microsecond, so that a disturbed step does not count.
     double score() {
         return median(rates);
     }
@@ -43,7 +43,7 @@ final class TunerSample {
         return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 
-    /// What a byte took on average, disturbed steps included.
+    /// The mean nanoseconds per byte, disturbed steps included.
     double nanosPerByte() {
         return nanosTaken / bytesMoved;
     }

@@ -3,21 +3,21 @@ package org.horovod4j.runtime.autotune;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Measures the best candidate against the defaults by turns, and takes it only if it is surely
-/// faster.
+/// Compares the best candidate with the defaults, and accepts it only if it is faster with high
+/// confidence.
 ///
-/// The search cannot answer this itself: the highest of many noisy scores is high by luck as well.
-/// Here samples come in pairs, close in time; the one of the defaults is first and second by turns,
-/// so that a machine that slowly gets faster favours neither. The candidate wins a pair by more
-/// than the least gain, and a sign test over the pairs decides: how far apart the two are does not
-/// count, so a pair that a burst of other load has spoilt is one pair, whatever it shows.
+/// The search cannot answer this: the highest of many noisy scores is partly luck. Here samples
+/// come in pairs, close in time. Either comes first in turn, so that a machine that slowly gets
+/// faster favours neither. The candidate wins a pair if it is faster by more than the minimum gain,
+/// and a sign test over the pairs decides. So a pair that other load has disturbed counts as one
+/// pair only, however large its difference.
 ///
-/// Eight wins suffice, and two more for each pair lost; the sixth loss is the last. One that is no
-/// better than the defaults passes this less than once in fifty times, one that is worse hardly
-/// ever. Scores are medians, and blind to what less than half of the steps suffer; so the candidate
-/// must also have spent less time on all its steps together, the slow ones included.
+/// Eight wins suffice, and two more for each lost pair; the sixth loss ends the comparison. A
+/// candidate that is no better than the defaults passes in less than one of fifty cases, and a
+/// slower one almost never. Scores are medians, which do not show what fewer than half of the steps
+/// suffer. So the candidate must also need less time for all its steps together.
 final class TuningComparison {
-    /// A gain below two per cent is not worth being different from the defaults.
+    /// A gain below two per cent is not worth a change.
     private static final double MIN_GAIN = Math.log(1.02);
 
     private static final int WINS = 8;
@@ -35,13 +35,13 @@ final class TuningComparison {
         DEFAULTS
     }
 
-    /// Whose turn it is: defaults, candidate, candidate, defaults, and so on.
+    /// The order is defaults, candidate, candidate, defaults, and so on.
     boolean isCandidatesTurn() {
         int samples = defaults.logs.size() + candidate.logs.size();
         return samples % 4 == 1 || samples % 4 == 2;
     }
 
-    /// Adds a sample of the one whose turn it is.
+    /// Adds the next sample.
     void add(TunerSample tunerSample) {
         (isCandidatesTurn() ? candidate : defaults).add(tunerSample);
     }
@@ -64,7 +64,7 @@ final class TuningComparison {
                 : Verdict.DEFAULTS;
     }
 
-    /// By which factor the candidate is faster, less 1: the median over the pairs.
+    /// The gain of the candidate: the median over the pairs.
     double gain() {
         return Math.expm1(TunerSample.median(gains()));
     }
@@ -85,8 +85,8 @@ final class TuningComparison {
         return gains;
     }
 
-    /// What was measured of one of the two: the logarithms of its scores, and what a byte took on
-    /// average, summed over its samples.
+    /// The measurements of one of the two: the logarithms of its scores, and the sum of its
+    /// nanoseconds per byte.
     private static final class Measurements {
         private final List<Double> logs = new ArrayList<>();
         private double nanosPerByte;

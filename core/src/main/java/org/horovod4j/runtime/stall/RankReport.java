@@ -6,14 +6,14 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.List;
 
-/// What a rank says of itself when another asks.
+/// The state of a rank, sent when another rank requests it.
 ///
-/// @param nanoTime its clock, by which ranks on other hosts set theirs
+/// @param nanoTime its clock, for ranks on other hosts to compute the difference of theirs
 /// @param sets the process sets that it is in
-/// @param processSetChanges how it makes and removes process sets
+/// @param processSetChanges its progress in changes of process sets
 public record RankReport(
         long nanoTime, List<ProcessSetReport> sets, ProcessSetChanges processSetChanges) {
-    /// Names that fit into an answer; a rank with more in flight says so.
+    /// The number of operations in a report; a report with more in flight gives their count.
     private static final int MAX_PENDING = 1_000;
 
     public RankReport {
@@ -23,12 +23,12 @@ public record RankReport(
     /// One process set.
     ///
     /// @param id its number
-    /// @param ranks its ranks, of the world
-    /// @param activity in words
-    /// @param progress how far it has come
-    /// @param join the join that this rank waits in, or null
-    /// @param pending what is in flight, oldest first, as far as it fits
-    /// @param omitted how many operations did not fit
+    /// @param ranks its ranks, as ranks of the world
+    /// @param activity what the rank is doing, as text
+    /// @param progress its completed operations
+    /// @param join the pending join of this rank, or null
+    /// @param pending the operations in flight, oldest first, up to the limit
+    /// @param omitted the number of operations beyond the limit
     public record ProcessSetReport(
             int id,
             List<Integer> ranks,
@@ -42,7 +42,7 @@ public record RankReport(
             pending = List.copyOf(pending);
         }
 
-        /// The same with as many operations as fit.
+        /// Creates a report with as many operations as the limit allows.
         public static ProcessSetReport of(
                 int id,
                 List<Integer> ranks,
@@ -64,22 +64,22 @@ public record RankReport(
         }
     }
 
-    /// How far a process set has come on a rank.
+    /// The progress of a process set on a rank.
     ///
-    /// @param completed how many operations are over
-    /// @param idleMillis since the last of them was, or since the start
+    /// @param completed the number of completed operations
+    /// @param idleMillis since the last of them completed, or since the start
     public record Progress(long completed, long idleMillis) {}
 
-    /// How far a rank has come with process sets, which all ranks make and remove together.
+    /// The progress of a rank in changes of process sets, which all ranks make together.
     ///
-    /// @param started how many changes it has begun
-    /// @param pending the last of these while it is not over, or null
+    /// @param started the number of changes it has begun
+    /// @param pending the current change, or null
     public record ProcessSetChanges(long started, @Nullable Pending pending) {}
 
-    /// Something in flight: an operation, or a call that all ranks make together.
+    /// Something that waits for other ranks: an operation, or a call that all ranks make together.
     ///
     /// @param name of its tensor
-    /// @param operation in words
+    /// @param operation as text
     /// @param millis since it was submitted
     public record Pending(String name, String operation, long millis) {
         @Override
@@ -92,7 +92,7 @@ public record RankReport(
         return new ObjectCodec().encode(this);
     }
 
-    /// Null when the bytes are no report: a rank that is starting or leaving.
+    /// Decodes a report. Null if the rank is starting or leaving, and the bytes are not a report.
     static @Nullable RankReport decode(byte @Nullable [] bytes) {
         if (bytes == null) {
             return null;
@@ -107,12 +107,12 @@ public record RankReport(
         }
     }
 
-    /// What it says of a process set, or null when it is not in it.
+    /// The report of a process set, or null if the rank is not in it.
     @Nullable ProcessSetReport set(int id) {
         return sets.stream().filter(each -> each.id == id).findFirst().orElse(null);
     }
 
-    /// Since an operation was last over in any process set.
+    /// Milliseconds since the last operation completed in any process set.
     long idleMillis() {
         return sets.stream().mapToLong(set -> set.progress.idleMillis).min().orElse(Long.MAX_VALUE);
     }

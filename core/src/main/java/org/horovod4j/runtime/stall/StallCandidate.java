@@ -9,26 +9,26 @@ import org.horovod4j.text.RankList;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Something that this rank waits for and that needs other ranks' programs: what may stall.
+/// Something that this rank waits for and that needs the programs of other ranks: it may stall.
 sealed interface StallCandidate {
-    /// Tells it from all others, earlier ones of the same name included where they matter.
+    /// Identifies this wait among all others.
     String key();
 
-    /// How long it has waited, as far as that is a reason to worry.
+    /// How long it has waited, as far as that indicates a stall.
     long millis();
 
-    /// Who has come to it and who has not.
+    /// Which ranks wait in it and which are missing.
     ///
-    /// @param warnMillis how long nothing may happen
+    /// @param warnMillis the time without progress that counts as a stall
     Stall stall(StateReport state, long warnMillis);
 
-    /// What has waited for how long, the beginning of a sentence that names the ranks.
+    /// What has waited and for how long: the beginning of a sentence that names the ranks.
     String summary();
 
-    /// The process set in which ranks are asked what they do instead.
+    /// The process set whose activity of the missing ranks is shown first.
     int processSet();
 
-    /// All that a rank waits for.
+    /// All waits of a rank.
     static List<StallCandidate> of(RankReport own) {
         List<StallCandidate> waits = new ArrayList<>();
         for (ProcessSetReport set : own.sets()) {
@@ -45,7 +45,7 @@ sealed interface StallCandidate {
         return waits;
     }
 
-    /// One paragraph: who is missing, and what these do instead.
+    /// One paragraph: which ranks are missing, and what they do instead.
     default String explain(StateReport state, Stall stall) {
         StringBuilder text = new StringBuilder(summary());
         text.append(
@@ -89,11 +89,11 @@ sealed interface StallCandidate {
         }
     }
 
-    /// A join that some ranks have not called. They may train on for hours, in which this rank
-    /// takes part: so it counts from the last operation on, and is no stall while one is in flight,
-    /// or while any of those ranks gets on in another process set.
+    /// A join that some ranks have not called. They may train for hours, and this rank takes part
+    /// in that. So the wait counts from the last operation, and is not a stall while an operation
+    /// is in flight or while a missing rank makes progress in another process set.
     record JoinWait(ProcessSetReport set, Pending join) implements StallCandidate {
-        /// Ranks end an operation, and say so, not quite at the same time.
+        /// Ranks complete an operation, and report it, at slightly different times.
         private static final long SLACK_MILLIS = 500;
 
         @Override
@@ -123,7 +123,7 @@ sealed interface StallCandidate {
         }
     }
 
-    /// The making or removing of process sets, which some ranks have not come to.
+    /// A change of process sets that some ranks have not called.
     ///
     /// @param number see [ProcessSetChanges#started]
     record ProcessSetChangeWait(long number, Pending pending) implements StallCandidate {

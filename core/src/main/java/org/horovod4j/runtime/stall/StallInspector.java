@@ -14,11 +14,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/// Warns of operations, joins and changes of process sets that have waited for long because some
-/// ranks have not come to them, and ends the job when they wait for too long, if asked to.
+/// Warns about operations, joins and changes of process sets that have waited for long because
+/// ranks are missing. Ends the job when they wait too long, if the user has set a time for that.
 ///
-/// The lowest rank that waits does the talking. It asks all ranks for their state over the control
-/// plane, which works on every transport and while programs hang.
+/// The lowest rank that waits writes the warning. It requests the state of all ranks over the
+/// control plane, which works on every transport and while programs hang.
 public final class StallInspector implements AutoCloseable {
     private final int rank;
     private final StallSettings settings;
@@ -31,8 +31,8 @@ public final class StallInspector implements AutoCloseable {
     private volatile boolean closed;
 
     /// @param own this rank's report
-    /// @param warning takes what is to be logged
-    /// @param shutdown ends the job, for the reason given
+    /// @param warning receives the warning, to be logged
+    /// @param shutdown ends the job with a reason
     public StallInspector(
             int rank,
             StallSettings settings,
@@ -49,7 +49,7 @@ public final class StallInspector implements AutoCloseable {
         this.thread = Thread.ofPlatform().name("hvd-stall-" + rank).daemon().unstarted(this::work);
     }
 
-    /// Begins to watch, unless told not to.
+    /// Starts the thread, unless the option switches it off.
     public void start() {
         if (settings.warning().isPositive()) {
             thread.start();
@@ -68,9 +68,9 @@ public final class StallInspector implements AutoCloseable {
         }
     }
 
-    /// Looks once.
+    /// Checks once.
     ///
-    /// @return milliseconds until there may be something to see again
+    /// @return milliseconds until the next check
     long inspect() {
         List<StallCandidate> old = new ArrayList<>();
         long next = settings.warning().toMillis();
@@ -93,8 +93,8 @@ public final class StallInspector implements AutoCloseable {
         return Math.max(next, 1);
     }
 
-    /// When a wait is next to be looked at: at the warning time, and, once warned of, at the time
-    /// of the shutdown.
+    /// When a wait needs the next check: at the warning time, and after the warning at the shutdown
+    /// time.
     private long nextDue(StallCandidate stallCandidate) {
         boolean told = warned.contains(stallCandidate.key());
         long limit = told ? shutdownMillis() : settings.warning().toMillis();
@@ -110,24 +110,24 @@ public final class StallInspector implements AutoCloseable {
         try {
             state = StateReport.collect(control);
         } catch (ShutDownException | PeerLostException e) {
-            closed = true; // the end of the world explains all stalls
+            closed = true; // the rank is leaving, which ends all waits
             return;
         }
-        List<String> stories = new ArrayList<>();
+        List<String> paragraphs = new ArrayList<>();
         boolean over = false;
         for (StallCandidate stallCandidate : old) {
             Stall stall = stallCandidate.stall(state, settings.warning().toMillis());
             if (stall.missing().isEmpty()) {
-                continue; // nobody is missing now; somebody may be at a later look
+                continue; // no rank is missing now; one may be at a later check
             }
             warned.add(stallCandidate.key());
             if (!stall.arrived().isEmpty() && stall.arrived().getFirst() == rank) {
-                stories.add(stallCandidate.explain(state, stall));
+                paragraphs.add(stallCandidate.explain(state, stall));
                 over |= shutdownMillis() > 0 && stallCandidate.millis() >= shutdownMillis();
             }
         }
-        if (!stories.isEmpty() && !closed) {
-            warnOrShutDown(String.join("\n", stories), over);
+        if (!paragraphs.isEmpty() && !closed) {
+            warnOrShutDown(String.join("\n", paragraphs), over);
         }
     }
 

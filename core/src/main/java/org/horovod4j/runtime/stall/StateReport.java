@@ -10,14 +10,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/// What all ranks said when they were asked.
+/// The state of all ranks.
 ///
-/// @param reports by rank; null where no answer came
+/// @param reports by rank; null for a rank that did not answer
 public record StateReport(List<@Nullable RankReport> reports) {
-    /// How many operations are named of each rank.
+    /// The number of operations shown per rank.
     private static final int MAX_SHOWN = 6;
 
-    /// Asks all ranks.
+    /// Requests the state of all ranks.
     public static StateReport collect(ControlPlane control) {
         List<@Nullable RankReport> reports = new ArrayList<>();
         for (byte @Nullable [] answer : control.survey()) {
@@ -26,10 +26,10 @@ public record StateReport(List<@Nullable RankReport> reports) {
         return new StateReport(reports);
     }
 
-    /// Who has come to something and who has not.
+    /// Which ranks wait in something, and which are missing.
     ///
     /// @param arrived ranks that wait in it, ascending
-    /// @param missing ranks that it waits for, ascending; none when there is no reason to worry
+    /// @param missing ranks that it waits for, ascending; empty if it is not a stall
     public record Stall(List<Integer> arrived, List<Integer> missing) {
         public Stall {
             arrived = List.copyOf(arrived);
@@ -37,8 +37,7 @@ public record StateReport(List<@Nullable RankReport> reports) {
         }
     }
 
-    /// How things stand with an operation of a process set. A rank that has joined cannot be
-    /// missed.
+    /// Finds the missing ranks of an operation. A rank that has joined is never missing.
     public Stall stall(ProcessSetReport set, String name) {
         List<Integer> having = new ArrayList<>();
         List<Integer> lacking = new ArrayList<>();
@@ -53,9 +52,9 @@ public record StateReport(List<@Nullable RankReport> reports) {
         return new Stall(having, lacking);
     }
 
-    /// How things stand with a join. Ranks that have not joined are missed only when all of them
-    /// have been idle for so long: one with an operation in flight gets on, or has a story of its
-    /// own to tell.
+    /// Finds the missing ranks of a join. Ranks that have not joined count as missing only if all
+    /// of them have been idle for this time: a rank with an operation in flight makes progress, or
+    /// has a stall of its own.
     Stall joinStall(ProcessSetReport set, long idleMillis) {
         List<Integer> having = new ArrayList<>();
         List<Integer> lacking = new ArrayList<>();
@@ -78,9 +77,9 @@ public record StateReport(List<@Nullable RankReport> reports) {
                 || ((set == null || set.pending().isEmpty()) && report.idleMillis() >= idleMillis);
     }
 
-    /// How things stand with the making or removing of process sets.
+    /// Finds the missing ranks of a change of process sets.
     ///
-    /// @param number how many changes a rank has begun that has come to this one
+    /// @param number the number of this change, counted from 1
     Stall changeStall(long number) {
         List<Integer> having = new ArrayList<>();
         List<Integer> lacking = new ArrayList<>();
@@ -96,7 +95,7 @@ public record StateReport(List<@Nullable RankReport> reports) {
         return new Stall(having, lacking);
     }
 
-    /// Everything, for people.
+    /// The whole report as text.
     public String describe() {
         StringBuilder text = new StringBuilder();
         for (int rank = 0; rank < reports.size(); rank++) {
@@ -139,9 +138,9 @@ public record StateReport(List<@Nullable RankReport> reports) {
         }
     }
 
-    /// What a rank does instead of what it is missed in.
+    /// What a missing rank does instead.
     ///
-    /// @param processSet where it is missed, which is looked at first
+    /// @param processSet in which it is missing, and whose operations are shown first
     String describeActivity(int rank, int processSet) {
         RankReport report = reports.get(rank);
         if (report == null) {

@@ -4,13 +4,12 @@ import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.ActivityRecorder;
 import org.jspecify.annotations.Nullable;
 
-/// Passes on what the backend of a process set tells of the operation that runs there, while one is
-/// recorded.
+/// Passes the activities of a backend to the recorder, while an operation is recorded.
 ///
-/// Used by the thread that runs operations.
+/// Used only by the thread that runs operations.
 public final class ActivityLog implements ActivityRecorder {
-    /// A large operation goes round and round in the same way: the first rounds tell all there is
-    /// to see, and thousands of them would make a file that nobody can open.
+    /// The activities of a large operation repeat: the first ones show all there is to see, and
+    /// thousands would make a file too large to open.
     static final int MAX_ACTIVITIES = 200;
 
     private final Recorder recorder;
@@ -21,7 +20,7 @@ public final class ActivityLog implements ActivityRecorder {
         this.recorder = recorder;
     }
 
-    /// What is told from now on belongs to `collective`.
+    /// Later activities belong to `collective`.
     public void open(Collective collective) {
         running = collective;
         left = MAX_ACTIVITIES;

@@ -3,18 +3,17 @@ package org.horovod4j.runtime.timeline;
 import java.util.Comparator;
 import java.util.List;
 
-/// How far the clock of a rank is from that of rank 0, measured by questions and answers between
-/// the two.
+/// The difference between the clock of a rank and that of rank 0, measured by requests and answers.
 ///
-/// An answer is taken to have been given midway between question and return. It was given somewhere
-/// in between, so the error is at most half the round trip, and the shortest of many tells most.
+/// The clock of rank 0 is assumed to be read midway between request and answer. So the error is at
+/// most half the round trip, and the shortest round trip gives the best value.
 ///
 /// @param nanos to be added to this rank's [System#nanoTime] to get that of rank 0
-/// @param roundTripNanos of the sample that was believed
+/// @param roundTripNanos of the sample that was used
 public record ClockOffset(long nanos, long roundTripNanos) {
 
-    /// One question: when it left and its answer came, by this rank's clock, and what rank 0's
-    /// clock said.
+    /// One request: when it was sent and its answer received, by this rank's clock, and the time of
+    /// rank 0 in the answer.
     public record Sample(long sentNanos, long rankZeroNanos, long receivedNanos) {
         public Sample {
             if (receivedNanos - sentNanos < 0) {
@@ -33,7 +32,7 @@ public record ClockOffset(long nanos, long roundTripNanos) {
         }
     }
 
-    /// The offset that the quickest of the samples tells.
+    /// The offset of the sample with the shortest round trip.
     ///
     /// @throws IllegalArgumentException when there is no sample
     public static ClockOffset of(List<Sample> samples) {

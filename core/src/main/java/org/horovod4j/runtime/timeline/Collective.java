@@ -6,10 +6,10 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.List;
 
-/// One operation of the backend, with all the tensors that travel in it.
+/// One operation of the backend, with all tensors that are fused in it.
 ///
 /// @param op in capitals, as in `ALLREDUCE`
-/// @param dataType null when there are no elements, as in a barrier
+/// @param dataType null without elements, as in a barrier
 /// @param shapes one for each tensor, or none at all
 /// @param locked whether it runs by a locked plan, without negotiation
 public record Collective(

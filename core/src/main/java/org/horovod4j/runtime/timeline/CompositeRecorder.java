@@ -1,10 +1,9 @@
 package org.horovod4j.runtime.timeline;
 
-/// Passes on what it is told to each of two recorders that is on.
+/// Passes events to each of two recorders that is on.
 ///
-/// Two fields rather than a list: each call below then meets one class only, in practice, and is
-/// compiled without a search for the method. Nor is there one method for all calls, which would
-/// need an object for each.
+/// Two fields rather than a list: each call then has one receiver class in practice, and is
+/// inlined. One method for all events would need an object per call.
 record CompositeRecorder(Recorder first, Recorder second) implements Recorder {
     @Override
     public boolean isOn() {

@@ -5,15 +5,15 @@ import org.jspecify.annotations.Nullable;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
-/// A ring that carries events from the threads that work to the one that writes, and never lets the
-/// former wait. To offer an event costs one atomic step and one store.
+/// A ring buffer from the working threads to the writing thread. Working threads never wait: an
+/// offer costs one atomic operation and one store.
 ///
-/// When it is full it shuts, and opens again once the writer has emptied it. So what is lost is
-/// lost in one stretch: if each free place were taken at once, nearly every operation would lack
-/// some event, and none could be shown whole.
+/// When it is full it closes, and opens again after the writer has emptied it. So all lost events
+/// are consecutive. If each free place were taken at once, nearly every operation would lack some
+/// event, and none could be shown completely.
 final class EventQueue {
-    /// How many events the writer takes before it tells that their places are free: each time it
-    /// does, the others have to fetch the number anew.
+    /// The number of events that the writer takes before it frees their places: each update of the
+    /// counter costs the working threads a cache miss.
     private static final int FREED_AT_ONCE = 256;
 
     private final AtomicReferenceArray<@Nullable TimelineEvent> places;
@@ -21,18 +21,18 @@ final class EventQueue {
     private final AtomicLong lost = new AtomicLong();
     private final Runnable halfFull;
 
-    /// How many events have been offered, and taken; a place is the number modulo the capacity.
+    /// The number of offered and of taken events; a place is the number modulo the capacity.
     private final AtomicLong offered = new AtomicLong();
 
     private volatile long freed;
 
-    /// Of the writer alone, and ahead of `freed`.
+    /// Used by the writer only, and ahead of `freed`.
     private long taken;
 
     private volatile boolean overflowed;
 
     /// @param capacity a power of two
-    /// @param halfFull called by whoever fills the queue to the half, to hurry the writer
+    /// @param halfFull called by the thread that fills half of the queue, to wake the writer
     EventQueue(int capacity, Runnable halfFull) {
         if (Integer.bitCount(capacity) != 1) {
             throw new IllegalArgumentException("a power of two, not " + capacity);
@@ -64,7 +64,7 @@ final class EventQueue {
         }
     }
 
-    /// The next event, or null when there is none yet. Called by the writer alone.
+    /// The next event, or null if there is none yet. Called by the writer only.
     @Nullable TimelineEvent poll() {
         int place = (int) taken & mask;
         TimelineEvent timelineEvent = places.getAcquire(place);
@@ -82,7 +82,7 @@ final class EventQueue {
         return overflowed;
     }
 
-    /// Lets events in again, and tells how many were lost since the last time.
+    /// Opens the queue again, and returns the number of events lost since the last time.
     long clearOverflow() {
         overflowed = false;
         return lost.getAndSet(0);

@@ -14,16 +14,16 @@ import org.jspecify.annotations.Nullable;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// Records as events of Java Flight Recorder. Got from [Recorder#jfr], which asks first whether
-/// there is one.
+/// Records events for Java Flight Recorder. Created by [Recorder#jfr], which checks that the module
+/// is present.
 ///
-/// Activities and the reports of single ranks are left to the [Timeline]: the former lie in the
-/// past when they are told, and the flight recorder takes no times but its own.
+/// Activities and requests of single ranks are recorded by the [Timeline] only: activities are
+/// reported after they have ended, and the flight recorder accepts no times from outside.
 final class JfrRecorder implements Recorder {
     private final int rank;
 
-    /// Null until somebody records: the first event of a type loads half the flight recorder, which
-    /// takes a tenth of a second.
+    /// Null until a recording runs: the first event of a type loads much of the flight recorder,
+    /// which takes a tenth of a second.
     private @Nullable Probes probes;
 
     private final Map<TensorKey, NegotiationEvent> waiting = new ConcurrentHashMap<>();
@@ -42,7 +42,7 @@ final class JfrRecorder implements Recorder {
         return FlightRecorder.isInitialized() && probes().areEnabled();
     }
 
-    /// Two threads may each make their own, which does no harm.
+    /// Two threads may each create an instance, which does no harm.
     private Probes probes() {
         Probes known = probes;
         if (known == null) {
@@ -52,7 +52,7 @@ final class JfrRecorder implements Recorder {
         return known;
     }
 
-    /// An event of each type. Asking one that exists allocates nothing.
+    /// An event of each type. Checking an existing event allocates nothing.
     private record Probes(
             CollectiveEvent collectives, NegotiationEvent negotiations, CycleEvent cycles) {
         boolean areEnabled() {
@@ -92,7 +92,7 @@ final class JfrRecorder implements Recorder {
     @Override
     public void started(Collective collective) {
         if (!waiting.isEmpty()) {
-            // Those of a locked plan, on which nobody had to agree.
+            // Those of a locked plan, which need no negotiation.
             collective
                     .tensors()
                     .forEach(tensor -> negotiationEnded(collective.processSet(), tensor));
@@ -140,7 +140,7 @@ final class JfrRecorder implements Recorder {
         }
     }
 
-    /// A [Collective], from its begin to its end.
+    /// A [Collective] and its duration.
     @Name("org.horovod4j.Collective")
     @Label("Collective")
     @Category("Horovod4J")
@@ -170,7 +170,7 @@ final class JfrRecorder implements Recorder {
         boolean locked;
     }
 
-    /// The wait of one tensor, from the moment this rank asked for its operation.
+    /// The wait of one tensor, from the submission on this rank.
     @Name("org.horovod4j.Negotiation")
     @Label("Negotiation")
     @Category("Horovod4J")
@@ -191,7 +191,7 @@ final class JfrRecorder implements Recorder {
         String error = "";
     }
 
-    /// The begin of a cycle.
+    /// The start of a cycle.
     @Name("org.horovod4j.Cycle")
     @Label("Cycle")
     @Category("Horovod4J")

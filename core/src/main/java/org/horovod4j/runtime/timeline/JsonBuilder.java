@@ -2,7 +2,7 @@ package org.horovod4j.runtime.timeline;
 
 import java.nio.charset.StandardCharsets;
 
-/// A JSON object while it is written.
+/// Builds a JSON object.
 final class JsonBuilder {
     private static final String HEX = "0123456789abcdef";
     private static final char REPLACEMENT = '\ufffd';
@@ -28,7 +28,7 @@ final class JsonBuilder {
         return putRaw(key, value.toString());
     }
 
-    /// Puts a value that is JSON already.
+    /// Adds a value that is JSON.
     JsonBuilder putRaw(String key, String json) {
         string(key);
         text.append(':').append(json);
@@ -39,13 +39,13 @@ final class JsonBuilder {
         return text.length() == 1;
     }
 
-    /// The whole object. More can be put after that all the same.
+    /// The object. More members can be added afterwards.
     @Override
     public String toString() {
         return text + "}";
     }
 
-    /// The whole object as a file has it.
+    /// The object in UTF-8.
     byte[] bytes() {
         return toString().getBytes(StandardCharsets.UTF_8);
     }
@@ -79,8 +79,7 @@ final class JsonBuilder {
         }
     }
 
-    /// Whether a surrogate lacks its partner: it is no character then, and UTF-8 has no bytes for
-    /// it.
+    /// Whether a surrogate has no partner. UTF-8 cannot encode it.
     private static boolean isUnpairedSurrogate(String value, int i) {
         char c = value.charAt(i);
         if (Character.isHighSurrogate(c)) {

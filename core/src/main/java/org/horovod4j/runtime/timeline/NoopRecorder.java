@@ -1,6 +1,6 @@
 package org.horovod4j.runtime.timeline;
 
-/// The recorder of those who record nothing.
+/// Records nothing.
 final class NoopRecorder implements Recorder {
     @Override
     public boolean isOn() {

@@ -2,15 +2,15 @@ package org.horovod4j.runtime.timeline;
 
 import java.util.List;
 
-/// Is told what the runtime does, from any thread, in the order in which it happens.
+/// Receives events of the runtime, from any thread, in the order in which they happen.
 ///
-/// Callers ask [#isOn] before they make a [Collective] or call anything else, so that recording
-/// costs one read of memory while nobody records. No method waits or throws.
+/// Callers check [#isOn] before they create a [Collective] or call another method, so recording
+/// costs one memory read while it is off. No method waits or throws.
 public interface Recorder {
-    /// Records nothing, ever.
+    /// Records nothing.
     Recorder NONE = new NoopRecorder();
 
-    /// All of `recorders` as one.
+    /// Combines recorders.
     static Recorder of(List<Recorder> recorders) {
         return recorders.stream()
                 .filter(recorder -> !recorder.equals(NONE))
@@ -18,39 +18,38 @@ public interface Recorder {
                 .orElse(NONE);
     }
 
-    /// Records for Java Flight Recorder, or not at all in a Java without it.
+    /// Records for Java Flight Recorder, or nothing if the module is missing.
     ///
-    /// A runtime made by `jlink` may lack the module; then no class that needs it is even loaded.
+    /// A runtime image made by `jlink` may lack the module; then no class that needs it is loaded.
     static Recorder jfr(int rank) {
         return ModuleLayer.boot().findModule("jdk.jfr").isPresent() ? new JfrRecorder(rank) : NONE;
     }
 
     boolean isOn();
 
-    /// This rank has asked for `op` on `tensor`; the others may or may not have.
+    /// This rank has submitted `op` on `tensor`.
     ///
     /// @param op in capitals, as in `ALLREDUCE`
     void submitted(int processSet, String tensor, String op);
 
-    /// The request of `rank` has reached the coordinator, which alone says this.
+    /// The coordinator has received the request of `rank`.
     void rankReady(int processSet, String tensor, int rank);
 
-    /// All ranks want the same: the negotiation is over. Locked plans go without.
+    /// All ranks have agreed on the operation. Locked plans need no negotiation.
     void negotiationEnded(int processSet, String tensor);
 
-    /// The negotiation ended with an error.
+    /// The ranks disagree.
     void negotiationFailed(int processSet, String tensor, String reason);
 
-    /// The operation runs from now on.
+    /// The operation starts.
     void started(Collective collective);
 
-    /// Something that was done inside `collective`, between two readings of [System#nanoTime].
+    /// An activity inside `collective`, between two values of [System#nanoTime].
     ///
-    /// Activities of one collective lie inside each other or beside each other; they do not overlap
-    /// halfway.
+    /// Activities of one collective are nested or disjoint.
     void activity(Collective collective, String name, long beginNanos, long endNanos);
 
-    /// The operation is over, even if it failed. To be said before its handles are done.
+    /// The operation has ended, perhaps with a failure. Called before its handles complete.
     void ended(Collective collective);
 
     /// A cycle of the coordinator begins.

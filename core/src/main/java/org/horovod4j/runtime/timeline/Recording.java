@@ -8,17 +8,17 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
-/// The writing of one file, from its header to its end, on a thread of its own.
+/// Writes one file, from header to end, on thread `hvd-timeline`.
 final class Recording {
     private static final Logger LOGGER = System.getLogger(Recording.class.getName());
 
-    /// Some seconds of a busy job; about 4 MB when full.
+    /// Enough for some seconds of a busy job; about 4 MB when full.
     static final int QUEUE_CAPACITY = 1 << 16;
 
-    /// Events wait this long for each other, so that nobody who records needs to wake the writer.
+    /// The writer polls at this interval, so that no working thread needs to wake it.
     private static final Duration PAUSE = Duration.ofMillis(20);
 
-    /// A disk that takes longer to write what is left is not waited for.
+    /// The longest wait for the disk at the end of a recording.
     private static final Duration LAST_WRITE = Duration.ofSeconds(30);
 
     private final EventQueue queue = new EventQueue(QUEUE_CAPACITY, this::wakeWriter);
@@ -30,7 +30,7 @@ final class Recording {
 
     private volatile boolean ending;
 
-    /// @param onEnd told by the writing thread when it ends, whether asked to or not
+    /// @param onEnd called by the writing thread when it ends, by request or by an error
     Recording(TraceFile file, TraceOwner owner, boolean markCycles, Consumer<Recording> onEnd)
             throws IOException {
         this.markCycles = markCycles;
@@ -56,7 +56,7 @@ final class Recording {
         queue.offer(timelineEvent);
     }
 
-    /// Writes what was recorded before this call, ends the file and waits until that is done.
+    /// Writes all events recorded before this call, ends the file and waits until that is done.
     void end() {
         ending = true;
         wakeWriter();
@@ -67,14 +67,14 @@ final class Recording {
             try {
                 ended = thread.join(Duration.ofNanos(deadline - System.nanoTime()));
             } catch (InterruptedException e) {
-                // The file is wanted all the same: the caller hears of the interrupt afterwards.
+                // The file must be complete: the interrupt status is restored afterwards.
                 interrupted = true;
             }
         }
         if (!ended) {
             LOGGER.log(
                     Level.WARNING,
-                    "timeline {0}: not written to its end within {1} s, going on without",
+                    "timeline {0}: not complete after {1} s; the program continues without it",
                     path,
                     LAST_WRITE.toSeconds());
         }

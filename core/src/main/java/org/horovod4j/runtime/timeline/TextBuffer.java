@@ -3,8 +3,7 @@ package org.horovod4j.runtime.timeline;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 
-/// Bytes of text that grow: what is written many thousand times a second is put together here,
-/// without a string or a copy for each piece.
+/// A growing buffer of text in bytes. It formats events without a string or a copy for each part.
 final class TextBuffer {
     private static final int MAX_DIGITS = 20;
 
@@ -19,7 +18,7 @@ final class TextBuffer {
         return length;
     }
 
-    /// Forgets all but the first `count` bytes.
+    /// Keeps the first `count` bytes only.
     void truncate(int count) {
         length = count;
     }
@@ -31,7 +30,7 @@ final class TextBuffer {
         return this;
     }
 
-    /// Puts a number that is not negative.
+    /// Appends a number, which must not be negative.
     TextBuffer put(long number) {
         ensure(MAX_DIGITS);
         int end = length + digits(number);
@@ -52,7 +51,7 @@ final class TextBuffer {
         return digits;
     }
 
-    /// What is here now, to be read before more is put.
+    /// The current bytes, to be read before more are appended.
     ByteBuffer view() {
         return ByteBuffer.wrap(bytes, 0, length);
     }

@@ -8,11 +8,11 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
-/// Records into a trace file that Perfetto and `chrome://tracing` show, while it is started.
+/// Records into a trace file for Perfetto and `chrome://tracing`, while it is started.
 ///
-/// The file can be opened at any moment. Whoever records is never held up: a thread of its own
-/// writes, and when that cannot keep up, operations are left out and the number of lost events is
-/// told in the file.
+/// The file can be opened at any time. Recording never blocks a working thread: another thread
+/// writes. If it cannot keep up, operations are left out, and the file gives the number of lost
+/// events.
 public final class Timeline implements Recorder, AutoCloseable {
     /// No limit on the bytes of a file.
     public static final long UNLIMITED = Long.MAX_VALUE;
@@ -28,19 +28,19 @@ public final class Timeline implements Recorder, AutoCloseable {
         this(() -> owner, maxBytes);
     }
 
-    /// Like [#Timeline(TraceOwner, long)], with an owner that is asked for with each file: clocks
+    /// Like [#Timeline(TraceOwner, long)], with an owner that is computed for each file: clocks
     /// drift.
     public Timeline(Supplier<TraceOwner> owner, long maxBytes) {
         if (maxBytes < TraceFile.MIN_LIMIT) {
             throw new IllegalArgumentException(
-                    "a timeline of at most %d bytes would hold nothing, allow at least %d"
+                    "a timeline of at most %d bytes is too small: allow at least %d"
                             .formatted(maxBytes, TraceFile.MIN_LIMIT));
         }
         this.owner = owner;
         this.maxBytes = maxBytes;
     }
 
-    /// Where `rank` writes its part when all ranks record: `trace.rank3.json` beside `trace.json`.
+    /// The file of `rank` when all ranks record: `trace.rank3.json` beside `trace.json`.
     public static Path fileOfRank(Path file, int rank) {
         String name = String.valueOf(file.getFileName());
         int dot = name.lastIndexOf('.');
@@ -48,19 +48,18 @@ public final class Timeline implements Recorder, AutoCloseable {
         return file.resolveSibling(name.substring(0, end) + ".rank" + rank + name.substring(end));
     }
 
-    /// Whether a recording into `file` goes on, in this process or another of this host.
+    /// Whether a process of this host is writing `file`.
     public static boolean isBeingWritten(Path file) {
         return TraceFile.isBeingWritten(file);
     }
 
-    /// Records into `file` from now on, and ends the file written so far. Returns when that is
-    /// done.
+    /// Starts a recording into `file`, and ends the one before. Returns when that is done.
     ///
-    /// @throws ConfigurationException when the file cannot be written; what was recorded before
-    ///     goes on
+    /// @throws ConfigurationException when the file cannot be written; the recording before
+    ///     continues
     public synchronized void start(Path file, boolean markCycles) {
         TraceFile next = TraceFile.open(file, maxBytes);
-        // Before the new header: it may be the same file.
+        // Before the new header is written: it may be the same file.
         stop();
         try {
             Recording recording =
@@ -82,7 +81,7 @@ public final class Timeline implements Recorder, AutoCloseable {
         return cause;
     }
 
-    /// Ends the file, and returns when it is complete. Does nothing when nothing is recorded.
+    /// Ends the file, and returns when it is complete. Does nothing without a recording.
     public synchronized void stop() {
         Recording recording = current.getAndSet(null);
         if (recording != null) {

@@ -17,21 +17,21 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/// A JSON array on disk that grows, and is complete after every write.
+/// A growing JSON array on disk that is complete after every write.
 ///
-/// Each write starts with the comma that takes the place of the closing bracket, and ends with a
-/// new bracket. Whatever becomes of the program, the file can be opened; only a program that is
-/// killed within a write may leave a torn event behind, which [TraceMerger] leaves out.
+/// Each write starts with a comma, which replaces the closing bracket, and ends with a new bracket.
+/// So the file can be opened at any time. Only a program that is killed within a write may leave a
+/// torn event, which [TraceMerger] leaves out.
 ///
-/// While it is written it is locked, so that others can tell: the system removes the lock with the
-/// process, however that ends.
+/// The file is locked while it is written, so that other ranks can detect that. The system removes
+/// the lock when the process ends.
 final class TraceFile implements Closeable {
     private static final Logger LOGGER = System.getLogger(TraceFile.class.getName());
 
-    /// The least limit: what is shorter would hold little but the words that it is full.
+    /// The minimum limit: a smaller file would hold hardly more than its header.
     static final long MIN_LIMIT = 64 * 1024;
 
-    /// Kept free for the ends of what has begun, and for the last words.
+    /// Reserved for the ends of open slices, and for the last notice.
     private static final int RESERVE = 8 * 1024;
 
     private static final int BATCH = 64 * 1024;
@@ -47,7 +47,7 @@ final class TraceFile implements Closeable {
     /// Where the closing bracket begins.
     private long end;
 
-    /// Where the event that is put together now begins in the batch.
+    /// Where the current event begins in the batch.
     private int begun;
 
     private boolean full;
@@ -58,9 +58,9 @@ final class TraceFile implements Closeable {
         this.limit = limit;
     }
 
-    /// Opens a file for writing, and leaves what is in it until [#begin].
+    /// Opens a file for writing. Its content remains until [#begin].
     ///
-    /// @throws ConfigurationException when that cannot be
+    /// @throws ConfigurationException when it cannot be opened
     static TraceFile open(Path path, long limit) {
         try {
             FileChannel channel =
@@ -95,8 +95,8 @@ final class TraceFile implements Closeable {
         return path;
     }
 
-    /// Whether somebody, in this process or another of this host, is still writing to the file.
-    /// Where a file system has no locks, nobody seems to be.
+    /// Whether a process of this host is still writing the file. False if the file system has no
+    /// locks.
     static boolean isBeingWritten(Path path) {
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ);
                 FileLock free = channel.tryLock(0, Long.MAX_VALUE, true)) {
@@ -108,7 +108,7 @@ final class TraceFile implements Closeable {
         }
     }
 
-    /// Empties the file and writes the first event.
+    /// Truncates the file and writes the first event.
     void begin(JsonBuilder header) throws IOException {
         lock();
         channel.truncate(0);
@@ -116,8 +116,8 @@ final class TraceFile implements Closeable {
         flush();
     }
 
-    /// Best effort: whoever finds no lock merges a file too early, and the one that ends last once
-    /// more.
+    /// Best effort: without a lock a rank may merge a file too early. The rank that ends last then
+    /// merges it again.
     private void lock() {
         try {
             @Nullable FileLock _ = channel.tryLock();
@@ -132,19 +132,19 @@ final class TraceFile implements Closeable {
         end();
     }
 
-    /// Adds an event that the file should not end without.
+    /// Adds an event for which space is reserved.
     void addLast(JsonBuilder event) throws IOException {
         next().put(event.bytes());
         boolean _ = keep(limit);
     }
 
-    /// Begins an event, which is put behind what is returned here and ended by [#end].
+    /// Begins an event. The caller appends it to the result, and calls [#end].
     TextBuffer next() {
         begun = batch.length();
         return batch.put(COMMA);
     }
 
-    /// Adds the event that was begun last, unless it is [full][#isFull] or would be.
+    /// Adds the current event, unless the file is [full][#isFull] or would be.
     void end() throws IOException {
         full = full || !keep(limit - RESERVE);
         if (full) {
@@ -167,7 +167,7 @@ final class TraceFile implements Closeable {
         return true;
     }
 
-    /// Writes what was added.
+    /// Writes all added events.
     void flush() throws IOException {
         int length = batch.length();
         if (length == 0) {
@@ -184,7 +184,7 @@ final class TraceFile implements Closeable {
         end += length;
     }
 
-    /// Takes back half a write, most likely one for which the disk had no more room.
+    /// Undoes an incomplete write, most likely on a full disk.
     private void restore(IOException cause) {
         try {
             channel.truncate(end);

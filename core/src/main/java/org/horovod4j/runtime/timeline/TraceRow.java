@@ -6,18 +6,18 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/// One row of a trace, and what goes on there now.
+/// One row of a trace, and its open slice.
 ///
 /// A slice is written when it ends: only then is it known whether a tensor waited for a negotiation
-/// or for a locked plan. One that lasts long is begun in the file before, so that a job that hangs
-/// shows where. Slices of a row never overlap, whatever the clocks of the threads say that report
-/// them.
+/// or for a locked plan. The begin of a long slice is written earlier, so that the trace of a job
+/// that hangs shows it. Slices of a row never overlap, even if the threads that report them read
+/// different times.
 final class TraceRow {
     enum Phase {
         IDLE,
-        /// Some rank has asked for the operation; nobody knows yet when all have.
+        /// A rank has submitted the operation, and not all have.
         WAITING,
-        /// All have asked, and operations before this one run.
+        /// All ranks agree, and earlier operations run.
         QUEUED,
         RUNNING
     }
@@ -34,7 +34,7 @@ final class TraceRow {
     private boolean inFile;
     private long lastEndNanos = Long.MIN_VALUE;
 
-    /// A rank that is done with an operation may ask for the next one before this rank is done.
+    /// Another rank may submit the next operation before this rank has completed the current one.
     private @Nullable String nextWait;
 
     private long nextWaitNanos;
@@ -52,10 +52,10 @@ final class TraceRow {
         return phase;
     }
 
-    /// Begins to wait, now or as soon as the running operation is over. A known name replaces a
-    /// vague one.
+    /// Begins to wait, now or after the running operation. A known operation name replaces an
+    /// unknown one.
     ///
-    /// @param vague whether the operation is not known by name yet
+    /// @param vague whether the operation name is not known yet
     void await(String wait, boolean vague, long nanos) {
         switch (phase) {
             case IDLE -> open(Phase.WAITING, wait, nanos);
@@ -82,7 +82,7 @@ final class TraceRow {
         inFile = false;
     }
 
-    /// Gives the open slice another name, if it is not too late.
+    /// Renames the open slice, if its begin is not written yet.
     void rename(String slice) {
         if (!inFile) {
             name = slice;
@@ -90,7 +90,7 @@ final class TraceRow {
     }
 
     /// Keeps an activity until the slice around it is written: with equal times, viewers take the
-    /// first for the outer one.
+    /// first one for the outer one.
     void add(TimelineEvent.Activity activity) {
         activities.add(activity);
     }
@@ -117,7 +117,7 @@ final class TraceRow {
         lastEndNanos = endNanos;
     }
 
-    /// After an operation: goes on with the wait for the next one, if that has begun already.
+    /// After an operation: begins the wait for the next one, if it was submitted already.
     void startNextWait() {
         if (nextWait != null) {
             open(Phase.WAITING, nextWait, nextWaitNanos);
@@ -125,7 +125,7 @@ final class TraceRow {
         }
     }
 
-    /// Writes the begin of a slice that is still open although it began before `nanos`.
+    /// Writes the begin of the open slice if it is older than `nanos`.
     void writeBeginIfOlderThan(long nanos) throws IOException {
         if (phase != Phase.IDLE && !inFile && beginNanos < nanos) {
             traceEventWriter.begin(number, name, beginNanos);
@@ -133,7 +133,7 @@ final class TraceRow {
         }
     }
 
-    /// Leaves out what is open, since its end may have been lost.
+    /// Drops the open slice, because its end may be lost.
     void discardOpen(long nanos) throws IOException {
         activities.clear();
         nextWait = null;
@@ -143,7 +143,7 @@ final class TraceRow {
         phase = Phase.IDLE;
     }
 
-    /// Ends what is open because the file ends.
+    /// Ends the open slice, because the file ends.
     void closeUnfinished(long nanos) throws IOException {
         if (phase != Phase.IDLE) {
             close(nanos, UNFINISHED);

@@ -9,17 +9,16 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Shows events on the rows of their tensors and process sets.
+/// Assigns events to the rows of their tensors and process sets.
 ///
-/// A tensor's row tells what became of the tensor; that of a process set tells what its backend
-/// did, each bundle of tensors once, with the activities inside. Events may be missing at any place
-/// (recording began in the middle, or the queue was full): then less is shown, but nothing that was
-/// not so.
+/// A tensor's row shows what happened to the tensor. The row of a process set shows what its
+/// backend did: each batch once, with its activities. Events may be missing (recording began in the
+/// middle, or the queue was full): then less is shown, but nothing wrong.
 final class TraceRows {
-    /// A program that invents new names in each step would make rows without end.
+    /// Bounds the rows if a program uses new names in each step.
     static final int MAX_TENSORS = 10_000;
 
-    /// More than the batches of a few plans; what is forgotten is found again.
+    /// More than the batches of a few plans. Removed ones are created again.
     private static final int MAX_CACHED_BATCHES = 1_000;
 
     private static final String NEGOTIATE = "NEGOTIATE";
@@ -38,11 +37,11 @@ final class TraceRows {
         this.traceEventWriter = traceEventWriter;
     }
 
-    /// A process set: a name in another one is another tensor.
+    /// A process set. The same name in another set is another tensor.
     private record ProcessSetRows(TraceRow traceRow, Map<String, TraceRow> tensors) {}
 
-    /// The rows of a bundle, and what is said there when it ends; null for tensors without a row. A
-    /// locked plan runs the same bundles again and again.
+    /// The rows of a batch, and their arguments at its end; null for tensors without a row. A
+    /// locked plan runs the same batches in each step.
     private static final class BatchRows {
         private final TraceRow set;
         private final byte[] summary;
@@ -79,17 +78,17 @@ final class TraceRows {
         }
     }
 
-    /// Writes the begins of all that began before `nanos` and is still open.
+    /// Writes the begins of all open slices that are older than `nanos`.
     void writeBeginsOlderThan(long nanos) throws IOException {
         forEachRow(traceRow -> traceRow.writeBeginIfOlderThan(nanos));
     }
 
-    /// Leaves out all that is open, since events were lost.
+    /// Drops all open slices, because events were lost.
     void discardOpen(long nanos) throws IOException {
         forEachRow(traceRow -> traceRow.discardOpen(nanos));
     }
 
-    /// Ends all that is open because the file ends.
+    /// Ends all open slices, because the file ends.
     void closeUnfinished(long nanos) throws IOException {
         forEachRow(traceRow -> traceRow.closeUnfinished(nanos));
     }
@@ -120,7 +119,7 @@ final class TraceRows {
     }
 
     private void rankReady(int processSet, String tensor, int rank, long nanos) throws IOException {
-        // The wait starts with the first rank, so that its length tells how late the last one is.
+        // The wait starts with the first rank, so its length shows how late the last one is.
         await(processSet, tensor, NEGOTIATE, true, nanos);
         TraceRow traceRow = known(processSet, tensor);
         if (traceRow != null) {
@@ -240,7 +239,7 @@ final class TraceRows {
         return set == null ? null : set.tensors.get(tensor);
     }
 
-    /// The row of a tensor, made when it is first seen; null when there are too many.
+    /// The row of a tensor, created when it is first seen; null beyond the limit.
     private @Nullable TraceRow tensor(int processSet, String name, long nanos) throws IOException {
         ProcessSetRows set = set(processSet);
         TraceRow traceRow = set.tensors.get(name);

@@ -2,10 +2,10 @@ package org.horovod4j.runtime.timeline;
 
 import java.nio.charset.StandardCharsets;
 
-/// Times as traces write them, in microseconds, kept as a whole number of eighths.
+/// Times of a trace in microseconds, kept as a number of eighths.
 ///
-/// Viewers read the text as a `double` and count nanoseconds from it. Eighths survive that exactly,
-/// while with plain decimals a slice may end up longer by a nanosecond than the slice around it,
+/// Viewers parse the text as a `double` and convert it to nanoseconds. Eighths survive that
+/// exactly. With other decimals a slice may become a nanosecond longer than the slice around it,
 /// and is then shown in the wrong place or not at all.
 final class TraceTime {
     private static final long NANOS_PER_EIGHTH = 125;
@@ -20,12 +20,12 @@ final class TraceTime {
         return Math.floorDiv(nanos, NANOS_PER_EIGHTH);
     }
 
-    /// The text of a time that is not negative.
+    /// The text of a time, which must not be negative.
     static String text(long eighths) {
         return (eighths >> 3) + FRACTIONS[(int) (eighths & 7)];
     }
 
-    /// Puts the same text behind another.
+    /// Appends the same text to a buffer.
     static void put(long eighths, TextBuffer target) {
         target.put(eighths >> 3).put(FRACTION_BYTES[(int) (eighths & 7)]);
     }

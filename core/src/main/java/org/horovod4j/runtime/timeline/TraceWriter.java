@@ -7,7 +7,7 @@ import java.util.function.LongSupplier;
 
 /// Takes events from a queue and writes them to a file, one batch at a time.
 final class TraceWriter implements Closeable {
-    /// What lasts longer than this is shown before it has ended.
+    /// Longer slices are shown before they end.
     static final Duration LONG_SLICE = Duration.ofSeconds(1);
 
     private static final int BATCH = 4096;
@@ -19,7 +19,7 @@ final class TraceWriter implements Closeable {
     private final TraceRows traceRows;
     private long nextLookNanos;
 
-    /// Writes the header at once.
+    /// Writes the header.
     TraceWriter(EventQueue queue, TraceFile file, TraceOwner owner, LongSupplier nanoTime)
             throws IOException {
         this.queue = queue;
@@ -33,7 +33,7 @@ final class TraceWriter implements Closeable {
         file.flush();
     }
 
-    /// Writes what has come, up to some number of events, and returns how many those were.
+    /// Writes the queued events, up to a limit, and returns their number.
     int doWork() throws IOException {
         int count = 0;
         while (count < BATCH && !file.isFull()) {
@@ -50,7 +50,7 @@ final class TraceWriter implements Closeable {
         return count;
     }
 
-    /// Whether the file has reached its limit, and nothing more will be written.
+    /// Whether the file has reached its limit, so that no more is written.
     boolean isFull() {
         return file.isFull();
     }
@@ -72,7 +72,7 @@ final class TraceWriter implements Closeable {
         }
     }
 
-    /// Writes what has come, ends what is open, and closes the file.
+    /// Writes the queued events, ends open slices, and closes the file.
     @Override
     public void close() throws IOException {
         try (file) {

@@ -1,10 +1,10 @@
-/// Records what the runtime does and when: as a trace for Perfetto, and as events of Java Flight
+/// Records what the runtime does, and when: as a trace for Perfetto, and as events for Java Flight
 /// Recorder.
 ///
-/// Start with [Recorder], which is what the runtime talks to, then follow an event of a [Timeline]:
-/// from the thread that works through [EventQueue] to the thread of a [Recording], whose
-/// [TraceWriter] gives it to the [TraceRow] of its tensor and so to the [TraceFile]. [TraceMerger] makes
-/// one trace of many ranks' files.
+/// Start with [Recorder], which the runtime calls, then follow an event of a [Timeline]: from the
+/// working thread through [EventQueue] to the thread of a [Recording], whose [TraceWriter] passes
+/// it to the [TraceRow] of its tensor and then to the [TraceFile]. [TraceMerger] concatenates the
+/// files of several ranks.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
 /// - Invariant: recording never waits for a disk or a lock; events that do not fit
