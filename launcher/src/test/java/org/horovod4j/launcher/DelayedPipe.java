@@ -26,6 +26,8 @@ final class DelayedPipe {
         }
     }
 
+    /// Copies standard input until its end.
+    ///
     /// @param arguments the delay in milliseconds, and the first delayed byte
     public static void main(String[] arguments) throws IOException, InterruptedException {
         long delayNanos = TimeUnit.MILLISECONDS.toNanos(Long.parseLong(arguments[0]));

@@ -10,6 +10,8 @@ import java.time.Duration;
 final class InterruptedStart {
     private InterruptedStart() {}
 
+    /// Launches a function and interrupts the launch.
+    ///
     /// @param arguments the host, and the file that exists when the launcher waits for it
     public static void main(String[] arguments) throws InterruptedException {
         Thread launch =

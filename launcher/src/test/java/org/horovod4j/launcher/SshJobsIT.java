@@ -92,6 +92,8 @@ class SshJobsIT {
 
         private Program() {}
 
+        /// Launches the function.
+        ///
         /// @param arguments the rank that fails
         public static void main(String[] arguments) {
             int failing = Integer.parseInt(arguments[0]);

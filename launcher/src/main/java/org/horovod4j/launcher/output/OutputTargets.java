@@ -22,11 +22,9 @@ public record OutputTargets(
         Supplier<String> timestamp,
         boolean byRank)
         implements AutoCloseable {
-    private static final Supplier<String> NO_TIMESTAMP = () -> "";
-
     /// The console only, without timestamps.
     static OutputTargets ofConsole(LauncherConsole launcherConsole) {
-        return new OutputTargets(launcherConsole, null, NO_TIMESTAMP, true);
+        return new OutputTargets(launcherConsole, null, OutputTargets::noTimestamp, true);
     }
 
     /// For processes that keep their ranks. Creates their files.
@@ -40,7 +38,7 @@ public record OutputTargets(
         return new OutputTargets(
                 launcherConsole,
                 folder == null ? null : OutputFiles.ofRanks(folder, size, launcherConsole),
-                timestamps ? currentTime() : NO_TIMESTAMP,
+                timestamps ? currentTime() : OutputTargets::noTimestamp,
                 true);
     }
 
@@ -54,8 +52,12 @@ public record OutputTargets(
         return new OutputTargets(
                 launcherConsole,
                 folder == null ? null : OutputFiles.ofWorkers(folder, launcherConsole),
-                timestamps ? currentTime() : NO_TIMESTAMP,
+                timestamps ? currentTime() : OutputTargets::noTimestamp,
                 false);
+    }
+
+    private static String noTimestamp() {
+        return "";
     }
 
     /// As in `2026-11-15T12:20:33.123+01:00` and a blank. Lines of several hosts and days sort by
