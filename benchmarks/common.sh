@@ -1,4 +1,4 @@
-# What the benchmark scripts share: the build, the jars, the JDK and the peers. Sourced, not run.
+# What the benchmark scripts share: the build, the jars, the JDK and the other libraries. Sourced, not run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +14,7 @@ jar() { # the jar of a module, without those of its sources and documentation
         ! -name '*-sources.jar' ! -name '*-javadoc.jar' 2>/dev/null | sort | tail -n 1
 }
 
-# Always, so that nobody measures the code of yesterday.
+# Always, so that old code is not measured.
 build() {
     say "building core, launcher and benchmarks"
     ./mvnw -q -Dquick -DskipTests -pl launcher,benchmarks -am package
@@ -31,12 +31,12 @@ find_java() {
 }
 
 # Debian's packages, unless the commands or headers are there already.
-install_peers() {
+install_libraries() {
     if command -v mpicc mpirun >/dev/null && [ -e /usr/include/gloo/allreduce.h ]; then
         return
     fi
     if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-        say "a peer is missing: apt-get install openmpi-bin libopenmpi-dev libgloo-dev g++"
+        say "a library to compare with is missing: apt-get install openmpi-bin libopenmpi-dev libgloo-dev g++"
         return
     fi
     say "installing Open MPI and Gloo"

@@ -20,7 +20,7 @@ usage: benchmarks/elastic.sh [--quick] [--rounds n] [--np n] [--ranks n] [--imag
   --ranks   number of processes that train ResNet-50, with a thread each (default $ranks)
   --image   side of its images, in pixels (default $side)
   --batch   images of a rank in a step (default $batch)
-  --turns   how often each way to commit takes its turn (default $turns)
+  --turns   how often each mode of commits takes its turn (default $turns)
 END
 }
 

@@ -36,11 +36,11 @@ while [ $# -gt 0 ]; do
 done
 
 bytes="$(tr , '\n' <<<"$sizes" | numfmt --from=iec | paste -sd,)"
-binaries=benchmarks/target/peers
+binaries=benchmarks/target/libraries
 results=benchmarks/results/$(date +%Y-%m-%d-%H%M%S)
 csv="$results.csv"
 
-compile_peers() {
+compile_libraries() {
     local sources=benchmarks/src/main/c
     mkdir -p "$binaries"
     rm -f "$binaries"/*
@@ -95,8 +95,8 @@ trap 'jobs -p | xargs -r kill' EXIT
 
 build
 find_java
-install_peers
-compile_peers
+install_libraries
+compile_libraries
 mkdir -p benchmarks/results
 say "$rounds rounds; single results go to $csv"
 

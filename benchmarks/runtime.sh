@@ -38,11 +38,11 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 
-binaries=benchmarks/target/peers
+binaries=benchmarks/target/libraries
 results=benchmarks/results/runtime-$(date +%Y-%m-%d-%H%M%S)
 csv="$results.csv"
 
-compile_peer() {
+compile_library() {
     mkdir -p "$binaries"
     rm -f "$binaries/steps_mpi"
     if command -v mpicc mpirun >/dev/null; then
@@ -164,8 +164,8 @@ trap 'rm -rf "$scratch"' EXIT
 
 build
 find_java
-install_peers
-compile_peer
+install_libraries
+compile_library
 mkdir -p benchmarks/results
 say "$rounds rounds of jobs, $turns turns in each; single results go to $csv"
 

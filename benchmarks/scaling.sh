@@ -20,7 +20,7 @@ usage: benchmarks/scaling.sh [--np 1,2,4] [--step-ms n] [--rounds n] [--steps n]
   --np       numbers of ranks (default $nps); efficiency is relative to 1
   --step-ms  milliseconds that one core computes in a step (default $step_ms)
   --rounds   how often each job takes its turn (default $rounds)
-  --steps    steps of a job that count, in each way (default $steps)
+  --steps    steps of a job that count, in each mode (default $steps)
   --warm-up  steps before them (default $warm_up)
   --work     where the gradients lie: native is copied, shared and sliced are our buffer (default $works)
 END

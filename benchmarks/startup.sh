@@ -115,7 +115,7 @@ if [ -n "$memory" ]; then
     exit
 fi
 
-install_peers
+install_libraries
 command -v mpirun >/dev/null || die "this needs mpirun: apt-get install openmpi-bin"
 for ((round = 0; round <= rounds; round++)); do
     measure mpirun openmpi "$package.MpiInitOnly"

@@ -15,7 +15,7 @@ usage() {
 usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist]
                               [--image n] [--batch n] [--steps n]
   --quick   ResNet-50 on images of 64 pixels, two rounds
-  --rounds  how often each way takes its turn (default 12 for ResNet-50, 60 for the MNIST network)
+  --rounds  how often each mode takes its turn (default 12 for ResNet-50, 60 for the MNIST network)
   --np      numbers of ranks (default $nps); efficiency is relative to one of them alone
   --work    the networks (default $networks)
   --image   side of ResNet-50's images, in pixels (default $side)

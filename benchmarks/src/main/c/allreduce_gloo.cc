@@ -55,8 +55,8 @@ int main(int argc, char **argv) {
     context = std::make_shared<gloo::rendezvous::Context>(rank, size);
     context->connectFullMesh(store, device);
 
-    struct peer peer = {rank, size, allreduce, barrier, slowest};
-    measure(&peer, argv + 4, time_batches);
+    struct library library = {rank, size, allreduce, barrier, slowest};
+    measure(&library, argv + 4, time_batches);
     barrier(); // a rank that left early would break the connections of those still measuring
     context.reset();
     return 0;

@@ -1,5 +1,5 @@
 /* MPI_Allreduce, measured: mpirun -np 2 allreduce_mpi NAME OUTPUT SECONDS SIZES (see measure.h). */
-#include "mpi_peer.h"
+#include "mpi_library.h"
 
 int main(int argc, char **argv) {
     return run_mpi(argc, argv, time_batches);

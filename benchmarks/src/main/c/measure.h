@@ -1,8 +1,8 @@
 /*
- * How every peer is measured: the same steps as org.horovod4j.benchmarks.CollectiveTimer, so that the
- * lines of both can stand in one table. A peer brings its own allreduce, barrier and maximum.
+ * How every library is measured: the same steps as org.horovod4j.benchmarks.CollectiveTimer, so that the
+ * lines of both can stand in one table. A library brings its own allreduce, barrier and maximum.
  *
- * Usage of a peer's program: NAME OUTPUT SECONDS SIZES, that is the name in the results, the file
+ * Usage of a library's program: NAME OUTPUT SECONDS SIZES, that is the name in the results, the file
  * to which rank 0 appends its lines, the timed seconds of each size, and bytes joined by commas.
  */
 #ifndef HOROVOD4J_MEASURE_H
@@ -18,7 +18,7 @@
 #define BATCHES_MIN 5
 #define BATCHES_MAX 25
 
-struct peer {
+struct library {
     int rank;
     int size;
     void (*allreduce)(float *values, size_t count); /* sum, in place */
@@ -38,21 +38,21 @@ static double now(void) {
 }
 
 /* Seconds that the slowest rank needs for one of `iterations` allreduces in a row. */
-static double batch(const struct peer *peer, float *values, size_t count, long iterations) {
-    peer->barrier();
+static double batch(const struct library *library, float *values, size_t count, long iterations) {
+    library->barrier();
     double start = now();
     for (long i = 0; i < iterations; i++) {
-        peer->allreduce(values, count);
+        library->allreduce(values, count);
     }
-    return peer->slowest(now() - start) / iterations;
+    return library->slowest(now() - start) / iterations;
 }
 
 /* Doubles the batch until it is warm: every rank sees the slowest, so all stop together. */
-static double warm_up(const struct peer *peer, float *values, size_t count) {
+static double warm_up(const struct library *library, float *values, size_t count) {
     double spent = 0;
     double each = 0;
     for (long iterations = 1; spent < WARM_UP_SECONDS; iterations *= 2) {
-        each = batch(peer, values, count, iterations);
+        each = batch(library, values, count, iterations);
         spent += each * iterations;
     }
     return each;
@@ -73,12 +73,12 @@ static double quantile(const double *sorted, int length, double fraction) {
 }
 
 /* A wrong sum is no fast one. */
-static void verify(const struct peer *peer, float *values, size_t count) {
-    float expected = peer->size * (peer->size + 1) / 2;
+static void verify(const struct library *library, float *values, size_t count) {
+    float expected = library->size * (library->size + 1) / 2;
     for (size_t i = 0; i < count; i++) {
-        values[i] = peer->rank + 1;
+        values[i] = library->rank + 1;
     }
-    peer->allreduce(values, count);
+    library->allreduce(values, count);
     for (size_t i = 0; i < count; i++) {
         if (values[i] != expected) {
             fprintf(stderr, "element %zu is %g, not %g\n", i, values[i], expected);
@@ -88,21 +88,21 @@ static void verify(const struct peer *peer, float *values, size_t count) {
 }
 
 /* Memory for one tensor of zeros, after an allreduce of it has been verified. */
-static float *verified_zeros(const struct peer *peer, size_t bytes) {
+static float *verified_zeros(const struct library *library, size_t bytes) {
     float *values = (float *)aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     if (values == NULL) {
         fail("memory for the tensor");
     }
-    verify(peer, values, bytes / sizeof(float));
+    verify(library, values, bytes / sizeof(float));
     memset(values, 0, bytes); /* zeros stay zeros, other sums would run to infinity */
     return values;
 }
 
 /* Sorts the samples. */
-static void print_line(const struct peer *peer, const char *name, FILE *output, size_t bytes,
+static void print_line(const struct library *library, const char *name, FILE *output, size_t bytes,
         double *samples, int length) {
     qsort(samples, length, sizeof(double), ascending);
-    fprintf(output, "%s,%d,%zu,%.3f,%.3f,%.3f\n", name, peer->size, bytes,
+    fprintf(output, "%s,%d,%zu,%.3f,%.3f,%.3f\n", name, library->size, bytes,
             quantile(samples, length, 0.5), quantile(samples, length, 0.1),
             quantile(samples, length, 0.9));
     fflush(output);
@@ -110,14 +110,14 @@ static void print_line(const struct peer *peer, const char *name, FILE *output, 
 
 /* Times one size and prints its line: batches between barriers, or one's own way. */
 typedef void measurement(
-        const struct peer *peer, const char *name, FILE *output, double seconds, size_t bytes);
+        const struct library *library, const char *name, FILE *output, double seconds, size_t bytes);
 
 static void time_batches(
-        const struct peer *peer, const char *name, FILE *output, double seconds, size_t bytes) {
+        const struct library *library, const char *name, FILE *output, double seconds, size_t bytes) {
     size_t count = bytes / sizeof(float);
-    float *values = verified_zeros(peer, bytes);
+    float *values = verified_zeros(library, bytes);
 
-    double each = warm_up(peer, values, count);
+    double each = warm_up(library, values, count);
     long iterations = (long)(seconds / BATCHES_MAX / each);
     iterations = iterations < 1 ? 1 : iterations;
     int batches = (int)(seconds / (iterations * each));
@@ -125,21 +125,21 @@ static void time_batches(
 
     double samples[BATCHES_MAX];
     for (int i = 0; i < batches; i++) {
-        samples[i] = batch(peer, values, count, iterations) * 1e6;
+        samples[i] = batch(library, values, count, iterations) * 1e6;
     }
-    print_line(peer, name, output, bytes, samples, batches);
+    print_line(library, name, output, bytes, samples, batches);
     free(values);
 }
 
 /* The lines of all ranks but 0 go nowhere. */
-static void measure(const struct peer *peer, char **arguments, measurement *measurement) {
-    FILE *output = fopen(peer->rank == 0 ? arguments[1] : "/dev/null", "a");
+static void measure(const struct library *library, char **arguments, measurement *measurement) {
+    FILE *output = fopen(library->rank == 0 ? arguments[1] : "/dev/null", "a");
     if (output == NULL) {
         fail(arguments[1]);
     }
     double seconds = atof(arguments[2]);
     for (char *size = strtok(arguments[3], ","); size != NULL; size = strtok(NULL, ",")) {
-        measurement(peer, arguments[0], output, seconds, strtoull(size, NULL, 10));
+        measurement(library, arguments[0], output, seconds, strtoull(size, NULL, 10));
     }
     fclose(output);
 }

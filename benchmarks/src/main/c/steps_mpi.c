@@ -4,7 +4,7 @@
  *
  * mpirun -np 2 steps_mpi NAME OUTPUT SECONDS SIZES (see measure.h)
  */
-#include "mpi_peer.h"
+#include "mpi_library.h"
 
 #define STEPS_MIN 5
 #define STEPS_MAX 200000
@@ -22,18 +22,18 @@ static void run_steps(float *values, size_t count, double *micros, int steps) {
 }
 
 static void time_steps(
-        const struct peer *peer, const char *name, FILE *output, double seconds, size_t bytes) {
+        const struct library *library, const char *name, FILE *output, double seconds, size_t bytes) {
     size_t count = bytes / sizeof(float);
-    float *values = verified_zeros(peer, bytes);
+    float *values = verified_zeros(library, bytes);
     double *micros = (double *)malloc(STEPS_MAX * sizeof(double));
     if (micros == NULL) {
         fail("memory for the times");
     }
-    double fitting = seconds / warm_up(peer, values, count);
+    double fitting = seconds / warm_up(library, values, count);
     int steps = fitting < STEPS_MIN ? STEPS_MIN : fitting > STEPS_MAX ? STEPS_MAX : (int)fitting;
     run_steps(values, count, micros, SETTLING_STEPS);
     run_steps(values, count, micros, steps);
-    print_line(peer, name, output, bytes, micros, steps);
+    print_line(library, name, output, bytes, micros, steps);
     free(micros);
     free(values);
 }

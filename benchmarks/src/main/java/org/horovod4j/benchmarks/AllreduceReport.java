@@ -21,8 +21,8 @@ public final class AllreduceReport {
         # Allreduce of float32, sum, in place
 
         %s. Times are medians over rounds [10th..90th percentile] of the medians within a round. \
-        A ratio above 1 means that Horovod4J was faster; tls ÷ the same without is the price \
-        of encryption.
+        `speedup over` another program is its time divided by ours: above 1, Horovod4J is faster. \
+        `time ÷` is our time with encryption divided by that without.
 
         %s"""
                 .formatted(

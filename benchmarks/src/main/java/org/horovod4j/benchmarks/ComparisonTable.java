@@ -12,7 +12,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// All programs of one [BenchmarkSetup], size by size: what each took, how many times longer a peer took
+/// All programs of one [BenchmarkSetup], size by size: what each took, the speedup over the other libraries
 /// than we did, and how many times longer we took with encryption than without.
 final class ComparisonTable {
     private static final String OUR_PREFIX = "horovod4j";
@@ -60,13 +60,15 @@ final class ComparisonTable {
         pairs().forEach(
                         pair ->
                                 heading.add(
-                                        pair.numerator() + " ÷ " + shortName(pair.denominator())));
+                                        shortName(pair.denominator())
+                                                + ": speedup over "
+                                                + pair.numerator()));
         tlsPairs()
                 .forEach(
                         pair ->
                                 heading.add(
                                         shortName(pair.numerator())
-                                                + " ÷ "
+                                                + ": time ÷ "
                                                 + shortName(pair.denominator())));
         Table table = new Table(heading);
         for (long byteSize : sizes()) {
@@ -91,7 +93,7 @@ final class ComparisonTable {
 
     private Stream<Pair> pairs() {
         return otherPrograms.stream()
-                .flatMap(peer -> ourPrograms.stream().map(own -> new Pair(peer, own)));
+                .flatMap(other -> ourPrograms.stream().map(own -> new Pair(other, own)));
     }
 
     /// Ours with encryption, each beside the same without.

@@ -14,7 +14,7 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/// The peer of [InitOnly]: a JVM that meets the others in `MPI_Init`, notes when that was done, and
+/// The counterpart of [InitOnly]: a JVM that meets the others in `MPI_Init`, notes when that was done, and
 /// leaves by `MPI_Finalize`. Argument: the file for the [TimestampFile].
 ///
 /// Three native calls and nothing else, as lean as Java over MPI can be; a real binding costs more.

@@ -21,7 +21,7 @@ class AllreduceReportTest {
 
         assertThat(rows(results))
                 .containsExactly(
-                        "size|openmpi|horovod4j-heap|openmpi ÷ heap",
+                        "size|openmpi|horovod4j-heap|heap: speedup over openmpi",
                         "4 B|2.00 µs [1.20..2.80]|1.00 µs [0.60..1.40]|2.00 [2.00..2.00]");
     }
 
@@ -67,7 +67,7 @@ class AllreduceReportTest {
 
         assertThat(rows(results))
                 .containsExactly(
-                        "size|horovod4j-native|horovod4j-native-tls|horovod4j-heap|native-tls ÷ native",
+                        "size|horovod4j-native|horovod4j-native-tls|horovod4j-heap|native-tls: time ÷ native",
                         "4 B|2.00 µs [2.00..2.00]|3.00 µs [3.00..3.00]|2.00 µs [2.00..2.00]|1.50 [1.50..1.50]");
     }
 

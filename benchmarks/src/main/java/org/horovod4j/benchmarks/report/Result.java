@@ -9,7 +9,7 @@ import java.util.Locale;
 
 /// One line of results: what one program needed for one size in one round, in microseconds.
 ///
-/// As text `program@transport,np,size,median_us,p10_us,p90_us`, which the peers write too.
+/// As text `program@transport,np,size,median_us,p10_us,p90_us`, which the C programs write too.
 public record Result(String program, String transport, int np, long byteSize, Percentiles micros) {
     private static final int FIELDS = 6;
 

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
 
-/// Sums a training step's gradients over all ranks, step after step, in several ways that take turns, and
+/// Sums a training step's gradients over all ranks, step after step, in several modes that take turns, and
 /// appends a [Result] of each turn to a file: rank 0's times.
 ///
 /// Arguments: VARIANTS WORKLOAD OUTPUT SECONDS TURNS, that is the [StepVariant]s, joined by commas, the
@@ -34,14 +34,11 @@ public final class RuntimeBenchmark {
             Communicator comm, Workload workload, List<StepVariant> variants, Duration turn) {
         this.comm = comm;
         this.workload = workload;
-        SyntheticLayerCompute syntheticLayerCompute = SyntheticLayerCompute.calibrate(comm);
+        Runnable layerCompute = SyntheticCompute.oneMillisecond(comm);
         StepTimer timer = new StepTimer(comm, turn);
         this.runners =
                 variants.stream()
-                        .map(
-                                each ->
-                                        new VariantRunner(
-                                                comm, each, workload, syntheticLayerCompute, timer))
+                        .map(each -> new VariantRunner(comm, each, workload, layerCompute, timer))
                         .toList();
     }
 

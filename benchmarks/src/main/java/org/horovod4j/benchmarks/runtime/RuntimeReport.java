@@ -30,12 +30,13 @@ public final class RuntimeReport {
         the medians within a turn. Variants took turns of a fraction of a second in one job; those with a \
         setting that a job has from its start took turns of whole jobs with plain ones (`before-`).
 
-        - `openmpi ÷ this`: above 1, this row was faster than Open MPI on one flat buffer.
-        - `÷ flat`: what the runtime makes of the raw collective, which is one allreduce of one \
+        - `speedup over openmpi`: the time of Open MPI on one flat buffer, divided by this row's. Above 1, \
+        this row is faster.
+        - `time ÷ flat`: this row's time divided by that of the raw collective, one allreduce of one \
         tensor of the same bytes in the same memory. The aim for ResNet-50 is at most 1.15.
-        - `÷ plain`: what the setting after the plus costs; for `autotune`, 1 or less is what it is for.
-        Divided turn by turn by the same without it, in the same job or in the one before.
-        - `÷ np %d`: what more processes on the same cores cost.
+        - `time ÷ plain`: this row's time divided by the same without the setting after the plus, turn by \
+        turn, in the same job or in the one before. Above 1, the setting costs time.
+        - `time ÷ np %d`: this row's time divided by that with the fewest processes.
 
         %s%s%s"""
                 .formatted(

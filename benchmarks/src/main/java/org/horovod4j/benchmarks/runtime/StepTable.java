@@ -11,7 +11,7 @@ import java.util.List;
 
 /// One row for each variant of each workload: its time, and beside what it has to be seen.
 final class StepTable {
-    /// The peer has no row to be divided by.
+    /// Open MPI has one row, and no ratios.
     private static final List<String> OPEN_MPI_RATIOS = Collections.nCopies(3, RoundTimes.MISSING);
 
     private final ResultsByCase<RuntimeCase> resultsByCase;
@@ -38,10 +38,10 @@ final class StepTable {
                                 "work",
                                 "program",
                                 "time",
-                                "openmpi ÷ this",
-                                "÷ flat",
-                                "÷ plain",
-                                "÷ np " + fewestProcesses));
+                                "speedup over openmpi",
+                                "time ÷ flat",
+                                "time ÷ plain",
+                                "time ÷ np " + fewestProcesses));
         resultsByCase
                 .cases()
                 .filter(runtimeCase -> !RuntimeOverlapTable.includes(runtimeCase))

@@ -16,7 +16,7 @@ record StepVariant(
 
     private static final Pattern TEXT =
             Pattern.compile(
-                    "(?<way>[a-z]+)-(?<placement>[a-z]+)(\\+(?<before>before-)?(?<setting>[a-z]+))?");
+                    "(?<mode>[a-z]+)-(?<placement>[a-z]+)(\\+(?<before>before-)?(?<setting>[a-z]+))?");
 
     StepVariant {
         if (baselineRun && runtimeSetting.isSwitchable()) {
@@ -30,12 +30,11 @@ record StepVariant(
         Matcher matcher = TEXT.matcher(text);
         if (!matcher.matches()) {
             throw new IllegalArgumentException(
-                    "this is no variant 'way-placement' or 'way-placement+setting': '%s'"
-                            .formatted(text));
+                    "not a variant 'mode-memory' or 'mode-memory+setting': '%s'".formatted(text));
         }
         String setting = matcher.group("setting");
         return new StepVariant(
-                find(StepMode.values(), matcher.group("way")),
+                find(StepMode.values(), matcher.group("mode")),
                 find(GradientMemory.values(), matcher.group("placement")),
                 setting == null ? RuntimeSetting.NONE : find(RuntimeSetting.values(), setting),
                 matcher.group("before") != null);

@@ -10,7 +10,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The gradients of one rank, last layer first as a backward pass makes them, and the ways to sum
+/// The gradients of one rank, last layer first as a backward pass makes them, and the modes to sum
 /// them over all ranks.
 final class SyntheticGradients {
     /// Both are prime, so that no two neighbours hold the same values: a sum that landed in the

@@ -20,7 +20,7 @@ final class VariantRunner {
             Communicator comm,
             StepVariant stepVariant,
             Workload workload,
-            SyntheticLayerCompute syntheticLayerCompute,
+            Runnable layerCompute,
             StepTimer timer) {
         this.comm = comm;
         this.stepVariant = stepVariant;
@@ -32,19 +32,17 @@ final class VariantRunner {
                         stepVariant.mode() == StepMode.FLAT
                                 ? workload.flat()
                                 : workload.parameters());
-        this.step = step(stepVariant.mode(), syntheticGradients, syntheticLayerCompute);
+        this.step = step(stepVariant.mode(), syntheticGradients, layerCompute);
     }
 
     private static Runnable step(
-            StepMode stepMode,
-            SyntheticGradients syntheticGradients,
-            SyntheticLayerCompute syntheticLayerCompute) {
+            StepMode stepMode, SyntheticGradients syntheticGradients, Runnable layerCompute) {
         return switch (stepMode) {
             case FLAT -> syntheticGradients::allreduceSync;
             case ASYNC, COMMUNICATE -> () -> syntheticGradients.allreduceAsync(() -> {});
             case GROUPED -> syntheticGradients::groupedAllreduce;
-            case COMPUTE -> () -> syntheticGradients.computeOnly(syntheticLayerCompute);
-            case OVERLAP -> () -> syntheticGradients.allreduceAsync(syntheticLayerCompute);
+            case COMPUTE -> () -> syntheticGradients.computeOnly(layerCompute);
+            case OVERLAP -> () -> syntheticGradients.allreduceAsync(layerCompute);
         };
     }
 

@@ -7,7 +7,7 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks`, `org.horovod4j.benchmarks.report`,
 ///   `org.horovod4j.runtime.timeline` (by [DisabledTimelineCost] alone).
-/// - Invariant: a peer is timed as we are; `steps_mpi.c` is the twin of [StepTimer].
+/// - Invariant: other libraries are timed as we are; `steps_mpi.c` follows the same steps as [StepTimer].
 @NullMarked
 package org.horovod4j.benchmarks.runtime;
 

@@ -1,9 +1,11 @@
 package org.horovod4j.benchmarks.training;
 
+import org.horovod4j.benchmarks.runtime.SyntheticCompute;
+
 import java.util.List;
 
-/// Prints how many rounds of [SyntheticCompute] one core computes in a number of milliseconds, for all jobs of
-/// a run: they can be compared only if each has the same work. Arguments: MILLISECONDS.
+/// Prints how many iterations of [SyntheticCompute] one core computes in a number of milliseconds. All jobs
+/// of a run get this number, so that their steps can be compared. Arguments: MILLISECONDS.
 public final class ComputeCalibration {
     private ComputeCalibration() {}
 

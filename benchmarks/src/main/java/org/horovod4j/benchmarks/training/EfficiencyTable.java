@@ -7,7 +7,7 @@ import org.horovod4j.benchmarks.report.Table;
 import java.util.Comparator;
 import java.util.List;
 
-/// One row for each way and number of processes: its rate, and how much of the perfect rate that is.
+/// One row for each mode and number of processes: its rate, and how much of the perfect rate that is.
 ///
 /// Every rank has the same work in a step, however many ranks there are. So a job of `n` ranks whose
 /// step takes as long as that of one process has `n` times its rate, and the efficiency is the time of
@@ -29,18 +29,18 @@ final class EfficiencyTable {
                         List.of(
                                 "work",
                                 "np",
-                                "way",
+                                "mode",
                                 "step",
                                 "a second",
-                                "÷ one",
-                                "÷ alone",
-                                "÷ paced"));
+                                "rate ÷ one",
+                                "rate ÷ independent",
+                                "rate ÷ barrier"));
         resultsByCase
                 .cases()
                 .filter(trainingCase -> trainingCase.metric() == StepMetric.STEP)
                 .filter(
                         trainingCase ->
-                                trainingCase.mode() != TrainingMode.COMMUNICATE) // trains nothing
+                                trainingCase.mode() != TrainingMode.ALLREDUCE) // trains nothing
                 .sorted(
                         Comparator.comparing(TrainingCase::workload)
                                 .thenComparingInt(TrainingCase::np)
@@ -51,22 +51,22 @@ final class EfficiencyTable {
 
     private List<String> row(TrainingCase trainingCase) {
         RoundTimes roundTimes = resultsByCase.rounds(trainingCase);
-        TrainingCase alone = trainingCase.with(TrainingMode.ALONE);
-        TrainingCase paced = trainingCase.with(TrainingMode.PACED);
+        TrainingCase independent = trainingCase.with(TrainingMode.INDEPENDENT);
+        TrainingCase barrier = trainingCase.with(TrainingMode.BARRIER);
         return List.of(
                 trainingCase.workload(),
                 Integer.toString(trainingCase.np()),
                 trainingCase.mode().toString(),
                 roundTimes.timeCell(),
                 rate(trainingCase, roundTimes),
-                trainingCase.equals(alone.withProcesses(1))
+                trainingCase.equals(independent.withProcesses(1))
                         ? RoundTimes.MISSING
-                        : resultsByCase.rounds(alone.withProcesses(1)).ratioCell(roundTimes),
-                trainingCase.equals(alone)
+                        : resultsByCase.rounds(independent.withProcesses(1)).ratioCell(roundTimes),
+                trainingCase.equals(independent)
                         ? RoundTimes.MISSING
-                        : resultsByCase.rounds(alone).ratioCell(roundTimes),
+                        : resultsByCase.rounds(independent).ratioCell(roundTimes),
                 trainingCase.mode().communicates()
-                        ? resultsByCase.rounds(paced).ratioCell(roundTimes)
+                        ? resultsByCase.rounds(barrier).ratioCell(roundTimes)
                         : RoundTimes.MISSING);
     }
 

@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks.training;
 
 import org.horovod4j.benchmarks.runtime.ModelParameter;
 import org.horovod4j.benchmarks.runtime.ResNet50;
+import org.horovod4j.benchmarks.runtime.SyntheticCompute;
 
 import java.util.List;
 
@@ -9,7 +10,7 @@ import java.util.List;
 /// it has with each.
 ///
 /// @param parameters what each layer trains
-/// @param forwardIterations the rounds of [SyntheticCompute] that stand for the forward pass
+/// @param forwardIterations the iterations of [SyntheticCompute] that stand for the forward pass
 /// @param backwardIterations those that the backward pass takes for each parameter
 record LayerCosts(
         List<ModelParameter> parameters, long forwardIterations, List<Long> backwardIterations) {

@@ -3,6 +3,7 @@ package org.horovod4j.benchmarks.training;
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.benchmarks.runtime.GradientMemory;
+import org.horovod4j.benchmarks.runtime.SyntheticCompute;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -15,8 +16,8 @@ import java.util.Set;
 /// file.
 ///
 /// Arguments: PLACEMENT ROUNDS WARMUP STEPS OUTPUT, that is where the gradients lie, the rounds of
-/// [SyntheticCompute] in a step, the steps that do not count and those that do, in each way, and the file.
-/// One job measures all ways: what communication costs is the difference between two of them, which
+/// [SyntheticCompute] in a step, the steps that do not count and those that do, in each mode, and the file.
+/// One job measures all modes: what communication costs is the difference between two of them, which
 /// must come from the same processes.
 public final class ScalingBenchmark {
     private static final int ARGUMENTS = 5;
@@ -53,7 +54,7 @@ public final class ScalingBenchmark {
     /// One rank has nobody to wait for, so its steps differ in nothing but what the optimizer costs.
     private static Set<TrainingMode> modes(int size) {
         return size == 1
-                ? EnumSet.of(TrainingMode.ALONE, TrainingMode.OVERLAP)
+                ? EnumSet.of(TrainingMode.INDEPENDENT, TrainingMode.OVERLAP)
                 : SyntheticTraining.MODES;
     }
 }

@@ -4,6 +4,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.Tensor;
 import org.horovod4j.benchmarks.runtime.GradientMemory;
 import org.horovod4j.benchmarks.runtime.ModelParameter;
+import org.horovod4j.benchmarks.runtime.SyntheticCompute;
 import org.horovod4j.optim.Gradient;
 import org.horovod4j.optim.GradientReducer;
 import org.horovod4j.optim.GradientSettings;
@@ -90,27 +91,27 @@ final class SyntheticTraining {
     /// @return the nanoseconds from the end of the backward pass until all gradients were averaged
     long step(TrainingMode trainingMode) {
         return switch (trainingMode) {
-            case ALONE -> {
+            case INDEPENDENT -> {
                 computeGradients(layer -> {});
                 update();
                 localSteps++;
                 yield 0;
             }
-            case PACED -> {
+            case BARRIER -> {
                 computeGradients(layer -> {});
                 long waited = timed(comm::barrier);
                 update();
                 localSteps++;
                 yield waited;
             }
-            case COMMUNICATE -> synchronize();
+            case ALLREDUCE -> synchronize();
             case OVERLAP -> distributedStep(reducer::ready);
-            case END ->
+            case SEQUENTIAL ->
                     distributedStep(
                             layer -> {}); // the reducer then launches all when asked to wait
             case DEFAULT ->
                     throw new IllegalArgumentException(
-                            "a kernel has no optimizer that could choose: ways are " + MODES);
+                            "synthetic training has no default mode: choose one of " + MODES);
         };
     }
 

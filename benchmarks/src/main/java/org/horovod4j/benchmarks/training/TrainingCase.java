@@ -8,25 +8,25 @@ import java.util.regex.Pattern;
 
 /// What was tried: all rounds of one trial make one figure.
 ///
-/// The program of its [Result] is `way-work`, as in `overlap-native`; `*8` after it says that each rank
+/// The program of its [Result] is `mode-work`, as in `overlap-native`; `*8` after it says that each rank
 /// trains on 8 images in a step, and `+waited` that this is not the step but the [StepMetric] so named.
 record TrainingCase(int np, TrainingMode mode, String workload, int images, StepMetric metric) {
     private static final Pattern PROGRAM =
             Pattern.compile(
-                    "(?<way>[a-z]+)-(?<work>[a-z0-9]+)(\\*(?<images>[0-9]+))?(\\+(?<quantity>[a-z]+))?");
+                    "(?<mode>[a-z]+)-(?<work>[a-z0-9]+)(\\*(?<images>[0-9]+))?(\\+(?<quantity>[a-z]+))?");
 
     static TrainingCase of(Result result) {
         Matcher matcher = PROGRAM.matcher(result.program());
         if (!matcher.matches()) {
             throw new IllegalArgumentException(
-                    "this is no program 'way-work', 'way-work*images' or 'way-work+quantity': '%s'"
+                    "not a program 'mode-work', 'mode-work*images' or 'mode-work+metric': '%s'"
                             .formatted(result.program()));
         }
         String images = matcher.group("images");
         String quantity = matcher.group("quantity");
         return new TrainingCase(
                 result.np(),
-                TrainingMode.parse(matcher.group("way")),
+                TrainingMode.parse(matcher.group("mode")),
                 matcher.group("work"),
                 images == null ? 0 : Integer.parseInt(images),
                 quantity == null

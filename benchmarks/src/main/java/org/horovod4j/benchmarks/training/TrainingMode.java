@@ -3,28 +3,27 @@ package org.horovod4j.benchmarks.training;
 import java.util.Arrays;
 import java.util.Locale;
 
-/// What the ranks of a job do in a step.
+/// What the ranks of a job do in a step of training.
 public enum TrainingMode {
-    /// Each trains for itself: as many independent processes as there are ranks, which share nothing
-    /// but the machine.
-    ALONE,
-    /// Each trains for itself, and waits for the others at the end of each step: what it costs that
-    /// training goes at the pace of the slowest, before anything is sent.
-    PACED,
+    /// Each rank trains on its own, without communication.
+    INDEPENDENT,
+    /// Each rank trains on its own, and a barrier ends each step: the cost of waiting for the slowest
+    /// rank, without any data.
+    BARRIER,
     /// The gradients are averaged, and none is computed.
-    COMMUNICATE,
-    /// Each gradient is submitted as soon as the backward pass has made it.
+    ALLREDUCE,
+    /// Each gradient is submitted as soon as the backward pass has computed it.
     OVERLAP,
-    /// All gradients are submitted when the backward pass is over.
-    END,
-    /// One of these two, which the optimizer chooses where the program says nothing.
+    /// All gradients are submitted after the backward pass.
+    SEQUENTIAL,
+    /// The optimizer chooses [#OVERLAP] or [#SEQUENTIAL].
     DEFAULT;
 
     /// Whether gradients are averaged.
     public boolean communicates() {
         return switch (this) {
-            case COMMUNICATE, OVERLAP, END, DEFAULT -> true;
-            case ALONE, PACED -> false;
+            case ALLREDUCE, OVERLAP, SEQUENTIAL, DEFAULT -> true;
+            case INDEPENDENT, BARRIER -> false;
         };
     }
 
@@ -35,7 +34,7 @@ public enum TrainingMode {
                 .orElseThrow(
                         () ->
                                 new IllegalArgumentException(
-                                        "there is no way '%s' to make a step: choose one of %s"
+                                        "unknown mode '%s': choose one of %s"
                                                 .formatted(text, Arrays.toString(values()))));
     }
 

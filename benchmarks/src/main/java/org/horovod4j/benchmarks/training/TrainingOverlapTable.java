@@ -44,18 +44,18 @@ final class TrainingOverlapTable {
                         List.of(
                                 "work",
                                 "np",
-                                "communicate",
-                                "waited, end",
+                                "allreduce",
+                                "waited, sequential",
                                 "waited, overlap",
                                 "hidden",
-                                "hidden ÷ waited, end",
+                                "hidden ÷ waited, sequential",
                                 "gained"));
         overlaps.forEach(trainingCase -> table.add(row(trainingCase)));
         return table;
     }
 
     private List<String> row(TrainingCase overlap) {
-        TrainingCase end = overlap.with(TrainingMode.END);
+        TrainingCase end = overlap.with(TrainingMode.SEQUENTIAL);
         RoundTimes waitedAtEnd = resultsByCase.rounds(end.with(StepMetric.WAITED));
         RoundTimes waited = resultsByCase.rounds(overlap.with(StepMetric.WAITED));
         RoundTimes hidden = waitedAtEnd.combine(waited, (without, with) -> without - with);
@@ -67,7 +67,7 @@ final class TrainingOverlapTable {
                 overlap.workload(),
                 Integer.toString(overlap.np()),
                 resultsByCase
-                        .rounds(overlap.with(TrainingMode.COMMUNICATE).with(StepMetric.WAITED))
+                        .rounds(overlap.with(TrainingMode.ALLREDUCE).with(StepMetric.WAITED))
                         .timeCell(),
                 waitedAtEnd.timeCell(),
                 waited.timeCell(),

@@ -30,16 +30,16 @@ public final class TrainingReport {
         the medians within a round. Every rank has the same work in a step, however many ranks there \
         are.
 
-        - `alone`: each process trains for itself and tells the others nothing; `paced`: it waits for \
-        the others at the end of each step, and sends nothing; `overlap`: gradients \
-        are averaged while the backward pass makes the next ones; `end`: they are averaged when it is \
-        over; `default`: nothing is said, and the optimizer chooses one of these two.
+        - `independent`: each process trains on its own, without communication; `barrier`: the same, with a \
+        barrier at the end of each step; `overlap`: gradients are averaged while the backward pass \
+        computes others; `sequential`: they are averaged after it; `default`: the optimizer chooses \
+        `overlap` or `sequential`.
         - `a second`: images of all ranks, or steps.
-        - `÷ one`: scaling efficiency, the rate divided by that of as many times one process alone.
-        - `÷ alone`: the rate divided by that of as many processes side by side that do not \
-        communicate, which share the machine's caches, memory and power too.
-        - `÷ paced`: the rate divided by that of as many processes that keep pace with the slowest: \
-        what is lost by communication alone.
+        - `rate ÷ one`: scaling efficiency, the rate divided by `np` times that of one process.
+        - `rate ÷ independent`: the rate divided by that of as many independent processes, which share \
+        the caches, memory and power of the machine too.
+        - `rate ÷ barrier`: the rate divided by that of as many processes with a barrier in each step. \
+        Below 1, communication costs time.
 
         %s%s%s"""
                 .formatted(

@@ -7,7 +7,7 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks.report`,
 ///   `org.horovod4j.benchmarks.runtime`, `org.horovod4j.optim`.
-/// - Invariant: a rank has the same work in every step, in every way and with any number of ranks.
+/// - Invariant: a rank has the same work in every step, in every mode and with any number of ranks.
 @NullMarked
 package org.horovod4j.benchmarks.training;
 

@@ -24,7 +24,7 @@ class RuntimeReportTest {
                                 "async-native@shm,2,102228128,22000,1,1",
                                 "async-native+timeline@shm,2,102228128,33000,1,1"))
                 .containsExactly(
-                        "np|work|program|time|openmpi ÷ this|÷ flat|÷ plain|÷ np 2",
+                        "np|work|program|time|speedup over openmpi|time ÷ flat|time ÷ plain|time ÷ np 2",
                         row("2", "openmpi", "60.0 ms [60.0..60.0]", "–", "–", "–", "–"),
                         row("2", "flat-native", "20.0 ms [20.0..20.0]", same(3), "–", "–", "–"),
                         row(
@@ -100,7 +100,7 @@ class RuntimeReportTest {
                                 "async-native@shm,2,102228128,3000,1,1",
                                 "async-native@shm,4,102228128,6000,1,1"))
                 .containsExactly(
-                        "np|work|program|time|openmpi ÷ this|÷ flat|÷ plain|÷ np 2",
+                        "np|work|program|time|speedup over openmpi|time ÷ flat|time ÷ plain|time ÷ np 2",
                         row("2", "async-native", "2.00 ms [1.20..2.80]", "–", "–", "–", "–"),
                         row("4", "async-native", "4.00 ms [2.40..5.60]", "–", "–", "–", same(2)));
     }

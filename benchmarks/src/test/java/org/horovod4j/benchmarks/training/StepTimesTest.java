@@ -61,14 +61,14 @@ class StepTimesTest {
                                     },
                                     2,
                                     5)
-                            .appendTo(output, comm, TrainingMode.ALONE, "mnist", 64, 400);
+                            .appendTo(output, comm, TrainingMode.INDEPENDENT, "mnist", 64, 400);
                     assertThat(steps).hasValue(comm.rank() == 1 ? 7 : 0);
                 });
 
         List<Result> results = Result.readAll(output);
         assertThat(results)
                 .extracting(Result::program)
-                .containsExactly("alone-mnist*64", "alone-mnist*64+waited");
+                .containsExactly("independent-mnist*64", "independent-mnist*64+waited");
         assertThat(results).allMatch(result -> result.np() == 1);
         assertThat(results.getLast().micros().median()).isEqualTo(4_000);
     }

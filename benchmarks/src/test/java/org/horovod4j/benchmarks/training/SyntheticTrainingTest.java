@@ -51,7 +51,7 @@ class SyntheticTrainingTest {
                             new SyntheticTraining(comm, GradientMemory.NATIVE, LAYERS);
                     assertThatIllegalArgumentException()
                             .isThrownBy(() -> training.step(TrainingMode.DEFAULT))
-                            .withMessageContaining("overlap, end]");
+                            .withMessageContaining("overlap, sequential]");
                 });
     }
 
@@ -62,7 +62,7 @@ class SyntheticTrainingTest {
                 comm -> {
                     SyntheticTraining training =
                             new SyntheticTraining(comm, GradientMemory.NATIVE, LAYERS);
-                    training.step(TrainingMode.ALONE);
+                    training.step(TrainingMode.INDEPENDENT);
                     training.weight(0).segment().setAtIndex(ValueLayout.JAVA_FLOAT, 7, 0);
                     assertThatIllegalStateException()
                             .isThrownBy(training::verify)

@@ -13,10 +13,10 @@ class TrainingCaseTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "alone-native",
-                "communicate-sliced",
+                "independent-native",
+                "allreduce-sliced",
                 "overlap-resnet50*8",
-                "end-mnist*64+waited",
+                "sequential-mnist*64+waited",
                 "default-mnist*64",
             })
     void programNameRoundTrips(String program) {
@@ -25,8 +25,10 @@ class TrainingCaseTest {
 
     @Test
     void parsesEachPart() {
-        assertThat(trial("end-resnet50*8+waited"))
-                .isEqualTo(new TrainingCase(2, TrainingMode.END, "resnet50", 8, StepMetric.WAITED));
+        assertThat(trial("sequential-resnet50*8+waited"))
+                .isEqualTo(
+                        new TrainingCase(
+                                2, TrainingMode.SEQUENTIAL, "resnet50", 8, StepMetric.WAITED));
     }
 
     @ParameterizedTest

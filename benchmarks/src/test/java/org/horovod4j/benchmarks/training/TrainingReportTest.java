@@ -20,17 +20,17 @@ class TrainingReportTest {
         // Two processes side by side take 100 ms instead of 80, and 125 ms when they communicate.
         assertThat(
                         rows(
-                                "alone-native@shm,1,4,80000,1,1",
-                                "alone-native@shm,2,4,100000,1,1",
-                                "paced-native@shm,2,4,110000,1,1",
+                                "independent-native@shm,1,4,80000,1,1",
+                                "independent-native@shm,2,4,100000,1,1",
+                                "barrier-native@shm,2,4,110000,1,1",
                                 "overlap-native@shm,2,4,125000,1,1"))
                 .startsWith(
-                        "work|np|way|step|a second|÷ one|÷ alone|÷ paced",
-                        "native|1|alone|80.0 ms [80.0..80.0]|12.5 [12.5..12.5] steps|–|–|–",
-                        "native|2|alone|100 ms [100..100]|10.0 [10.0..10.0] steps|"
+                        "work|np|mode|step|a second|rate ÷ one|rate ÷ independent|rate ÷ barrier",
+                        "native|1|independent|80.0 ms [80.0..80.0]|12.5 [12.5..12.5] steps|–|–|–",
+                        "native|2|independent|100 ms [100..100]|10.0 [10.0..10.0] steps|"
                                 + same(0.8)
                                 + "|–|–",
-                        "native|2|paced|110 ms [110..110]|9.09 [9.09..9.09] steps|"
+                        "native|2|barrier|110 ms [110..110]|9.09 [9.09..9.09] steps|"
                                 + same(0.73)
                                 + "|"
                                 + same(0.91)
@@ -56,9 +56,9 @@ class TrainingReportTest {
         // The second round was three times as slow for both: efficiency stays at a half.
         assertThat(
                         rows(
-                                "alone-native@shm,1,4,1000,1,1",
+                                "independent-native@shm,1,4,1000,1,1",
                                 "overlap-native@shm,2,4,2000,1,1",
-                                "alone-native@shm,1,4,3000,1,1",
+                                "independent-native@shm,1,4,3000,1,1",
                                 "overlap-native@shm,2,4,6000,1,1"))
                 .anyMatch(
                         row ->
@@ -71,11 +71,11 @@ class TrainingReportTest {
         // 20 ms are waited at the end and 5 with overlap, but the step is only 10 ms shorter.
         assertThat(
                         rows(
-                                "communicate-native+waited@shm,2,4,16000,1,1",
+                                "allreduce-native+waited@shm,2,4,16000,1,1",
                                 "overlap-native@shm,2,4,110000,1,1",
                                 "overlap-native+waited@shm,2,4,5000,1,1",
-                                "end-native@shm,2,4,120000,1,1",
-                                "end-native+waited@shm,2,4,20000,1,1"))
+                                "sequential-native@shm,2,4,120000,1,1",
+                                "sequential-native+waited@shm,2,4,20000,1,1"))
                 .endsWith(
                         "native|2|16.0 ms [16.0..16.0]|20.0 ms [20.0..20.0]|5.00 ms [5.00..5.00]"
                                 + "|15.0 ms [15.0..15.0]|"
@@ -85,7 +85,10 @@ class TrainingReportTest {
 
     @Test
     void lossIsReportedAsNegativeGain() {
-        assertThat(rows("overlap-native@shm,2,4,120000,1,1", "end-native@shm,2,4,110000,1,1"))
+        assertThat(
+                        rows(
+                                "overlap-native@shm,2,4,120000,1,1",
+                                "sequential-native@shm,2,4,110000,1,1"))
                 .endsWith("native|2|–|–|–|–|–|-10.0 ms [-10.0..-10.0]");
     }
 
@@ -104,13 +107,16 @@ class TrainingReportTest {
     void defaultModeHasItsOwnRow() {
         assertThat(
                         rows(
-                                "alone-mnist*64@shm,1,4,80000,1,1",
+                                "independent-mnist*64@shm,1,4,80000,1,1",
                                 "default-mnist*64@shm,2,4,100000,1,1",
-                                "end-mnist*64@shm,2,4,160000,1,1"))
+                                "sequential-mnist*64@shm,2,4,160000,1,1"))
                 .satisfiesExactly(
                         head -> assertThat(head).startsWith("work|"),
-                        one -> assertThat(one).startsWith("mnist|1|alone|"),
-                        end -> assertThat(end).startsWith("mnist|2|end|").contains(same(0.5)),
+                        one -> assertThat(one).startsWith("mnist|1|independent|"),
+                        end ->
+                                assertThat(end)
+                                        .startsWith("mnist|2|sequential|")
+                                        .contains(same(0.5)),
                         row -> assertThat(row).startsWith("mnist|2|default|").contains(same(0.8)));
     }
 

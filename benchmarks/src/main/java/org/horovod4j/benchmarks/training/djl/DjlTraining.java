@@ -116,13 +116,13 @@ final class DjlTraining implements AutoCloseable {
 
     private long step(Batch batch) {
         // Without any gradient DJL refuses to make a step; later ones may do with zeros.
-        if (mode != TrainingMode.COMMUNICATE || !hasGradients) {
+        if (mode != TrainingMode.ALLREDUCE || !hasGradients) {
             computeGradients(batch);
             hasGradients = true;
         }
         long start = System.nanoTime();
         if (distributed == null) {
-            if (mode == TrainingMode.PACED) {
+            if (mode == TrainingMode.BARRIER) {
                 comm.barrier();
             }
             long waited = System.nanoTime() - start;
@@ -153,7 +153,7 @@ final class DjlTraining implements AutoCloseable {
         return Optional.ofNullable(distributed).map(DistributedOptimizer::overlap);
     }
 
-    /// Checks that the steps were made in the way that they were meant to be.
+    /// Checks that the steps were made in the right mode.
     ///
     /// @throws IllegalStateException when nothing could overlap, as figures would tell another story
     void checkOverlap() {

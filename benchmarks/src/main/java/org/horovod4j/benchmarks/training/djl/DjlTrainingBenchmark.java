@@ -19,11 +19,11 @@ import java.util.logging.Logger;
 /// Trains a network with DJL on PyTorch in every [TrainingMode], and appends the times to a file.
 ///
 /// Arguments: NETWORK SIDE BATCH ROUNDS WARMUP STEPS OUTPUT, that is the [NeuralNetwork], the side of its
-/// images in pixels and how many of them a rank has in a step, how often each way takes its turn, the
+/// images in pixels and how many of them a rank has in a step, how often each mode takes its turn, the
 /// steps of a turn that do not count and those that do, and the file. First come steps that do not
 /// count, until the compilers of the JVM rest ([JitWarmUp]).
 ///
-/// One job measures all ways, and the process alone too: a machine that others use as well is a tenth
+/// One job measures all modes, and the process alone too: a machine that others use as well is a tenth
 /// faster or slower from one minute to the next, which is more than what communication costs. Turns of
 /// some seconds in the same processes have that in common.
 public final class DjlTrainingBenchmark {

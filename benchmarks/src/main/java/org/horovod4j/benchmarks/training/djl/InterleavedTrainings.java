@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 
-/// One [DjlTraining] for each way, side by side in the processes of one job, which take turns.
+/// One [DjlTraining] for each mode, side by side in the processes of one job, which take turns.
 final class InterleavedTrainings implements AutoCloseable {
     /// How often steps are repeated at most to give compilers their rest.
     private static final int MAX_WARM_UPS = 40;
@@ -38,7 +38,7 @@ final class InterleavedTrainings implements AutoCloseable {
         return Objects.requireNonNull(trainings.get(trainingMode));
     }
 
-    /// Makes steps in every way: small ones until the JVM has compiled what they need, and then `steps`.
+    /// Makes steps in every mode: small ones until the JVM has compiled what they need, and then `steps`.
     ///
     /// @return the share of the time in which compilers were still at work in the end
     double warmUp(int steps) throws IOException {
@@ -55,13 +55,13 @@ final class InterleavedTrainings implements AutoCloseable {
         }
     }
 
-    /// Gives every way its turn, after one process alone has had its own. Which rank that is changes
+    /// Gives every mode its turn, after one process alone has had its own. Which rank that is changes
     /// from round to round, as may the cores' speeds.
     void runRound(int round, int warmUp, int steps, Path output) throws IOException {
-        DjlTraining alone = training(TrainingMode.ALONE);
+        DjlTraining alone = training(TrainingMode.INDEPENDENT);
         append(
                 StepTimes.measureOneRank(comm, round % comm.size(), alone::step, warmUp, steps),
-                TrainingMode.ALONE,
+                TrainingMode.INDEPENDENT,
                 output);
         if (comm.size() == 1) {
             append(
@@ -85,7 +85,7 @@ final class InterleavedTrainings implements AutoCloseable {
         times.appendTo(output, comm, trainingMode, neuralNetwork.toString(), batch, bytes);
     }
 
-    /// Checks that the steps were made in the way that they were meant to be, and that ranks which
+    /// Checks that the steps were made in the right mode, and that ranks which
     /// trained together have the same weights, to the last bit.
     void check() {
         if (comm.size() == 1) {
@@ -108,7 +108,7 @@ final class InterleavedTrainings implements AutoCloseable {
                 });
     }
 
-    /// What the optimizer hid, or chose, in this way.
+    /// What the optimizer hid, or chose, in this mode.
     Optional<Overlap> overlap(TrainingMode trainingMode) {
         return comm.size() == 1 ? Optional.empty() : training(trainingMode).overlap();
     }

@@ -85,7 +85,7 @@ enum NeuralNetwork {
         return input(Math.min(batch, 2), Math.min(side, warmUpSide));
     }
 
-    /// How many steps on them, in every way, take some seconds.
+    /// How many steps on them, in every mode, take some seconds.
     int warmUpSteps() {
         return warmUpSteps;
     }

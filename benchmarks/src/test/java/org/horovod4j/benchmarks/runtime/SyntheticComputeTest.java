@@ -1,4 +1,4 @@
-package org.horovod4j.benchmarks.training;
+package org.horovod4j.benchmarks.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;

@@ -1,4 +1,4 @@
-/* Open MPI as a peer: what measure.h wants of it, for both programs. */
+/* Open MPI as a library: what measure.h wants of it, for both programs. */
 #ifndef HOROVOD4J_MPI_PEER_H
 #define HOROVOD4J_MPI_PEER_H
 
@@ -25,10 +25,10 @@ static int run_mpi(int argc, char **argv, measurement *measurement) {
         fprintf(stderr, "usage: %s NAME OUTPUT SECONDS SIZES\n", argv[0]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    struct peer peer = {.allreduce = allreduce, .barrier = barrier, .slowest = slowest};
-    MPI_Comm_rank(MPI_COMM_WORLD, &peer.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &peer.size);
-    measure(&peer, argv + 1, measurement);
+    struct library library = {.allreduce = allreduce, .barrier = barrier, .slowest = slowest};
+    MPI_Comm_rank(MPI_COMM_WORLD, &library.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &library.size);
+    measure(&library, argv + 1, measurement);
     MPI_Finalize();
     return 0;
 }
