@@ -10,8 +10,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
-/// Bytes from elsewhere, read from front to back. Nothing in them is believed: a length is held
-/// against the bytes that are left before memory is taken for it.
+/// Reads bytes from another process, from front to back. It trusts nothing in them: it compares each
+/// length with the bytes that are left before it allocates memory.
 final class ByteReader {
     private static final int MAX_ARRAY = Integer.MAX_VALUE - 8;
 

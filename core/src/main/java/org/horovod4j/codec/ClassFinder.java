@@ -1,6 +1,6 @@
 package org.horovod4j.codec;
 
-/// Finds the classes that the bytes name, and lets nothing but records and enums through.
+/// Finds the classes that the bytes name. Refuses all except records and enums.
 record ClassFinder(ClassLoader loader) {
     Class<?> findRecord(String name, ValuePath valuePath) {
         Class<?> type = find(name, valuePath);
@@ -18,7 +18,7 @@ record ClassFinder(ClassLoader loader) {
         return type;
     }
 
-    /// Does not initialise the class, or bytes could run the static initialiser of any class.
+    /// Does not initialise the class: bytes must not run the static initialiser of any class.
     private Class<?> find(String name, ValuePath valuePath) {
         if (!isClassName(name)) {
             throw new CodecException(
@@ -37,7 +37,7 @@ record ClassFinder(ClassLoader loader) {
         }
     }
 
-    /// Class loaders make file names of class names, where a slash or NUL would do mischief.
+    /// Class loaders make file names of class names, in which a slash or NUL is dangerous.
     private static boolean isClassName(String name) {
         return !name.isEmpty() && name.codePoints().allMatch(ClassFinder::isInClassName);
     }

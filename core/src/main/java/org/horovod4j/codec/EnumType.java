@@ -2,9 +2,9 @@ package org.horovod4j.codec;
 
 import java.util.Arrays;
 
-/// An enum class, whose constants travel by name.
+/// An enum class. Its constants are sent by name.
 record EnumType(Class<?> type) implements NamedType {
-    /// Finds a constant. Here, at the latest, the enum is initialised.
+    /// Finds a constant. This initialises the enum.
     Object constant(String name, ValuePath valuePath) {
         try {
             for (Object constant : type.getEnumConstants()) {

@@ -3,8 +3,7 @@ package org.horovod4j.codec;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
-/// How numbers lie in the bytes: little-endian whatever the machine, and wherever they happen to
-/// fall.
+/// Layouts of numbers in the bytes: little-endian on every machine, without alignment.
 final class LittleEndianLayouts {
     static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
     static final ValueLayout.OfShort SHORT =

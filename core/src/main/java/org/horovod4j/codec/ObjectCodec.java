@@ -4,18 +4,18 @@ import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
 
-/// Turns an object into bytes and back: for configuration, metrics and other small things.
+/// Encodes an object as bytes and decodes it: for configuration, metrics and other small values.
 ///
-/// What may travel: null, booleans, numbers, characters, strings, primitive arrays, enums,
+/// Supported are null, booleans, numbers, characters, strings, primitive arrays, enums,
 /// [java.time.Duration], [java.time.Instant], [java.util.Optional], and lists, sets, maps and
-/// records of these. Anything else is refused before a byte is sent. Lists, sets and maps arrive
-/// unmodifiable and in their order, and may hold nulls.
+/// records of these. Anything else is refused before a byte is sent. Decoded lists, sets and maps
+/// are unmodifiable, keep their order, and may contain nulls.
 ///
-/// Java serialisation lets the bytes choose which code runs on arrival. Here they can only name a
-/// record, which is made by its canonical constructor and so passes its checks, or a constant of an
-/// enum. Classes are found by name, so all ranks need the same version of them, which is checked.
+/// With Java serialisation the bytes choose which code runs when they are read. Here they can only
+/// name a record, which is made by its canonical constructor with all its checks, or a constant of
+/// an enum. Classes are found by name. All ranks need the same version of them, which is checked.
 ///
-/// The bytes are one for the version, then one value: its [ValueTag], then what that kind needs.
+/// The bytes are one for the version, then one value: its [ValueTag], then the content.
 /// Lengths are varints, text is UTF-8, and a class is described once, then named by its number.
 /// Encoding and decoding take time and memory in proportion to the bytes.
 ///
@@ -28,12 +28,12 @@ public final class ObjectCodec {
 
     private final ClassLoader loader;
 
-    /// Finds records and enums as the calling thread does.
+    /// Finds records and enums by the class loader of the calling thread.
     public ObjectCodec() {
         this(loaderOfThisThread());
     }
 
-    /// Finds records and enums elsewhere.
+    /// Finds records and enums by a class loader.
     ///
     /// @param loader where records and enums are found by name
     public ObjectCodec(ClassLoader loader) {
@@ -47,7 +47,7 @@ public final class ObjectCodec {
 
     /// Writes an object.
     ///
-    /// @throws CodecException naming what is in the object that may not travel, and where
+    /// @throws CodecException which names the unsupported part of the object and its place
     public byte[] encode(@Nullable Object object) {
         return new ObjectEncoder().encode(object);
     }

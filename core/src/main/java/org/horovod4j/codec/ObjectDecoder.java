@@ -15,10 +15,10 @@ import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.function.BooleanSupplier;
 
-/// Reads one object. Each arm of [#read] has its counterpart in [ObjectEncoder].
+/// Reads one object. Each case of [#read] has its counterpart in [ObjectEncoder].
 final class ObjectDecoder {
-    /// Room made for a collection before its elements are seen; nested empty promises then cost
-    /// little, and real ones grow into their room.
+    /// The initial capacity of a collection, whatever length the bytes claim: false lengths then cost
+    /// little memory.
     private static final int FIRST_CAPACITY = 1024;
 
     private static final int MAX_NANOS = 999_999_999;
@@ -138,7 +138,7 @@ final class ObjectDecoder {
         throw byteReader.corrupt("class number %d is not a record".formatted(number));
     }
 
-    /// Holds the components that the sender's class has against those that ours has.
+    /// Compares the components of the sender's class with those of ours.
     private void checkComponents(RecordType ours, ValuePath valuePath) {
         int count =
                 byteReader.count(

@@ -16,7 +16,7 @@ import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.Set;
 
-/// Writes one object. Each arm of [#write] has its counterpart in [ObjectDecoder].
+/// Writes one object. Each case of [#write] has its counterpart in [ObjectDecoder].
 final class ObjectEncoder {
     private final ByteWriter byteWriter = new ByteWriter();
     private final Map<Class<?>, Integer> numbers = new HashMap<>();
@@ -160,7 +160,7 @@ final class ObjectEncoder {
             byteWriter.varint(known);
             return false;
         }
-        if (type.isHidden()) { // its name leads nowhere
+        if (type.isHidden()) { // it cannot be found by its name
             throw unsupported(type, valuePath);
         }
         byteWriter.varint(numbers.size() - 1L);
@@ -176,8 +176,8 @@ final class ObjectEncoder {
         }
     }
 
-    /// Refuses here what the constructor would refuse there: an `ArrayList` arrives as a `List`, so
-    /// it cannot go where an `ArrayList` is declared.
+    /// Refuses what the constructor would refuse on the other rank: an `ArrayList` is decoded as a
+    /// `List`, so no component can be declared as `ArrayList`.
     private static void checkDecodedType(
             RecordType.Component component, @Nullable Object part, ValuePath valuePath) {
         if (part == null) {
@@ -210,7 +210,7 @@ final class ObjectEncoder {
         }
     }
 
-    /// The elements come as an array, so that their count stays true if another thread adds one.
+    /// Takes the elements as an array, so that their count is right even if another thread adds one.
     private void elements(ValueTag valueTag, @Nullable Object[] elements, ValuePath valuePath) {
         valuePath.checkDepth();
         byteWriter.tag(valueTag);

@@ -11,8 +11,8 @@ import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
 import java.util.List;
 
-/// A record class: how to take one apart by its accessors, and make one by its canonical
-/// constructor.
+/// A record class: reads the components of a record by its accessors, and makes records by the
+/// canonical constructor.
 record RecordType(Class<?> type, List<Component> components, Constructor<?> constructor)
         implements NamedType {
     /// A component of a record class.
@@ -101,7 +101,7 @@ record RecordType(Class<?> type, List<Component> components, Constructor<?> cons
                                 ours.isNamed() ? ours.getName() : "ALL-UNNAMED"));
     }
 
-    /// What a program's own code threw; an [Error] is not ours to wrap.
+    /// What the code of the program threw. An [Error] is not wrapped.
     private static CodecException failed(
             String what, ValuePath valuePath, InvocationTargetException failure) {
         Throwable cause = failure.getCause();

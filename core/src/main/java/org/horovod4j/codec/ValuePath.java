@@ -2,8 +2,8 @@ package org.horovod4j.codec;
 
 import org.jspecify.annotations.Nullable;
 
-/// Where a value sits inside the object, for errors: `list[3].weights`. It becomes text only when
-/// something is wrong.
+/// The place of a value inside the object, for error messages: `list[3].weights`. Text is made only
+/// for an error.
 sealed interface ValuePath {
     /// The object itself, called `name`.
     record Root(String name) implements ValuePath {
@@ -54,7 +54,7 @@ sealed interface ValuePath {
         }
     }
 
-    /// What an optional holds.
+    /// The value of an optional.
     record Content(ValuePath parent) implements ValuePath {
         @Override
         public String toString() {
@@ -74,7 +74,7 @@ sealed interface ValuePath {
         };
     }
 
-    /// Refuses a container that would nest too deep for the stack of whoever walks it.
+    /// Refuses a container that nests too deep for the stack.
     default void checkDepth() {
         if (depth() >= ObjectCodec.MAX_DEPTH) {
             throw new CodecException(

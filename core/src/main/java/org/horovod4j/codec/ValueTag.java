@@ -2,10 +2,10 @@ package org.horovod4j.codec;
 
 import org.jspecify.annotations.Nullable;
 
-/// The kinds of values, each with the byte that announces it.
+/// The kinds of values, each with its byte in the encoding.
 ///
-/// A byte once given to a kind is never given to another, or ranks with different versions of
-/// Horovod4J would misread each other rather than complain.
+/// The byte of a kind is never reused for another: ranks with different versions of Horovod4J must
+/// fail rather than misread each other.
 enum ValueTag {
     NULL(0),
     FALSE(1),
@@ -51,7 +51,7 @@ enum ValueTag {
         return code;
     }
 
-    /// The kind that `code` announces, or null when it announces none.
+    /// The kind with this byte, or null when there is none.
     static @Nullable ValueTag of(int code) {
         return code < 0 || code >= CODES ? null : BY_CODE[code];
     }

@@ -11,12 +11,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// An allreduce in floats of two bytes of a tensor that has larger ones.
+/// An allreduce that sends floats of four or eight bytes as floats of two bytes.
 ///
-/// Half the bytes of `float32` travel and a quarter of `float64`, for one pass over the tensor
-/// before and one after.
+/// It sends half the bytes of `float32` and a quarter of `float64`. It costs one pass over the tensor
+/// before the allreduce and one after.
 final class CastAllreduce {
-    /// Elements converted at a time: few enough to stay in the first-level cache.
+    /// Elements converted at a time, which fit into the first-level cache.
     private static final int BLOCK = 2048;
 
     private static final int MAX_ARRAY_LENGTH = Integer.MAX_VALUE - 8;

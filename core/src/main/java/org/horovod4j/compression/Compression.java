@@ -7,10 +7,10 @@ import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 
-/// The compressors that remember nothing: one instance serves all tensors and communicators.
+/// The compressors without state: one instance serves all tensors and communicators.
 ///
-/// `float32` and `float64` are sent as something smaller and come back as what they were; all other
-/// types are reduced as they are.
+/// `float32` and `float64` are sent as a smaller type and converted back. All other types are reduced
+/// as they are.
 public enum Compression implements Compressor {
     /// Sends tensors as they are.
     NONE {
@@ -21,8 +21,8 @@ public enum Compression implements Compressor {
         }
     },
 
-    /// Sends floats as `float16`: 11 significant bits, but nothing above 65504. A sum that exceeds
-    /// it is infinite on every rank, so that a loss scaler sees it everywhere.
+    /// Sends floats as `float16`: 11 significant bits, values up to 65504. A larger sum is infinite on
+    /// every rank, so the loss scaler of every rank sees it.
     FP16 {
         @Override
         public Handle<Tensor> allreduceAsync(
@@ -31,7 +31,7 @@ public enum Compression implements Compressor {
         }
     },
 
-    /// Sends floats as `bfloat16`: 8 significant bits, and all magnitudes that `float32` has.
+    /// Sends floats as `bfloat16`: 8 significant bits and the range of `float32`.
     BF16 {
         @Override
         public Handle<Tensor> allreduceAsync(
@@ -40,8 +40,8 @@ public enum Compression implements Compressor {
         }
     };
 
-    /// Whether there is anything to make smaller: `float16` and `bfloat16` are small already, and
-    /// integers are exact.
+    /// Whether values of this type are sent smaller: `float16` and `bfloat16` are small already, and
+    /// integers must stay exact.
     static boolean isCompressible(DataType dataType) {
         return dataType == DataType.FLOAT32 || dataType == DataType.FLOAT64;
     }

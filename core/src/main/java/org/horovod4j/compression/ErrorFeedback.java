@@ -4,15 +4,15 @@ import org.horovod4j.Handle;
 import org.horovod4j.Tensor;
 import org.jspecify.annotations.Nullable;
 
-/// What one tensor's values have not told the other ranks yet.
+/// The values of one tensor that have not been sent to the other ranks.
 ///
-/// The residual changes when an operation ends well, and not when it fails: then nothing was sent,
-/// and the step that is tried again finds what the failed one found.
+/// This residual changes only when an operation succeeds. After a failure a step can be tried again
+/// with the same residual.
 final class ErrorFeedback {
     private volatile @Nullable DoubleView residual;
     private volatile @Nullable Handle<Tensor> latest;
 
-    /// The values with what was left over before; `tensor` itself stays as it is.
+    /// The values plus the residual. `tensor` does not change.
     DoubleView addResidual(Tensor tensor) {
         DoubleView values = new DoubleView(tensor);
         DoubleView corrected = DoubleView.like(tensor, values.count());
@@ -23,8 +23,7 @@ final class ErrorFeedback {
         return corrected;
     }
 
-    /// What is left over, if it is of a tensor of this type and length; one that changed starts
-    /// anew.
+    /// The residual, if type and length of the tensor are the same as before; otherwise none.
     private @Nullable DoubleView residualLike(DoubleView values) {
         DoubleView left = residual;
         return left != null
@@ -34,10 +33,10 @@ final class ErrorFeedback {
                 : null;
     }
 
-    /// Keeps what was not `sent` of the `corrected` values.
+    /// Makes the `corrected` values that were not `sent` the residual.
     ///
-    /// Infinity and NaN are not kept, or one step that overflows would spoil all later ones. As
-    /// they are the largest of all, at least one was sent, and every rank knows.
+    /// Infinity and NaN are not kept, or a step that overflows would spoil all later steps. They have
+    /// the largest magnitudes, so at least one was sent, and every rank sees the overflow.
     void updateResidual(DoubleView corrected, int[] sent) {
         for (int position : sent) {
             corrected.set(position, 0);
@@ -55,8 +54,7 @@ final class ErrorFeedback {
         return left == null ? null : left.tensor();
     }
 
-    /// Makes sure that the operation before has left its residual: asked whether it is done, it
-    /// ends.
+    /// Whether the operation before has stored its residual. `isDone` makes a finished one do so.
     boolean isIdle() {
         Handle<Tensor> before = latest;
         return before == null || before.isDone();

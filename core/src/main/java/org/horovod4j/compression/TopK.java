@@ -16,21 +16,22 @@ import java.util.function.LongUnaryOperator;
 
 /// Sends the values of the largest magnitude and keeps the others for later.
 ///
-/// Each rank adds to a tensor what it has not sent of that name before, sends the `k` largest
-/// values with their positions, and keeps the rest: the *error feedback*, by which every gradient
-/// counts in the end, though some of it late. The ranks gather their values and add them in rank
-/// order, so all get the same bits; positions that no rank sent are zero.
+/// Each rank adds to a tensor the values of that name that it has not sent before, sends the `k`
+/// largest values with their positions, and keeps the rest. By this *error feedback* every gradient
+/// counts, some of it late. The ranks gather their values and add them in the order of ranks, so all
+/// get the same bits. Positions that no rank sent are zero.
 ///
 /// | bytes sent by each rank | bytes received | memory kept           |
 /// |-------------------------|----------------|-----------------------|
 /// | `k` × (4 + element)     | those of all   | a copy of each tensor |
 ///
-/// Worth it where the network is slow and `k` × ranks stays far below the tensor's length. It takes
-/// `float32` and `float64` with SUM and AVERAGE; tensors of other types are reduced whole.
+/// Use it if the network is slow and `k` × ranks is far below the length of the tensor. It takes
+/// `float32` and `float64` with SUM and AVERAGE. Tensors of other types are reduced whole.
 ///
-/// Instances remember tensors by name: use one for each communicator, from any thread.
+/// An instance keeps values by the name of the tensor: use one for each communicator, from any
+/// thread.
 public final class TopK implements Compressor {
-    /// The most elements that an array has room for.
+    /// The largest length of an array.
     private static final int MAX_ELEMENTS = Integer.MAX_VALUE - 8;
 
     private final LongUnaryOperator selectedCountOf;
@@ -40,7 +41,7 @@ public final class TopK implements Compressor {
         this.selectedCountOf = selectedCountOf;
     }
 
-    /// Sends this part of each tensor's values, and at least one.
+    /// Sends this fraction of the values of each tensor, and at least one value.
     ///
     /// @param ratio above 0, and at most 1: everything
     public static TopK ratio(double ratio) {
@@ -51,7 +52,7 @@ public final class TopK implements Compressor {
         return new TopK(elements -> (long) Math.ceil(ratio * elements));
     }
 
-    /// Sends as many values of each tensor, or all if it has no more.
+    /// Sends this number of values of each tensor, or all if it has fewer.
     public static TopK count(int count) {
         if (count < 1) {
             throw new IllegalArgumentException(
@@ -60,7 +61,8 @@ public final class TopK implements Compressor {
         return new TopK(_ -> count);
     }
 
-    /// What has not been sent of the tensor with this name, if any was reduced: a copy, flat.
+    /// A copy of the values that have not been sent of the tensor with this name, in one dimension.
+    /// Empty if no such tensor was reduced.
     public Optional<Tensor> residual(String name) {
         return Optional.ofNullable(errorFeedbacks.get(name))
                 .map(ErrorFeedback::residual)
@@ -72,7 +74,7 @@ public final class TopK implements Compressor {
                         });
     }
 
-    /// Forgets what has not been sent, as after going back to a checkpoint.
+    /// Drops all values that have not been sent, as after a return to a checkpoint.
     public void reset() {
         errorFeedbacks.clear();
     }
@@ -117,7 +119,7 @@ public final class TopK implements Compressor {
                         }));
     }
 
-    /// Puts the sum of what all ranks sent, divided, in the place of `target`.
+    /// Writes the sum of the values of all ranks, divided, to `target`.
     private static void storeResult(List<Tensor> gathered, int divisor, DoubleView target) {
         sum(gathered.get(1).toIntArray(), new DoubleView(gathered.get(2)), target);
         if (divisor > 1) {

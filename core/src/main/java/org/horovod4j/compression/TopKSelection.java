@@ -2,10 +2,10 @@ package org.horovod4j.compression;
 
 /// Finds the values of the largest magnitudes.
 ///
-/// The bits of a magnitude, read as an integer, order as the magnitudes do, with infinity and then
-/// NaN at the top. So the least magnitude to pick is found from its highest bits down: count how
-/// many values have which 16 bits, go on with those that share the bits of the least, four times.
-/// Costs five passes at most and 256 KiB, whatever the values are, and copies nothing.
+/// The bits of a magnitude, read as an integer, have the order of the magnitudes, with infinity and
+/// then NaN at the top. So a radix search finds the least magnitude to select, from its highest bits
+/// down: it counts the values by their next 16 bits and continues with those that share the bits of
+/// the least, four times. Costs at most five passes and 256 KiB, and copies nothing.
 final class TopKSelection {
     private static final int DIGIT_BITS = 16;
     private static final int DIGITS = 1 << DIGIT_BITS;
@@ -36,7 +36,7 @@ final class TopKSelection {
         int[] having = new int[DIGITS];
         for (int i = 0; i < values.count(); i++) {
             long magnitude = magnitude(values, i);
-            // two shifts, as one by all 64 bits would be none at all
+            // two shifts, because Java shifts by 64 bits like by 0
             if ((magnitude ^ least) >>> shift >>> DIGIT_BITS == 0) {
                 having[(int) (magnitude >>> shift) & (DIGITS - 1)]++;
             }

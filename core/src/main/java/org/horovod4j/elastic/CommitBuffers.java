@@ -8,17 +8,18 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
-/// The last commit of a state and the one before it, whose memory the next one takes.
+/// The last commit of a state, and the commit before it, whose memory the next commit reuses.
 ///
-/// So until a commit is complete the one before it stays, and none needs new memory after the second. What
-/// is copied, and into what, is the state's affair; so is which thread may do it. One thread uses this.
+/// The previous commit stays valid until the next one is complete, and no commit after the second
+/// needs new memory. The state decides what is copied, where to and on which thread. This class is
+/// used by one thread.
 ///
-/// A commit in the background is named as the last one at once: whoever wants it waits for it first. If
-/// it fails, the next who waits is told so, and the commit before it is the last again.
+/// A commit in the background becomes the last commit at once; [#last] waits for it. If it fails, the
+/// next wait throws, and the commit before it is the last again.
 ///
-/// @param <C> what a commit keeps
+/// @param <C> the content of a commit
 public final class CommitBuffers<C> {
-    /// A thread for each commit: one in every step is rare, and none waits for a thread that has died.
+    /// Starts one daemon thread for each commit.
     public static final Executor BACKGROUND =
             copy -> Thread.ofPlatform().daemon().name("hvd-commit").start(copy);
 
@@ -27,9 +28,9 @@ public final class CommitBuffers<C> {
     private @Nullable C spare;
     private CompletableFuture<Void> copying = CompletableFuture.completedFuture(null);
 
-    /// No commit yet.
+    /// Has no commit yet.
     ///
-    /// @param what is committed, for the error that tells that it was not
+    /// @param what is committed, for error messages
     public CommitBuffers(Supplier<String> what) {
         this.what = what;
     }
@@ -39,13 +40,13 @@ public final class CommitBuffers<C> {
         return last == null;
     }
 
-    /// The last commit, once it is complete.
+    /// The last commit. Waits until it is complete.
     public Optional<C> last() {
         await();
         return Optional.ofNullable(last);
     }
 
-    /// What the next commit may overwrite, once nobody writes there any more.
+    /// What the next commit may overwrite. Waits until no thread writes there.
     public Optional<C> spare() {
         await();
         return Optional.ofNullable(spare);
@@ -53,21 +54,21 @@ public final class CommitBuffers<C> {
 
     /// Commits now.
     ///
-    /// @param next mostly the [#spare], with nothing of the past left in it after `copy`
-    /// @param copy if it throws, `next` is no commit
+    /// @param next usually [#spare]; `copy` overwrites all of it
+    /// @param copy if it throws, the last commit stays
     public void commit(C next, Runnable copy) {
         await();
         copy.run();
         swap(next);
     }
 
-    /// Commits while the program goes on.
+    /// Commits while the program continues.
     ///
-    /// @param copy only reads what the program leaves alone until [#await] returns
-    /// @param aside who copies, mostly [#BACKGROUND]
-    public void commit(C next, Runnable copy, Executor aside) {
+    /// @param copy reads only what the program does not change until [#await] returns
+    /// @param executor runs `copy`, usually [#BACKGROUND]
+    public void commit(C next, Runnable copy, Executor executor) {
         await();
-        copying = CompletableFuture.runAsync(copy, aside);
+        copying = CompletableFuture.runAsync(copy, executor);
         swap(next);
     }
 
@@ -76,9 +77,9 @@ public final class CommitBuffers<C> {
         last = next;
     }
 
-    /// Waits until nothing is copied any more.
+    /// Waits until no copy runs.
     ///
-    /// @throws IllegalStateException when the copy failed: some memory is gone, say
+    /// @throws IllegalStateException when the copy failed, for example because memory was freed
     public void await() {
         try {
             copying.join();

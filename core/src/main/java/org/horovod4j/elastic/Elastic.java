@@ -6,7 +6,7 @@ import org.horovod4j.PeerLostException;
 import org.horovod4j.elastic.registry.GenerationMembership;
 import org.jspecify.annotations.Nullable;
 
-/// Runs training that goes on when workers come and go.
+/// Runs training that continues when workers join and leave.
 ///
 /// ```java
 /// Hvd.init();
@@ -24,25 +24,26 @@ import org.jspecify.annotations.Nullable;
 /// });
 /// ```
 ///
-/// The body is called once in each generation and goes on from where the state says. It calls no
-/// collective on its own account before: workers that come later could not take part in it.
+/// `run` calls the body once in each generation, and the body continues from the state. The program
+/// calls no collective before `run`: workers that join later could not take part in it.
 ///
 /// | what happens                        | the state                          | then                     |
 /// |-------------------------------------|------------------------------------|--------------------------|
-/// | a worker is lost                    | goes back to the last commit       | the next generation      |
-/// | hosts come or go                    | stays as it is                     | the next generation      |
-/// | the body throws something else      | is of no interest any more         | this worker ends         |
-/// | the body returns, on all ranks      | is what training has led to        | `run` returns            |
+/// | a worker is lost                    | returns to the last commit         | the next generation      |
+/// | hosts are added or removed          | stays as it is                     | the next generation      |
+/// | the body throws something else      | is not used any more               | this worker ends         |
+/// | the body returns, on all ranks      | is the result of training          | `run` returns true       |
+/// | the job dismisses this worker       | is not used any more               | `run` returns false      |
 ///
-/// At the start of a generation one rank sends its state to all others, rank 0 usually. In a job
-/// that is not elastic, or without a launcher, there is one generation.
+/// At the start of a generation one rank, usually rank 0, sends its state to all others. A job that
+/// is not elastic, or has no launcher, has one generation.
 public final class Elastic {
     private Elastic() {}
 
-    /// What is done in each generation.
+    /// The training of one generation.
     ///
     /// @param <S> the state
-    /// @param <X> what it may throw, which then ends this worker
+    /// @param <X> what it may throw, which ends this worker
     @FunctionalInterface
     public interface Body<S extends State, X extends Exception> {
         void train(S state) throws X;
@@ -66,13 +67,13 @@ public final class Elastic {
         }
     }
 
-    /// The worlds of [Hvd].
+    /// The generations that this process joins through [Hvd].
     private static final class HvdGenerations implements Generations {
         private @Nullable GenerationMembership last;
 
         @Override
         public Generation enter() {
-            // The program may be in one that has failed since, and that init leaves.
+            // The program may be in a generation that has failed; init leaves it.
             GenerationMembership before = Hvd.isInitialized() ? membership() : last;
             Hvd.init();
             GenerationMembership now = membership();

@@ -12,21 +12,21 @@ import org.jspecify.annotations.Nullable;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
-/// One generation after the other; see [Elastic#run].
+/// Runs one generation after the other; see [Elastic#run].
 ///
 /// @param <S> the state
 /// @param <X> what the body may throw
 final class ElasticLoop<S extends State, X extends Exception> {
     private static final Logger LOG = Log.of(ElasticLoop.class);
 
-    /// How far to look for the loss behind an exception: frameworks wrap what their callbacks throw.
+    /// How many causes of an exception to search for a loss: frameworks wrap exceptions of callbacks.
     private static final int MAX_CAUSES = 32;
 
     private final Generations generations;
     private final S state;
     private final Elastic.Body<S, X> body;
 
-    /// Whether the state is one that others trained with: it was sent by another rank, or sent to them.
+    /// Whether this state was sent to or received from other ranks, so that they trained with it.
     private boolean hasSyncedState;
 
     ElasticLoop(Generations generations, S state, Elastic.Body<S, X> body) {
@@ -36,7 +36,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
     }
 
     void run() throws X {
-        // A state that is half received must not be what others later receive from this rank.
+        // After a sync that fails, restore must not give other ranks a state that is half received.
         state.save();
         Generation generation = enter();
         while (!runGeneration(generation)) {
@@ -59,9 +59,9 @@ final class ElasticLoop<S extends State, X extends Exception> {
         }
     }
 
-    /// Lives through one generation.
+    /// Runs one generation.
     ///
-    /// @return whether training is over, and not just the generation
+    /// @return whether training has ended, and not only this generation
     private boolean runGeneration(Generation generation) throws X {
         try {
             if (generation.membership().sync()) {
@@ -70,13 +70,13 @@ final class ElasticLoop<S extends State, X extends Exception> {
             generation.membership().stateSynced();
             body.train(state);
             if (generation.membership().isElastic()) {
-                // Or a rank that is through would leave others that lose somebody in their
-                // last step, and they would end with other parameters.
+                // If a rank is lost in the last step, the others must not have left: all ranks end
+                // with the same parameters.
                 generation.communicator().barrier();
             }
-            state.awaitCommit(); // what it reads may be freed as soon as this returns
+            state.awaitCommit(); // the program may free its memory after this
             return true;
-        } catch (Throwable e) { // whatever it is, the other ranks must not wait for this one
+        } catch (Throwable e) { // the other ranks must not wait for this one
             if (!isRecoverable(e, generation.membership())) {
                 generations.abandon("its program failed: " + e);
                 awaitCommitAfterFailure(e);
@@ -87,7 +87,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
         }
     }
 
-    /// Lets go of what the world that ends may own, and be it because the last commit is taken back.
+    /// Keeps the state, or returns to the last commit after a loss.
     private void recover(Throwable end) {
         try {
             if (causeOf(end, HostsUpdatedInterrupt.class) != null) {
@@ -102,7 +102,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
         }
     }
 
-    /// Waits for a commit in the background, whose memory the program is about to free.
+    /// Waits for a commit in the background: the program may free the memory that it reads.
     private void awaitCommitAfterFailure(Throwable end) {
         try {
             state.awaitCommit();
@@ -111,8 +111,8 @@ final class ElasticLoop<S extends State, X extends Exception> {
         }
     }
 
-    /// Sends the state of one rank to all: that of rank 0, unless it never had one that counts, because
-    /// whoever was to send it was lost meanwhile.
+    /// Sends the state of one rank to all: of the lowest rank that has a state from training. Rank 0
+    /// may have none, if the rank that was to send it was lost.
     private void sync(Generation generation) {
         Communicator communicator = generation.communicator();
         int size = communicator.size();
@@ -131,7 +131,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
         hasSyncedState = true;
     }
 
-    /// Whether it ends the generation and not this worker, and says so.
+    /// Whether the failure ends the generation only, and not this worker. Logs which.
     private boolean isRecoverable(Throwable failure, GenerationMembership membership) {
         int generation = membership.generation();
         if (causeOf(failure, HostsUpdatedInterrupt.class) != null) {

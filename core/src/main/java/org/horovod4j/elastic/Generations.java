@@ -3,21 +3,20 @@ package org.horovod4j.elastic;
 import org.horovod4j.Communicator;
 import org.horovod4j.elastic.registry.GenerationMembership;
 
-/// The worlds that a process belongs to, one after the other.
+/// The generations that a process is in, one after the other.
 interface Generations {
-    /// A world that the process is in.
+    /// A generation that the process is in.
     ///
-    /// @param isReset whether it takes the place of one that the program may have adapted itself to
+    /// @param isReset whether it replaces a generation whose rank and size the program may have used
     record Generation(
             Communicator communicator, GenerationMembership membership, boolean isReset) {}
 
-    /// Joins the next one, unless the process is in one already. What it throws, the process does
-    /// not survive.
+    /// Joins the next generation, unless the process is in one. An exception ends the process.
     Generation enter();
 
-    /// Leaves in order, or after a failure that the others know of.
+    /// Leaves in order, or after a failure that the other ranks know.
     void leave();
 
-    /// Leaves as a failure, of which the others hear at once.
+    /// Leaves as a failure. The other ranks get the reason at once.
     void abandon(String reason);
 }

@@ -2,10 +2,10 @@ package org.horovod4j.elastic;
 
 import org.horovod4j.HorovodException;
 
-/// Hosts have come or will go, so that the generation ends here, at the same step on all ranks.
-/// Nothing is wrong and nothing lost: the state stays as it is.
+/// Hosts were added or will be removed, so the generation ends, at the same step on all ranks. This
+/// is not a failure, and the state stays as it is.
 ///
-/// For [Elastic#run] alone: a program lets it pass.
+/// [Elastic#run] catches it; programs must not.
 public final class HostsUpdatedInterrupt extends HorovodException {
     private static final long serialVersionUID = 1L;
 

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.SequencedMap;
 import java.util.TreeMap;
 
-/// Named values: counters and the like, and whatever the [StateHandlers] know.
+/// Named values: counters and other small values, and the types that the [StateHandlers] support.
 ///
 /// ```java
 /// ObjectState state = new ObjectState().with("weights", weights).with("step", 0);
@@ -19,8 +19,8 @@ import java.util.TreeMap;
 /// state.set("step", state.getInt("step") + 1);
 /// ```
 ///
-/// Values are what [Communicator#broadcastObject] sends. They are kept as bytes, so a value that is changed
-/// in place after `set`, or after `get`, changes neither the state nor what was committed.
+/// Values may be all that [Communicator#broadcastObject] sends. They are kept as bytes: to change an
+/// object after `set` or `get` changes neither the state nor a commit.
 public class ObjectState extends State {
     private static final String SYNC = "elastic: values";
 
@@ -36,15 +36,15 @@ public class ObjectState extends State {
 
     /// A state without values.
     ///
-    /// @param stateHandlers for values that are more than a few numbers
+    /// @param stateHandlers for values that change in place, such as arrays and models
     public ObjectState(StateHandlers stateHandlers) {
         this.stateHandlers = stateHandlers;
     }
 
     /// Adds a value, on every rank in the same order.
     ///
-    /// @throws CodecException when no handler knows its type, and it is none that may travel
-    /// @throws IllegalArgumentException when there is one of this name
+    /// @throws CodecException when no handler supports its type, and it cannot be encoded
+    /// @throws IllegalArgumentException when the state has a value of this name
     public final ObjectState with(String name, @Nullable Object value) {
         if (handled.containsKey(name) || values.containsKey(name)) {
             throw new IllegalArgumentException(
@@ -64,9 +64,8 @@ public class ObjectState extends State {
 
     /// Changes a value.
     ///
-    /// @throws IllegalArgumentException when there is none of this name, or it is one that is changed in
-    ///     place
-    /// @throws CodecException when it may not travel
+    /// @throws IllegalArgumentException when the state has no value of this name, or a handler keeps it
+    /// @throws CodecException when it cannot be encoded
     public final void set(String name, @Nullable Object value) {
         check(name);
         values.put(name, codec.encode(value));
@@ -74,7 +73,7 @@ public class ObjectState extends State {
 
     /// A copy of a value; lists, sets and maps cannot be changed.
     ///
-    /// @throws IllegalArgumentException when there is none of this name, or of another type
+    /// @throws IllegalArgumentException when the state has no value of this name, or its type differs
     public final <T> T get(String name, Class<T> type) {
         Object value = codec.decode(check(name));
         if (!type.isInstance(value)) {
@@ -121,12 +120,12 @@ public class ObjectState extends State {
     @Override
     protected void save() {
         handled.values().forEach(State::save);
-        committed = Map.copyOf(values); // of bytes that nobody else has
+        committed = Map.copyOf(values); // the bytes are never changed
     }
 
     @Override
     public void restore() {
-        awaitCommit(); // or a part that fails would leave some of the last commit and some of today
+        awaitCommit(); // before any part is restored: a failure must not leave a mixture
         handled.values().forEach(State::restore);
         values = new TreeMap<>(committed);
     }
@@ -137,7 +136,7 @@ public class ObjectState extends State {
         values = new TreeMap<>(communicator.broadcastObject(SYNC, values, rootRank));
     }
 
-    /// Waits for all parts, even if one has failed: what the others read must not be freed meanwhile.
+    /// Waits for all parts, even if one fails: the memory that the others read must not be freed.
     @Override
     public void awaitCommit() {
         RuntimeException failure = null;

@@ -5,17 +5,17 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/// A copy of some memory, which can be taken again and given back.
+/// A copy of memory, which can be taken again and restored.
 ///
-/// For states that keep memory, those of frameworks among them. One core copies at a fraction of what the
-/// memory can do, so large copies are cut in pieces for several.
+/// For states that keep memory, also those of frameworks. One core does not use the full bandwidth of
+/// memory, so large copies are divided among several threads.
 public final class Snapshot {
     private static final long ALIGNMENT = 64;
 
-    /// Small enough to share out evenly, large enough that handing one over costs nothing beside it.
+    /// Small enough to divide evenly, large enough that starting a task costs little beside the copy.
     private static final long CHUNK_BYTES = 1 << 20;
 
-    /// From here on several cores are worth the trouble.
+    /// From this size on, several threads are faster than one.
     private static final long PARALLEL_BYTES = 8 << 20;
 
     private final List<MemorySegment> copies;
@@ -24,8 +24,8 @@ public final class Snapshot {
         this.copies = copies;
     }
 
-    /// Memory for a copy of `sources`, with nothing in it. The collector frees it: a state has no end that
-    /// anybody would declare.
+    /// Memory for a copy of `sources`, without content. The garbage collector frees it, since a state
+    /// is never closed.
     public static Snapshot of(List<MemorySegment> sources) {
         Arena arena = Arena.ofAuto();
         return new Snapshot(
@@ -34,12 +34,12 @@ public final class Snapshot {
                         .toList());
     }
 
-    /// Copies `sources`, as many and as large as those it was made for, while the caller waits.
+    /// Copies `sources`, which have the number and sizes of those it was made for. The caller waits.
     public void copyFrom(List<MemorySegment> sources) {
         copyAll(pieces(sources, copies));
     }
 
-    /// The same on the calling thread alone: the other cores have better things to do meanwhile.
+    /// The same on the calling thread only, while other cores compute.
     public void copyFromSingleThreaded(List<MemorySegment> sources) {
         pieces(sources, copies).forEach(CopyChunk::copy);
     }
@@ -58,7 +58,7 @@ public final class Snapshot {
             return from.byteSize();
         }
 
-        /// Whether that thread may copy it: memory of a confined arena is its owner's alone.
+        /// Whether `thread` may copy it: only its owner may read the memory of a confined arena.
         boolean isAccessibleBy(Thread other) {
             return from.isAccessibleBy(other) && to.isAccessibleBy(other);
         }

@@ -11,40 +11,41 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 
-/// What training must not lose: parameters, counters, the place in the data.
+/// What training must not lose: parameters, counters, the position in the data.
 ///
-/// A *commit* is a copy in this process's memory. When a worker is lost the others go back to their
-/// last one, and send it to whoever takes its place; so what is committed more often is repeated
-/// less.
+/// A *commit* is a copy in the memory of this process. When a worker is lost, the others return to
+/// their last commit and send it to new workers. More commits mean fewer steps to repeat.
 ///
-/// Most programs use [ObjectState]. A subclass keeps something else: it copies, takes back the
-/// copy, and sends what it keeps to other ranks. One thread uses it.
+/// Most programs use [ObjectState]. A subclass keeps something else: it copies it, restores the copy
+/// and sends it to other ranks. A state is used by one thread.
 public abstract class State {
     private final List<Runnable> onReset = new ArrayList<>();
     private @Nullable Generation generation;
 
     protected State() {}
 
-    /// Keeps what there is now as the last commit.
+    /// Makes the present values the last commit.
     protected abstract void save();
 
-    /// Goes back to the last commit.
+    /// Returns to the last commit.
     public abstract void restore();
 
-    /// Sends what `rootRank` has to all other ranks, which take it over. Every rank of the
-    /// communicator calls this.
+    /// Sends the values of `rootRank` to all other ranks, which use them from then on. Every rank of
+    /// the communicator calls this.
+    ///
+    /// @param rootRank a rank of the communicator
     public abstract void sync(Communicator communicator, int rootRank);
 
-    /// The states that this one is made of. They are in its generation, and their callbacks of
-    /// [#onReset] are called before its own; what else they do is up to this one.
+    /// The states that this state consists of. They enter each generation with it, and their
+    /// callbacks of [#onReset] run before its own. This state calls their other methods.
     protected Collection<? extends State> parts() {
         return List.of();
     }
 
-    /// Hears of the generation that begins, before anything is synced, and after its parts.
+    /// Called when a generation begins, before the state is sent, after the same call of its parts.
     protected void generationStarted(Communicator communicator) {}
 
-    /// Commits, then checks for hosts that have come or will go. All ranks do at the same step.
+    /// Commits, then checks for changes of hosts. All ranks call this at the same step.
     ///
     /// @throws HostsUpdatedInterrupt see [#checkHostUpdates]
     public final void commit() {
@@ -52,9 +53,9 @@ public abstract class State {
         checkHostUpdates();
     }
 
-    /// Ends the generation, on all ranks at this step, when one of them has heard that hosts have
-    /// come or will go. Costs a small allreduce in an elastic job, and nothing in any other. Worth
-    /// calling more often than [#commit] where commits are rare, since nothing is lost by it.
+    /// Ends the generation, on all ranks at this step, if one of them knows that hosts were added or
+    /// will be removed. Costs a small allreduce in an elastic job, and nothing in other jobs. Call it
+    /// more often than [#commit] if commits are rare: it loses no work.
     ///
     /// @throws HostsUpdatedInterrupt which [Elastic#run] catches
     public final void checkHostUpdates() {
@@ -62,8 +63,7 @@ public abstract class State {
         if (current == null || !current.membership().isElastic()) {
             return;
         }
-        // Whoever has heard of it tells all: the news reach the ranks at different moments, and
-        // may reach some only.
+        // Ranks learn of a change at different moments, some perhaps never: they share the newest.
         GenerationMembership membership = current.membership();
         long[] newest = {membership.latestHostsVersion()};
         current.communicator()
@@ -73,14 +73,14 @@ public abstract class State {
         }
     }
 
-    /// Waits until a commit that is made in the background reads nothing more that the program may
-    /// change. Does nothing for others.
+    /// Waits until a commit in the background no longer reads what the program may change. Without
+    /// such a commit it returns at once.
     public void awaitCommit() {}
 
-    /// Calls `callback` at the start of each generation but this worker's first, when rank and size
-    /// are known and the state has not been sent yet: the place to adapt the learning rate to the
-    /// number of ranks, and to fetch process sets anew. It calls no collective, since new workers
-    /// do not call it.
+    /// Calls `callback` at the start of each generation except the first of this worker, when rank
+    /// and size are known and the state has not been sent. Use it to adapt the learning rate to the
+    /// number of ranks and to get process sets again. It must not call a collective: new workers do
+    /// not call it.
     public final void onReset(Runnable callback) {
         onReset.add(callback);
     }

@@ -7,14 +7,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
 
-/// Which state keeps a value, by the value's type. Adapters of frameworks add theirs:
+/// Chooses the state that keeps a value, by the type of the value. Adapters of frameworks add theirs:
 ///
 /// ```java
-/// Handlers handlers = Handlers.STANDARD.with(Model.class, (name, model) -> new ModelState(name, model));
+/// StateHandlers handlers = StateHandlers.STANDARD.with(Model.class, (name, model) -> new ModelState(name, model));
 /// ```
 public final class StateHandlers {
-    /// States keep themselves; tensors and arrays of numbers, which programs change in place, are
-    /// kept by a [TensorState].
+    /// States keep themselves. A [TensorState] keeps tensors and arrays of numbers, which programs
+    /// change in place.
     public static final StateHandlers STANDARD =
             new StateHandlers(new LinkedHashMap<>())
                     .with(State.class, (_, state) -> state)
@@ -37,18 +37,18 @@ public final class StateHandlers {
     public interface Handler<T> {
         /// The state of one value.
         ///
-        /// @param name the same on every rank, and no other's
+        /// @param name unique, and the same on every rank
         State stateOf(String name, T value);
     }
 
-    /// These and one more, which comes before all others.
+    /// These handlers and one more, which is tried before all others.
     public <T> StateHandlers with(Class<T> type, Handler<T> handler) {
         SequencedMap<Class<?>, Handler<?>> more = new LinkedHashMap<>(byType);
         more.putFirst(type, handler);
         return new StateHandlers(more);
     }
 
-    /// The state that keeps `value`, if its type is known.
+    /// The state that keeps `value`, if a handler supports its type.
     Optional<State> stateOf(String name, Object value) {
         for (Map.Entry<Class<?>, Handler<?>> each : byType.entrySet()) {
             if (each.getKey().isInstance(value)) {
@@ -58,7 +58,7 @@ public final class StateHandlers {
         return Optional.empty();
     }
 
-    @SuppressWarnings("unchecked") // filed under its own type
+    @SuppressWarnings("unchecked") // the key is the type of the handler
     private static <T> State stateOf(Class<T> type, Handler<?> handler, String name, Object value) {
         return ((Handler<T>) handler).stateOf(name, type.cast(value));
     }

@@ -12,18 +12,18 @@ import java.util.SequencedMap;
 
 /// Tensors and arrays that the program changes in place, such as parameters and an optimiser's momentum.
 ///
-/// There are two copies, written in turn (see [CommitBuffers]). So a commit takes the time to copy the tensors once,
-/// by several threads where they are large, and twice their memory.
+/// It has two copies, written in turn (see [CommitBuffers]). A commit copies the tensors once, with
+/// several threads if they are large. The copies take twice the memory of the tensors.
 ///
-/// With [#inBackground] a commit only starts to copy, while the program goes on to read the tensors, say
-/// through a forward and a backward pass. Before it changes them, it calls [#awaitCommit].
+/// With [#inBackground] a commit only starts the copy. The program may read the tensors meanwhile, as
+/// in a forward and a backward pass. Before it changes them, it calls [#awaitCommit].
 public final class TensorState extends State {
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
     private final CommitBuffers<Snapshot> commitBuffers =
             new CommitBuffers<>(() -> "tensors " + tensors.keySet());
     private boolean inBackground;
 
-    /// Keeps nothing yet.
+    /// Has no tensors yet.
     public TensorState() {}
 
     /// Adds an array.
@@ -36,9 +36,10 @@ public final class TensorState extends State {
         return with(name, Tensor.of(values));
     }
 
-    /// Adds a tensor, on every rank in the same order. Its memory must live as long as this state.
+    /// Adds a tensor, on every rank in the same order. Its memory must stay valid as long as this
+    /// state is used.
     ///
-    /// @throws IllegalArgumentException when there is one of this name
+    /// @throws IllegalArgumentException when the state has a tensor of this name
     public TensorState with(String name, Tensor tensor) {
         if (!commitBuffers.isEmpty()) {
             throw new IllegalStateException(
@@ -50,7 +51,7 @@ public final class TensorState extends State {
         return this;
     }
 
-    /// Lets commits go on while the program does; see above.
+    /// Makes commits copy in the background; see above.
     public TensorState inBackground() {
         inBackground = true;
         return this;
@@ -70,7 +71,7 @@ public final class TensorState extends State {
 
     /// Waits until the tensors may be changed.
     ///
-    /// @throws IllegalStateException when the copy failed: a tensor's memory is gone, say
+    /// @throws IllegalStateException when the copy failed, for example because memory was freed
     @Override
     public void awaitCommit() {
         commitBuffers.await();
@@ -81,7 +82,7 @@ public final class TensorState extends State {
         commitBuffers.last().ifPresent(last -> last.copyTo(segments()));
     }
 
-    /// The tensors travel together, each in the memory it has.
+    /// Broadcasts all tensors at once, each in place.
     @Override
     public void sync(Communicator communicator, int rootRank) {
         awaitCommit();

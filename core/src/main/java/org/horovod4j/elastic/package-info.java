@@ -1,12 +1,12 @@
-/// Training that goes on when workers come and go.
+/// Training that continues when workers join and leave.
 ///
-/// Start with [Elastic], then [State] and the two kinds that most programs need: [ObjectState] for
-/// counters, with whatever else its [StateHandlers] know, and [TensorState] for parameters. [ElasticSampler]
-/// shares out the data. How states keep copies: [CommitBuffers], [Snapshot].
+/// Start with [Elastic], then [State] and the two states that most programs need: [ObjectState] for
+/// counters and for the values that its [StateHandlers] support, and [TensorState] for parameters.
+/// [ElasticSampler] divides the data. [CommitBuffers] and [Snapshot] keep copies.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.data`,
 ///   `org.horovod4j.elastic.registry`, `org.horovod4j.log`.
-/// - Invariant: what a generation begins with is the same on all its ranks, whatever happened before it.
+/// - Invariant: a generation begins with the same state on all its ranks.
 @NullMarked
 package org.horovod4j.elastic;
 

@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/// A process of a job: joins worlds, one after the other.
+/// A process of a job. It joins one generation of the job after the other.
 public final class HvdRuntime implements AutoCloseable {
     private static final Logger LOG = Log.of(HvdRuntime.class);
 
@@ -35,12 +35,14 @@ public final class HvdRuntime implements AutoCloseable {
     private volatile @Nullable RendezvousEndpoint rendezvousEndpoint;
     private @Nullable Rank lastRank;
 
-    /// What the program has asked for first. A later start in an elastic job names none, and meets
-    /// ranks whose first start goes on.
+    /// The process sets of the first start. A later start in an elastic job names none, but meets
+    /// ranks that are in their first start.
     private List<List<Integer>> initialProcessSets = List.of();
 
+    /// Reads the options of a process.
+    ///
     /// @param environment the variables of the process
-    /// @throws ConfigurationException when they are wrong
+    /// @throws ConfigurationException when an option is wrong
     public HvdRuntime(Map<String, String> environment) {
         this(new Environment(environment));
     }
@@ -81,13 +83,12 @@ public final class HvdRuntime implements AutoCloseable {
         return hasJvmHooks;
     }
 
-    /// Joins the next world of the job and returns when all ranks have.
+    /// Joins the next generation of the job and returns when all ranks have.
     public Rank start() {
         return start(List.of());
     }
 
-    /// Joins the one world that this object is for: when the rank leaves it, all connections of
-    /// this object close.
+    /// Joins the job once: when the rank leaves, all connections of this object close.
     public Rank startOnly() {
         try {
             Rank rank = join(List.of());
@@ -99,9 +100,8 @@ public final class HvdRuntime implements AutoCloseable {
         }
     }
 
-    /// Like the other, and makes process sets: these, or in an elastic job those that rank 0 has
-    /// had in the generation before. In an elastic job a meeting that fails is followed by the
-    /// next.
+    /// Like [#start()], and makes process sets: these, or in an elastic job those that rank 0 had in
+    /// the generation before. If a generation of an elastic job fails to start, it joins the next.
     ///
     /// @param processSets the ranks of each
     /// @throws DismissedException when there is no place for this process any more
@@ -172,9 +172,9 @@ public final class HvdRuntime implements AutoCloseable {
         }
     }
 
-    /// Those of the last generation whose ranks exist in this one, as rank 0 knows them: a new
-    /// worker was not there when they were made. Those that the programs want, when rank 0 has seen
-    /// no generation.
+    /// The process sets of the last generation whose ranks exist in this one. Rank 0 sends them,
+    /// because a new worker does not know them. If rank 0 was in no generation before, those that the
+    /// program asks for.
     private SortedMap<Integer, List<Integer>> formerProcessSets(Rank rank) {
         Rank before = lastRank;
         Map<Integer, List<Integer>> known =
@@ -194,9 +194,9 @@ public final class HvdRuntime implements AutoCloseable {
         return numbered;
     }
 
-    /// Ends the service to other ranks, if this process has one. The line to an elastic launcher
-    /// stays, with its signs of life, until the process is gone: other hooks of the program may
-    /// take long, and a process without that line is one that hangs.
+    /// Closes the rendezvous server, if this process has one. The connection to an elastic launcher
+    /// stays open, with its heartbeats, until the process has ended: other shutdown hooks may take
+    /// long, and the launcher takes a process without that connection for one that hangs.
     public void closeRendezvous() {
         RendezvousEndpoint opened = rendezvousEndpoint;
         if (opened != null) {
@@ -204,7 +204,7 @@ public final class HvdRuntime implements AutoCloseable {
         }
     }
 
-    /// Ends all service and all lines, in a process that goes on.
+    /// Closes the server and all connections, in a process that continues.
     @Override
     public void close() {
         closeRendezvous();

@@ -10,10 +10,10 @@ import org.jspecify.annotations.Nullable;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Collectives on objects: first how many bytes each takes, then the bytes.
+/// Collectives on objects: the ranks first exchange the number of bytes, then the bytes.
 ///
-/// A rank whose object cannot be encoded says so in place of the number, so that the others fail
-/// with it instead of waiting for bytes that never come.
+/// A rank whose object cannot be encoded sends a marker in place of the number, so that the others
+/// fail too instead of waiting.
 final class ObjectCollectives {
     private static final long NOT_ENCODABLE = -1;
 
@@ -70,14 +70,13 @@ final class ObjectCollectives {
         }
     }
 
-    /// What the ranks send under one name has one type, as the caller says; whether it may be null
-    /// is for the caller to say too.
+    /// The caller chooses the type of the object, and whether it may be null.
     @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals", "NullAway"})
     private static <T extends @Nullable Object> T decoded(Tensor bytes) {
         return (T) new ObjectCodec().decode(bytes.segment());
     }
 
-    /// An object's bytes, or why there are none.
+    /// The bytes of an object, or the reason why it has none.
     private static final class EncodedObject {
         private final byte[] bytes;
         private final @Nullable CodecException failure;

@@ -27,14 +27,13 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/// The process sets of a rank: all ranks of the world make and remove them together, members or
-/// not.
+/// The process sets of a rank. All ranks of the job make and remove them together, members or not.
 final class ProcessSets {
     private final RankContext context;
     private final RuntimeFactory runtimeFactory;
     private final CommunicatorFactory communicatorFactory;
 
-    /// Held while a change is agreed on, which takes as long as the slowest rank.
+    /// Held during a change, which takes as long as the slowest rank.
     private final Object changing = new Object();
 
     private final TreeMap<Integer, RegisteredProcessSet> sets = new TreeMap<>();
@@ -42,10 +41,10 @@ final class ProcessSets {
     private volatile Change change = new Change(0, null, 0);
     private @Nullable HorovodException closed;
 
-    /// The last change that this rank has come to.
+    /// The last change that this rank has started.
     ///
     /// @param number counts changes from 1 on, the same on all ranks
-    /// @param description in words, until it is over; then null
+    /// @param description for reports; null after the change
     private record Change(long number, @Nullable String description, long sinceNanos) {
         Change finished() {
             return new Change(number, null, sinceNanos);
@@ -109,7 +108,7 @@ final class ProcessSets {
         return running;
     }
 
-    /// What this rank is doing in each of them.
+    /// What this rank does in each set.
     RankReport report() {
         List<ProcessSetReport> said = new ArrayList<>();
         for (ProcessSet set : all()) {
@@ -121,7 +120,7 @@ final class ProcessSets {
         return new RankReport(System.nanoTime(), said, change.report());
     }
 
-    /// Makes process sets, the same on every rank, in one go.
+    /// Makes process sets, the same on every rank.
     ///
     /// @param wanted the ranks of each
     /// @throws MismatchException on every rank, when the ranks want different sets
@@ -161,21 +160,21 @@ final class ProcessSets {
         }
     }
 
-    /// A set is a set, in whatever order a rank names its members.
+    /// Ranks may name the members of a set in different orders.
     private static List<List<Integer>> inOrder(Collection<List<Integer>> sets) {
         return sets.stream().map(ranks -> ranks.stream().sorted().toList()).toList();
     }
 
-    /// The ranks of each by number, but for the set of all ranks.
+    /// The ranks of each set by number, without the set of all ranks.
     synchronized SortedMap<Integer, List<Integer>> ranksById() {
         SortedMap<Integer, List<Integer>> table = new TreeMap<>();
         sets.tailMap(1).forEach((id, set) -> table.put(id, set.ranks()));
         return table;
     }
 
-    /// Removes a process set; what is in flight in it fails.
+    /// Removes a process set. Its operations in flight fail.
     ///
-    /// @return false, on every rank, for the set of all ranks and for one that is not there
+    /// @return false, on every rank, for the set of all ranks and for one that was removed before
     boolean remove(ProcessSet set) {
         synchronized (changing) {
             try {
@@ -202,7 +201,7 @@ final class ProcessSets {
             context.state().unregister(set.id(), runtime.state());
         }
         try {
-            // Nobody may free memory that another rank still reads.
+            // No rank may free memory that another rank still reads.
             gather(topic("removed"), new byte[0]);
         } finally {
             if (runtime != null) {
@@ -218,7 +217,7 @@ final class ProcessSets {
         return sets.remove(set.id());
     }
 
-    /// Lets everything fail, for good.
+    /// Fails all operations, now and later.
     void stop(HorovodException reason) {
         synchronized (this) {
             closed = reason;
@@ -230,7 +229,7 @@ final class ProcessSets {
         runtimes().forEach(ProcessSetRuntime::close);
     }
 
-    /// Makes sure that all ranks want the same change.
+    /// Checks that all ranks ask for the same change.
     private void checkAgreement(String what, List<List<Integer>> mine) {
         HorovodException reason = closed();
         if (reason != null) {
@@ -259,8 +258,7 @@ final class ProcessSets {
         return closed;
     }
 
-    /// Waits for all ranks; when everything is stopped meanwhile, the reason for that ends the
-    /// wait.
+    /// Waits for all ranks. [#stop] ends the wait with its reason.
     private List<byte[]> gather(String topic, byte[] mine) {
         try {
             return context.control().allgather(topic, mine);
@@ -291,8 +289,8 @@ final class ProcessSets {
         return sorted;
     }
 
-    /// Not asked of a set of an earlier generation, which may have been larger: a set of some may
-    /// be one of all by now.
+    /// Not checked for sets of an earlier generation: if that had more ranks, a set of some of them
+    /// may be the set of all ranks now.
     private List<Integer> unique(List<Integer> sorted, List<List<Integer>> others) {
         boolean known = all().stream().anyMatch(set -> set.ranks().equals(sorted));
         if (known || others.contains(sorted)) {
@@ -315,8 +313,7 @@ final class ProcessSets {
                 region.unlink();
                 made.run(runtimeFactory.start(set, channel, members, memory));
             } catch (ConfigurationException | LinkBrokenException e) {
-                // A member that ends just now shows as memory that cannot be mapped, or as a
-                // broken link.
+                // The end of a member shows as memory that cannot be mapped, or as a broken link.
                 region.close();
                 throw context.state().explain(e, ranks);
             } catch (RuntimeException | Error e) {
@@ -364,7 +361,7 @@ final class ProcessSets {
         return members;
     }
 
-    /// What the program holds of a set.
+    /// The object that the program has of a set.
     private final class RegisteredProcessSet implements ProcessSet {
         private final RankSet set;
         private volatile @Nullable ProcessSetRuntime runtime;

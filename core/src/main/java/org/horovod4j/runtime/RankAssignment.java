@@ -14,24 +14,24 @@ import org.jspecify.annotations.Nullable;
 import java.net.InetSocketAddress;
 import java.util.List;
 
-/// How a process comes to its rank in each generation.
+/// How a process gets its rank in each generation.
 sealed interface RankAssignment extends AutoCloseable {
-    /// A rank, and what belongs to it.
+    /// A rank in a generation.
     ///
-    /// @param settings of the process, at this rank
+    /// @param settings of the process with this rank
     record AssignedRank(WorkerSettings settings, GenerationMembership membership) {}
 
-    /// The next one. May wait for long: the launcher ends it.
+    /// The rank in the next generation. May wait long for the launcher.
     ///
-    /// @param why the failure that ended the last, or nothing
+    /// @param why the failure that ended the last generation, or an empty text
     AssignedRank next(String why);
 
     @Override
     default void close() {}
 
-    /// The one that these settings ask for.
+    /// The assignment that these settings ask for.
     ///
-    /// @param rehearsal what a process does before it asks for a place that others wait for it in
+    /// @param rehearsal runs before a process asks for a place in a job that trains already
     static RankAssignment of(WorkerSettings settings, Runnable rehearsal) {
         ElasticWorker worker = settings.elastic();
         return worker != null
@@ -40,7 +40,7 @@ sealed interface RankAssignment extends AutoCloseable {
                 : new StaticAssignment(settings);
     }
 
-    /// By a variable, so that it is the same in each.
+    /// The rank from a variable: the same in each generation.
     final class StaticAssignment implements RankAssignment {
         private final WorkerSettings settings;
         private int generation;
@@ -55,9 +55,9 @@ sealed interface RankAssignment extends AutoCloseable {
         }
     }
 
-    /// A generation of a job whose processes stay.
+    /// A generation of a job that is not elastic.
     ///
-    /// @param generation how many worlds this process has joined before
+    /// @param generation how many generations this process was in before
     record StaticMembership(int generation) implements GenerationMembership {
         @Override
         public boolean isElastic() {
@@ -83,7 +83,7 @@ sealed interface RankAssignment extends AutoCloseable {
         public void stateSynced() {}
     }
 
-    /// By asking the launcher, over one line for the life of the process.
+    /// The rank from the launcher, over one connection for the life of the process.
     final class ElasticAssignment implements RankAssignment {
         private static final int NONE = -1;
 
@@ -160,8 +160,8 @@ sealed interface RankAssignment extends AutoCloseable {
 
     /// A generation of an elastic job.
     ///
-    /// @param connection over which newer changes are heard
-    /// @param onSettled notes that the process has the state of this generation
+    /// @param connection reports newer changes of hosts
+    /// @param onSettled records that the process has the state of this generation
     record ElasticMembership(
             RegistryClient.WorkerAssignment assignment,
             RegistryClient connection,

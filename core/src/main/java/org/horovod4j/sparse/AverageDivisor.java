@@ -5,16 +5,17 @@ import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 
-/// What an average divides by that is made of gathered parts.
+/// The divisor of an average that is computed from gathered parts.
 ///
-/// While ranks have joined, dense averages follow `HOROVOD_JOIN_AVERAGE` of the process set's first
-/// rank, and these must not differ. Nobody else knows that rule, so the ranks average the number 1
-/// each: its sum is how many of them bring something, and the mean tells what that was divided by.
-/// Costs one small allreduce while ranks have joined, and nothing otherwise.
+/// While ranks have joined, dense averages follow `HOROVOD_JOIN_AVERAGE` of the first rank of the
+/// process set, and averages of gathered parts must be divided alike. Only that rank knows the
+/// setting. So each rank contributes the number 1 to an average: the sum is the number of ranks with
+/// data, and the mean shows the divisor. Costs one small allreduce while ranks have joined, and
+/// nothing otherwise.
 public final class AverageDivisor {
     private AverageDivisor() {}
 
-    /// Asks, on every rank that brings something.
+    /// The divisor. Every rank with data calls this.
     ///
     /// @param name of the tensor to be averaged
     /// @param bringing the number of ranks that contribute rows

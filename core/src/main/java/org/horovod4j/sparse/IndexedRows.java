@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 
-/// Rows and their indices, whatever type the indices had or will have.
+/// Rows and their indices, independent of the data type of the indices.
 final class IndexedRows {
     private final long[] indices;
     private final Tensor values;
@@ -38,7 +38,7 @@ final class IndexedRows {
         return values;
     }
 
-    /// Whether each index is there once, and they are in order.
+    /// Whether indices ascend and occur once.
     boolean isStrictlyAscending() {
         for (int i = 1; i < indices.length; i++) {
             if (indices[i] <= indices[i - 1]) {
@@ -60,7 +60,7 @@ final class IndexedRows {
         return tensor;
     }
 
-    /// A whole tensor with these rows, which ascend, and zeros elsewhere.
+    /// The whole tensor with these rows, and zeros elsewhere. The indices must ascend.
     Tensor toDense(Shape denseShape) {
         Tensor whole = Tensor.zeros(values.dataType(), denseShape);
         long rowBytes = denseShape.rowElements() * values.dataType().byteSize();

@@ -9,9 +9,9 @@ import org.horovod4j.collectives.kernel.Kernels;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
-/// Makes one row of those with equal indices, and puts rows in ascending order.
+/// Adds rows with equal indices, and sorts rows by index.
 ///
-/// Costs a sort of the indices and one pass over the rows; rows that ascend already cost nothing.
+/// Costs a sort of the indices and one pass over the rows, and nothing if they ascend already.
 final class RowCoalescer {
     private final Kernels kernels;
 
@@ -19,10 +19,10 @@ final class RowCoalescer {
         this.kernels = kernels;
     }
 
-    /// The same rows with each index once. Rows with equal indices are added in the order they
-    /// have, so that the sum depends on nothing else.
+    /// The same rows with each index once. Rows with equal indices are added in their order, so the
+    /// bits of a sum are reproducible.
     ///
-    /// @param denseRows above every index
+    /// @param denseRows larger than every index
     IndexedRows coalesce(IndexedRows indexedRows, long denseRows) {
         if (indexedRows.isStrictlyAscending()) {
             return indexedRows;
@@ -44,8 +44,7 @@ final class RowCoalescer {
         return new IndexedRows(Arrays.copyOf(unique, found), sums);
     }
 
-    /// Index and position of each row as one number, sorted: the order is stable and nothing is
-    /// boxed.
+    /// Index and position of each row as one number, sorted: a stable order without boxing.
     private static long[] order(IndexedRows indexedRows, long denseRows) {
         int count = indexedRows.count();
         long _ = Math.multiplyExact(denseRows, (long) count);
@@ -89,7 +88,7 @@ final class RowCoalescer {
         return sums;
     }
 
-    /// The same values where kernels may read them.
+    /// The same values outside the heap, where kernels work.
     private static Tensor offHeap(Tensor values) {
         if (values.segment().isNative()) {
             return values;

@@ -13,12 +13,12 @@ import java.util.List;
 
 /// Sums sparse tensors over all ranks.
 ///
-/// 1. Each rank adds its own rows with equal indices: a word that a batch has a hundred times
-///    travels once.
-/// 2. The ranks gather how many rows each is left with.
-/// 3. While these are few, they gather indices and rows, and each rank adds those with equal
-///    indices, in rank order. Gathered rows grow with the number of ranks, though, and the whole
-///    tensor does not: when there would be more rows than it has, the ranks reduce it instead.
+/// 1. Each rank adds its own rows with equal indices: a word that occurs a hundred times in a batch
+///    is sent once.
+/// 2. The ranks gather their numbers of rows.
+/// 3. If these are few, the ranks gather indices and rows, and each rank adds rows with equal
+///    indices, in the order of ranks. The number of gathered rows grows with the number of ranks. If
+///    it exceeds the rows of the whole tensor, the ranks reduce the whole tensor instead.
 ///
 /// | result | bytes received by each rank   |
 /// |--------|-------------------------------|
@@ -28,7 +28,7 @@ public final class SparseAllreduce {
     /// Turns dense when the rows of all ranks outnumber those of the whole tensor.
     public static final SparseAllreduce DEFAULT = new SparseAllreduce(1.0);
 
-    /// The most rows that an array of indices has room for.
+    /// The largest length of an array of indices.
     private static final int MAX_ROWS = Integer.MAX_VALUE - 8;
 
     private final double denseThreshold;
@@ -47,7 +47,7 @@ public final class SparseAllreduce {
         this.denseThreshold = denseThreshold;
     }
 
-    /// Sums or averages `tensor` over all ranks, which may bring different rows, or none.
+    /// Sums or averages `tensor` over all ranks. Each rank may give different rows, or none.
     public Handle<SparseResult> allreduceAsync(
             Communicator communicator, String name, SparseTensor tensor, ReduceOp op) {
         checkReducible(name, tensor, op);
@@ -121,7 +121,8 @@ public final class SparseAllreduce {
             IndexedRows mine,
             int divisor) {
         long denseRows = like.denseShape().dimension(0);
-        // ranks may hold indices of different types: the shape, which they share, says what travels
+        // Ranks may have indices of different types. All have the same shape: it decides what is
+        // sent.
         DataType wire = denseRows <= Integer.MAX_VALUE ? DataType.INT32 : DataType.INT64;
         return communicator
                 .groupedAllgatherAsync(name, List.of(mine.indices(wire), mine.values()))

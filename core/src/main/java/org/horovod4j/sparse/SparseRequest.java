@@ -11,11 +11,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/// What all ranks must hold to when they gather parts of a tensor to sum them.
+/// What all ranks must agree on when they gather parts of a tensor to sum them.
 ///
-/// An allgather knows nothing of sums: it would carry rows of different wholes, or rows of which
-/// one rank wants the sum and another the average. So the terms are gathered too, and compared by
-/// everybody: either all ranks go on or all fail, with the same words.
+/// An allgather does not check that: it would combine rows of different tensors, or rows of which
+/// one rank wants the sum and another the average. So the ranks gather these requests too, and each
+/// compares them: either all ranks continue, or all fail with the same message.
 ///
 /// @param shape of the whole tensor
 /// @param denseThreshold see [SparseAllreduce#SparseAllreduce(double)]
@@ -25,7 +25,7 @@ public record SparseRequest(Shape shape, ReduceOp op, double denseThreshold) {
     private static final int DENSE_THRESHOLD = 2;
     private static final int DIMENSIONS = 3;
 
-    /// These terms and how many rows this rank brings, as one row to gather.
+    /// This request and the number of rows of this rank, as one row to gather.
     public Tensor toTensor(long rows) {
         long[] header = new long[DIMENSIONS + shape.rank()];
         header[ROWS] = rows;
@@ -35,10 +35,10 @@ public record SparseRequest(Shape shape, ReduceOp op, double denseThreshold) {
         return Tensor.of(header, 1, header.length);
     }
 
-    /// Checks that every rank has these terms.
+    /// Checks that every rank has the same request.
     ///
-    /// @param gathered what [#toTensor] gave on each rank
-    /// @throws MismatchException on every rank, if any has others
+    /// @param gathered the results of [#toTensor] of all ranks
+    /// @throws MismatchException on every rank, if the requests differ
     public GatheredTotals checkAgreement(String name, Tensor gathered) {
         long[] headers = gathered.toLongArray();
         int length = DIMENSIONS + shape.rank();
@@ -56,10 +56,10 @@ public record SparseRequest(Shape shape, ReduceOp op, double denseThreshold) {
         return new GatheredTotals(rows, ranks);
     }
 
-    /// What all ranks know after they have gathered their terms.
+    /// What all ranks know after they have gathered their requests.
     ///
-    /// @param rows how many they bring together
-    /// @param ranks how many bring something: all but those that have joined
+    /// @param rows of all ranks together
+    /// @param ranks how many have data: all except those that have joined
     public record GatheredTotals(long rows, int ranks) {}
 
     private SparseRequest read(long[] headers, int at) {
