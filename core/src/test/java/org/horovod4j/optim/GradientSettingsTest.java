@@ -53,7 +53,7 @@ class GradientSettingsTest {
 
     @Test
     void rejectsPredivideFactorForSum() {
-        assertRejected(settings().op(ReduceOp.SUM).predivideFactor(2), "the op is SUM");
+        assertRejected(settings().op(ReduceOp.SUM).predivideFactor(2), "op is SUM");
     }
 
     @Test
