@@ -47,7 +47,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     private final GroupNames groupNames = new GroupNames();
     private volatile boolean isViewClosed;
 
-    /// @param worldRank what it shares with the communicators of other process sets
+    /// @param worldRank the rank, which the communicators of all its process sets share
     RankCommunicator(
             RankSet set, ProcessSetRuntime runtime, ProcessSet processSet, Rank worldRank) {
         this.set = set;
@@ -155,8 +155,8 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
                 allreduce(input, output));
     }
 
-    /// The factors go around the compressor, in passes over the whole tensor: what the compressor
-    /// sends may have too few bits for them.
+    /// The factors are applied before and after compression, to the whole tensor: the compressed
+    /// type may have too few bits for them.
     private Handle<Tensor> allreduceCompressed(
             String name,
             Tensor input,

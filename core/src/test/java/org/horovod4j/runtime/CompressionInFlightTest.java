@@ -21,7 +21,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// Operations that are several in turn, several of them in flight at once.
+/// Operations that consist of several collectives, with several in flight at once.
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
 class CompressionInFlightTest {
     private static final int STEPS = 6;
@@ -95,7 +95,7 @@ class CompressionInFlightTest {
                         });
     }
 
-    /// Each rank brings one row of its own.
+    /// Each rank has one row.
     private static Handle<SparseResult> sparse(Communicator comm, int which) {
         SparseTensor tensor =
                 new SparseTensor(

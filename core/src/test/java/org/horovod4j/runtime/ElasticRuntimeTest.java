@@ -30,7 +30,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/// Workers of an elastic job as threads, given their places by the test.
+/// Workers of an elastic job as threads. The test assigns their ranks.
 class ElasticRuntimeTest {
     private static final Duration CALM = Duration.ofSeconds(60);
 
@@ -82,7 +82,7 @@ class ElasticRuntimeTest {
         return new HvdRuntime(environment);
     }
 
-    /// Starts a worker on a thread of its own.
+    /// Starts a worker on a new thread.
     private Future<Rank> start(HvdRuntime worker, List<List<Integer>> processSets) {
         return threads.submit(() -> worker.start(processSets));
     }
@@ -171,7 +171,7 @@ class ElasticRuntimeTest {
         }
     }
 
-    /// Worker 1 was through with its first start when worker 3 was lost, and worker 0 was not.
+    /// Worker 1 had completed its first start when worker 3 was lost; worker 0 had not.
     @Test
     void processSetsAreCreatedWhicheverRanksAreNew() throws Exception {
         List<List<Integer>> sets = List.of(List.of(2), List.of(0));
@@ -209,7 +209,7 @@ class ElasticRuntimeTest {
         }
     }
 
-    /// As long as other hooks run, the launcher must not take it for a process that hangs.
+    /// While other hooks run, the launcher must not consider the process hung.
     @Test
     void endingProcessKeepsItsLauncherConnection() throws Exception {
         try (HvdRuntime worker = worker(0)) {

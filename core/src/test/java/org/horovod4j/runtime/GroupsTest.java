@@ -31,7 +31,7 @@ class GroupsTest {
                     Shape.of(20_011),
                     Shape.of(7, 1, 2));
 
-    /// What each rank brings to each tensor of a group: `inputs.get(tensor).get(rank)`.
+    /// The input of each rank for each tensor of a group: `inputs.get(tensor).get(rank)`.
     private static List<List<Tensor>> inputs(int ranks, DataType type) {
         return IntStream.range(0, SHAPES.size())
                 .mapToObj(i -> SampleTensors.forRanks(ranks, type, SHAPES.get(i), ReduceOp.SUM, i))

@@ -25,7 +25,7 @@ import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
-/// Ranks that are started by their environment, as `horovodrun` does, but as threads.
+/// Ranks that start from environment variables, as under `horovodrun`, but as threads.
 class HvdRuntimeTest {
     private static final int SIZE = 3;
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -71,7 +71,7 @@ class HvdRuntimeTest {
                 });
     }
 
-    /// Runs a body for each rank, with an environment that is its own.
+    /// Runs a body for each rank, each with its own environment.
     private static void run(
             BiConsumer<Integer, Map<String, String>> setting, Consumer<Map<String, String>> body)
             throws Exception {

@@ -47,7 +47,7 @@ class JoinTest {
         return Tensor.of(values);
     }
 
-    /// Two tensors that are fused, asked for in full the first time and from the cache the second.
+    /// Two tensors that are fused, requested in full the first time and from the cache the second.
     private static void fused(Communicator comm, int contributing) {
         for (int i = 0; i < 3; i++) {
             Handle<Tensor> a = comm.allreduceAsync("a", filled(1), ReduceOp.SUM);
@@ -186,8 +186,7 @@ class JoinTest {
         assertThat(comm.broadcast("sent", mine, 0).toIntArray()).containsExactly(0);
     }
 
-    /// Made of gathered parts, each by a rule of its own: rows, a dense whole and the largest
-    /// values.
+    /// Collectives that are built from gathers: rows, a dense tensor and the largest values.
     @ParameterizedTest(name = "{0}: {1}")
     @CsvSource({"all, 2", "live, 3"})
     void sparseAndCompressedAveragesCountTheSameRanks(String counted, float average) {

@@ -12,21 +12,21 @@ import org.horovod4j.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 
-/// One rank asks for something else than the others do, under the same name.
+/// One rank requests something else than the others, under the same name.
 ///
-/// @param about what the report should say they disagree on
-/// @param usual what the others ask for
-/// @param odd what the one rank asks for
+/// @param about what the report says they disagree on
+/// @param usual the request of the others
+/// @param odd the request of the one rank
 record MismatchCase(String about, RankRequest usual, RankRequest odd) {
     private static final String OPERATION = "'t': the ranks disagree on the operation";
     private static final Scale TWICE = Scale.after(2);
 
-    /// What a rank asks for, and how the report should put it.
+    /// A request, and how the report describes it.
     ///
-    /// @param words how the report tells it from the others'
+    /// @param words the description in the report
     /// @param type of the tensor
     /// @param shape of the tensor
-    /// @param collectiveCall asks for it
+    /// @param collectiveCall submits it
     record RankRequest(String words, DataType type, Shape shape, CollectiveCall collectiveCall) {}
 
     /// A collective on a tensor.

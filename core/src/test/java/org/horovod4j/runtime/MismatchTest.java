@@ -22,8 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// Ranks that ask for different things under one name hear of it, all of them and in the same
-/// words, and go on.
+/// Ranks that request different things under one name all get the same report, and continue.
 @Timeout(
         value = 120,
         threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting would never end

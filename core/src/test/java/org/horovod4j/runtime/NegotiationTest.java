@@ -33,15 +33,15 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/// Operations find each other by name, with a plan locked and without.
+/// Operations of ranks are matched by name, with a locked plan and without.
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
 class NegotiationTest {
-    /// More than enough for a plan to be locked.
+    /// More steps than a plan needs to be locked.
     private static final int STEPS = 8;
 
     private static final String LOCKED = "following plan";
 
-    /// Longer than a program may wait for what a plan keeps back.
+    /// Longer than the timeout for an operation that a plan holds back.
     private static final long GRACE_NANOS = 15_000_000;
 
     private static Tensor ones() {
@@ -139,7 +139,7 @@ class NegotiationTest {
                 .run(
                         comm -> {
                             lock(comm, "a", "b");
-                            // The plan would keep this one back until 'b' comes.
+                            // The plan would hold this one back until 'b' is submitted.
                             Handle<Tensor> alone = comm.allreduceAsync("a", ones(), ReduceOp.SUM);
                             while (!alone.isDone()) {
                                 Thread.onSpinWait();
@@ -148,7 +148,7 @@ class NegotiationTest {
                         });
     }
 
-    /// It was kept back for a moment; that it has run since is told to nobody but the handle.
+    /// The plan held it back for a moment; only the handle shows that it has run since.
     @MultiRankLayouts
     void earlyPollDoesNotUnlockThePlanInALaterStep(Layout layout) {
         layout.world()
@@ -222,8 +222,8 @@ class NegotiationTest {
                         });
     }
 
-    /// What a rank has submitted may be all that the others need, while its own program waits for
-    /// something else.
+    /// The others may need only what a rank has submitted, while its program waits for something
+    /// else.
     @MultiRankLayouts
     void busyProgramDoesNotBlockRanksThatLeaveThePlan(Layout layout) {
         for (int busy = 0; busy < layout.size(); busy++) {
@@ -273,7 +273,7 @@ class NegotiationTest {
                         });
     }
 
-    /// Waits until so many ranks are in an operation of a plan, each on the thread that drives it.
+    /// Waits until this number of ranks are in an operation of a plan, each on its driving thread.
     private static void awaitInsidePlan(int ranks) {
         await().pollInterval(Duration.ofMillis(1))
                 .until(

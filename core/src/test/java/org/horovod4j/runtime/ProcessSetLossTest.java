@@ -28,7 +28,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 
-/// A rank that ends while its process set is made, when the others look for its memory.
+/// A rank ends while its process set is created, when the others map its memory.
 final class ProcessSetLossTest {
     private final SortedMap<Integer, List<Integer>> former =
             new TreeMap<>(Map.of(1, List.of(0, 1)));
@@ -93,7 +93,7 @@ final class ProcessSetLossTest {
                         RuntimeSettings.DEFAULT));
     }
 
-    /// Memory that nobody else can have.
+    /// Memory that no other rank can map.
     private record UnmappableRegion(Supplier<RuntimeException> failure)
             implements SharedMemoryFactory.Region {
         @Override

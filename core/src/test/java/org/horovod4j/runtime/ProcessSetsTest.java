@@ -30,14 +30,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
-/// Ranks that act together beside others.
+/// Operations in process sets.
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
 class ProcessSetsTest {
     private static int[] every(int step, int start, int size) {
         return IntStream.iterate(start, rank -> rank < size, rank -> rank + step).toArray();
     }
 
-    /// The sum of the ranks of a set, by the set.
+    /// An allreduce in the set gives the sum of its ranks.
     private static void sumsItsRanks(ProcessSet set, String name, int times) {
         int expected = set.ranks().stream().mapToInt(Integer::intValue).sum();
         Communicator comm = set.communicator();
@@ -98,7 +98,7 @@ class ProcessSetsTest {
                         });
     }
 
-    /// One rank waits for a set's operation in the middle of the world's, another the other way
+    /// One rank waits for an operation of the set between those of the world, another the other way
     /// round.
     @Test
     void aSetDoesNotWaitForTheWorld() {
@@ -207,7 +207,7 @@ class ProcessSetsTest {
                         comm -> {
                             ProcessSet set = comm.addProcessSet(every(1, 1, comm.size()));
                             Handle<Tensor> pending = null;
-                            // On a set of one rank it would be done at once.
+                            // In a set of one rank it would complete at once.
                             boolean member = set.isIncluded() && set.size() > 1;
                             if (member && set.rank() == 0) {
                                 pending =

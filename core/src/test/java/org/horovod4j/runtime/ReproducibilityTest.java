@@ -25,8 +25,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/// The same program gives the same bits in every run, whatever the threads' timing: what is fused,
-/// and so the order of additions in a ring, depends on the program alone.
+/// The same program gives the same bits in every run, whatever the timing of its threads: what is
+/// fused, and so the order of additions in a ring, depends only on the program.
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
 class ReproducibilityTest {
     private static final int STEPS = 10;
@@ -66,7 +66,7 @@ class ReproducibilityTest {
         return hashes;
     }
 
-    /// Makes sums that round: terms of very different magnitude.
+    /// Creates sums that round: terms of very different magnitude.
     private static void roughen(Tensor tensor, int rank) {
         for (long i = 0; i < tensor.elementCount(); i++) {
             float value = tensor.segment().getAtIndex(ValueLayout.JAVA_FLOAT, i);

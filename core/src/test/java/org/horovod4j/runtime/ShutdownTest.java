@@ -21,12 +21,12 @@ import org.junit.jupiter.api.Timeout;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
-/// A rank that leaves while others go on.
+/// A rank leaves while the others continue.
 @Timeout(
         value = 60,
         threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting would never end
 class ShutdownTest {
-    /// Every collective, long enough that ranks end at different moments.
+    /// Every collective, long enough for ranks to end at different times.
     private static void everyCollective(Communicator communicator, int last) {
         int length = 200_003;
         int size = communicator.size();
@@ -50,7 +50,7 @@ class ShutdownTest {
     void operationsCompletedByTheLeavingRankSucceedEverywhere(Layout layout) {
         for (int last = 0; last <= layout.size(); last++) {
             int kind = last;
-            // Every rank leaves as soon as it is done, whoever is still at it.
+            // Every rank leaves as soon as it is done, while others still run.
             layout.world().run(comm -> everyCollective(comm, kind));
         }
     }
@@ -154,7 +154,7 @@ class ShutdownTest {
                 2,
                 comm -> {
                     if (comm.rank() == 1) {
-                        // The other one leaves, so this one's barrier may or may not be too late.
+                        // The other rank leaves, so this rank's barrier may or may not run.
                         assertThatThrownBy(comm::barrier).isInstanceOf(ShutDownException.class);
                         return;
                     }

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.nio.file.Path;
 import java.util.Map;
 
-/// What a worker does before others wait for it.
+/// The warm-up of a worker before it joins.
 final class WorkerWarmUpTest {
     @TempDir private Path folder;
 

@@ -37,12 +37,12 @@ class CacheTest {
         int slot = book.add(a, evicted, 1);
         book.add(b, evicted, 5);
         book.acknowledge(0, 9);
-        assertThat(book.request(slot)).isSameAs(a); // rank 1 may still ask for it
+        assertThat(book.request(slot)).isSameAs(a); // rank 1 may still request it
         book.acknowledge(1, 5);
         assertThat(book.request(slot)).isSameAs(a);
         book.acknowledge(1, 6);
         assertThat(book.request(slot)).isNull();
-        book.acknowledge(1, 2); // what was said before and comes late takes nothing back
+        book.acknowledge(1, 2); // a late, older message changes nothing
         assertThat(book.request(slot)).isNull();
     }
 

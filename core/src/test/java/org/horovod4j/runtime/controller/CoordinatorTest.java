@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// A coordinator that is told by hand what ranks 4, 5 and 6 of a world say.
+/// Calls a coordinator with the messages of ranks 4, 5 and 6 of a world.
 class CoordinatorTest {
     private static final List<Integer> RANKS = List.of(4, 5, 6);
     private static final long PLENTY = 1 << 20;
@@ -60,14 +60,14 @@ class CoordinatorTest {
                 .toArray(Request[]::new);
     }
 
-    /// All ranks submit these and hear that they are to run.
+    /// All ranks submit these, and they run.
     private void step(String names) {
         segment++;
         submitByAll(sums(names));
         assertThat(runs()).containsExactlyInAnyOrder(names.split(""));
     }
 
-    /// The names of what is to be run; there must be nothing else to do.
+    /// The names of the operations that run; there must be no other decision.
     private List<String> runs() {
         List<String> names = new ArrayList<>();
         for (CoordinatorMessage decision : coordinator.decisions()) {
@@ -104,7 +104,7 @@ class CoordinatorTest {
                 .toList();
     }
 
-    /// Rank 1 leaves the plan after so many operations of it, and the others follow.
+    /// Rank 1 leaves the plan after this number of its operations, and the others follow.
     private void leave(long ofPlan, boolean fault) {
         operations += ofPlan;
         coordinator.receive(1, new RankMessage.Deviate(operations, fault));
@@ -243,7 +243,7 @@ class CoordinatorTest {
         List<CoordinatorMessage> decisions = coordinator.decisions(); // messages 2 and 3
         assertThat(decisions.getFirst()).isInstanceOf(CoordinatorMessage.Run.class);
         assertThat(decisions.getLast()).isEqualTo(new CoordinatorMessage.Evict(List.of(0)));
-        // Rank 1 has not heard of it yet.
+        // Rank 1 has not seen it yet.
         coordinator.receive(
                 1, new RankMessage.Submit(0, 2, 0, List.of(new RankMessage.CachedRequest(0))));
         submit(0, sums("a"));
@@ -425,7 +425,7 @@ class CoordinatorTest {
         assertThat(locked("c").start()).isEqualTo(1);
     }
 
-    /// How many steps run before a plan is locked again.
+    /// The number of steps before a plan is locked again.
     private int stepsUntilLocked() {
         for (int steps = 0; steps < 1_000; steps++) {
             segment++;
@@ -474,7 +474,7 @@ class CoordinatorTest {
         assertThat(coordinator.decisions())
                 .containsExactly(
                         new CoordinatorMessage.Tune(other), new CoordinatorMessage.Unlocked(false));
-        epoch++; // everybody asks again for what is in flight
+        epoch++; // all ranks request the operations in flight again
         submit(0, sums("a"));
         submit(1, sums("a"));
         assertThat(coordinator.decisions()).isEmpty();

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class SubmissionHistoryTest {
     private final SubmissionHistory submissionHistory = new SubmissionHistory();
 
-    /// Notes sums of these names, a letter each.
+    /// Adds sums of these names, one letter each.
     private void add(String names) {
         for (String name : names.codePoints().mapToObj(Character::toString).toList()) {
             add(TestRequests.sum(name, 3));

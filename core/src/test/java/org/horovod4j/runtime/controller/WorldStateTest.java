@@ -18,7 +18,7 @@ class WorldStateTest {
 
     private final WorldState state = new WorldState();
 
-    /// Rank 0 has called shutdown, and rank 1 has ended for want of it.
+    /// Rank 0 has called shutdown, and rank 1 has failed because of that.
     private void letZeroLeaveAndOneFail() {
         state.rankDeparted(new RankDeparture(0, "alpha", "called shutdown", true, Map.of(0, 7L)));
         state.rankDeparted(

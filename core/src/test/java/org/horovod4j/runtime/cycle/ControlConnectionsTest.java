@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/// Control messages come whole and in order, however little a link takes at a time.
+/// Control messages arrive complete and in order, even if a link moves few bytes at a time.
 class ControlConnectionsTest {
     private final LocalPipes localPipes = new LocalPipes();
 
@@ -129,7 +129,7 @@ class ControlConnectionsTest {
         ControlConnections two = new ControlConnections(links(2), 2, 3);
         one.sendToCoordinator(message(5, 1));
         leaving.close();
-        ControlConnections.ReceivedMessage last = centre.poll(); // what it said before it left
+        ControlConnections.ReceivedMessage last = centre.poll(); // sent before it left
         assertThat(last).isNotNull();
         assertThat(last.rank()).isEqualTo(1);
         assertThat(centre.brokenLink()).isNull();

@@ -111,7 +111,7 @@ class TensorQueueTest {
         assertThat(queue.isStuck(b)).isFalse();
         assertThat(queue.advance(completedEntries)).isFalse();
         assertThat(queue.find("a")).isNull();
-        assertThat(queue.isStuck(b)).isFalse(); // it has run, but not heard of it yet
+        assertThat(queue.isStuck(b)).isFalse(); // it has run, but is not complete yet
         assertThat(queue.ready()).isNotNull();
         assertThat(queue.advance(completedEntries)).isTrue();
         assertThat(queue.isEmpty()).isTrue();
@@ -157,7 +157,7 @@ class TensorQueueTest {
         assertThatThrownBy(() -> queue.join(entry("again")))
                 .isInstanceOf(IllegalStateException.class);
         queue.unlockPlan();
-        queue.lockPlan(plan, 0); // it was locked before the coordinator had heard of the join
+        queue.lockPlan(plan, 0); // locked before the coordinator received the join
         assertThat(queue.deviation()).isEqualTo(Deviation.REQUESTED);
         queue.joined(7);
         assertThat(last.join()).isEqualTo(7);

@@ -20,7 +20,7 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// What is written is read, and nothing else is.
+/// Messages round-trip, and invalid bytes are rejected.
 class ControlMessagesTest {
     private static final Request LONG =
             new Request(
@@ -164,7 +164,7 @@ class ControlMessagesTest {
                         });
     }
 
-    /// Whatever comes, it is a message or it is refused: no other exception, no giant array.
+    /// Any bytes are decoded or rejected: no other exception, no huge array.
     @Test
     void corruptedBytesAreDecodedOrRejected() {
         SplittableRandom random = new SplittableRandom(11);
