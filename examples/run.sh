@@ -36,7 +36,7 @@ is_built() { # and no source changed since
 
 if ! is_built; then
     echo "run.sh: building, for which Maven may need the network: DJL and PyTorch are some 120 MB"
-    ./mvnw -q -Dquick -DskipTests -pl "$(IFS=,; echo "${modules[*]}")" package
+    ./mvnw -q -Dquick -DskipTests -pl "$(IFS=,; echo "${modules[*]}")" -am package
 fi
 
 processes=${NP:-2}
