@@ -64,7 +64,7 @@ public final class Environment {
         }
     }
 
-    /// The value of a variable that is not ours, if it is set.
+    /// The value of a variable that is not an option of Horovod4J, if it is set.
     Optional<String> variable(String name) {
         return isSet(name) ? Optional.ofNullable(variables.get(name)) : Optional.empty();
     }

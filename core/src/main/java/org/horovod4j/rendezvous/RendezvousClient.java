@@ -276,10 +276,10 @@ public final class RendezvousClient implements ControlPlane {
                     (topic, gather) ->
                             gather.completeExceptionally(
                                     PeerLoss.toException("gather of '" + topic + "'", lost)));
-            boolean meeting =
+            boolean joining =
                     joined.completeExceptionally(
                             PeerLoss.toException("joining the job as rank " + rank, lost));
-            if (!meeting && !left) {
+            if (!joining && !left) {
                 listener().rankDeparted(lost.rankDeparture());
             }
         }

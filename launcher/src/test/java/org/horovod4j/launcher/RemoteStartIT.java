@@ -145,7 +145,9 @@ class RemoteStartIT {
                     .satisfiesExactly(
                             first -> assertThat(first).contains("2 of 3 hosts are not ready"),
                             second -> assertThat(second).contains("refused.invalid: it refuses"),
-                            third -> assertThat(third).contains("denied.invalid: it does not let"));
+                            third ->
+                                    assertThat(third)
+                                            .contains("denied.invalid: it refuses the login"));
             assertThat(started).doesNotExist();
         }
     }

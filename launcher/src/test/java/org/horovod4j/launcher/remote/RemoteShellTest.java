@@ -75,7 +75,7 @@ class RemoteShellTest {
                                     shell("/exec.sh")
                                             .commandLine(new Host("far", 1, login), JOB, "x"))
                     .isInstanceOf(HostNotReadyException.class)
-                    .hasMessageContainingAll("passed on to /exec.sh", "OMPI_MCA_plm_rsh_agent");
+                    .hasMessageContainingAll("passed to /exec.sh", "OMPI_MCA_plm_rsh_agent");
         }
     }
 
