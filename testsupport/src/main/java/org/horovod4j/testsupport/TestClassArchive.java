@@ -53,7 +53,7 @@ public final class TestClassArchive {
 
     private static String packFolders(String classPath, Path target) {
         List<String> entries = new ArrayList<>();
-        for (String entry : classPath.split(File.pathSeparator)) {
+        for (String entry : classPath.split(File.pathSeparator, -1)) {
             entries.add(
                     Files.isDirectory(Path.of(entry))
                             ? pack(entry, target.resolve(entries.size() + ".jar"))
