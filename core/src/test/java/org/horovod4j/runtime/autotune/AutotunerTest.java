@@ -33,7 +33,7 @@ class AutotunerTest {
     private static final SearchSpace TWO_HOSTS = SearchSpace.of(8, 2, Set.of());
     private static final int SEEDS = 100;
 
-    /// How many of these may fall short: each comes from noisy samples.
+    /// The number of seeds that may miss: samples are noisy.
     private static final int MISSES = 5;
 
     private final List<String> lines = new ArrayList<>();
@@ -50,14 +50,13 @@ class AutotunerTest {
         assertNearlyBest(0.9, seed -> hill(TWO_HOSTS, seed));
     }
 
-    /// A neighbouring size of rounds, 7 % slower, is hard to tell from the best: less is asked
-    /// here.
+    /// The next size of rounds is 7 % slower and hard to distinguish, so this test demands less.
     @Test
     void aJobIsTunedDespiteSteepSlopes() {
         assertNearlyBest(0.9, seed -> SimulatedMachine.job(ONE_HOST, new SplittableRandom(seed)));
     }
 
-    /// Nearly all seeds end with at least the share `least` of what is possible, and none is slower
+    /// Nearly all seeds reach at least the share `least` of the possible speed, and none is slower
     /// than the defaults.
     private static void assertNearlyBest(double least, LongFunction<SimulatedMachine> surfaces) {
         List<String> misses =
@@ -104,7 +103,7 @@ class AutotunerTest {
         assertDefaultsStay(seed -> SimulatedMachine.flat(ONE_HOST).with(StepDelays.busy()));
     }
 
-    /// Whatever chance does, nobody is slower for having searched.
+    /// A search never makes a job slower.
     @Test
     void noisyMachineNeverEndsSlowerThanTheDefaults() {
         LongStream.range(0, SEEDS)
@@ -132,7 +131,7 @@ class AutotunerTest {
                 .hasSizeGreaterThanOrEqualTo(SEEDS - MISSES);
     }
 
-    /// What is gained where the best tuning is a fifth faster, and at the other end of every knob.
+    /// The gain where the best tuning is a fifth faster, and at the other end of every knob.
     private static double gainOfAFifth(long seed) {
         double[] defaults = SimulatedMachine.position(ONE_HOST, DEFAULTS);
         double[] top = Arrays.stream(defaults).map(x -> x < 0.5 ? 1 : 0).toArray();
@@ -144,8 +143,8 @@ class AutotunerTest {
                 / simulatedMachine.at(DEFAULTS);
     }
 
-    /// Most steps are a tenth faster with any other tuning, but three in ten take thrice their
-    /// time.
+    /// Most steps are a tenth faster with any other tuning, but three in ten take three times as
+    /// long.
     @Test
     void fasterMedianButSlowerTotalIsRejected() {
         assertDefaultsStay(
@@ -377,7 +376,7 @@ class AutotunerTest {
                 searchSpace, random.doubles(searchSpace.free().size()).toArray(), random);
     }
 
-    /// Twice as fast with large bundles, unless they wait for long.
+    /// Twice as fast with large batches, unless they wait long.
     private static SimulatedMachine farFromDefaults() {
         return new SimulatedMachine(
                 ONE_HOST,

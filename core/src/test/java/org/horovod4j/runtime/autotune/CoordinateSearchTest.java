@@ -56,7 +56,7 @@ class CoordinateSearchTest {
                 .isEqualTo(DEFAULTS.withFusionThreshold(top));
     }
 
-    /// Two disturbed samples hide the better values at first.
+    /// A disturbed sample hides the better value at first.
     @Test
     void aSweepWithoutGainMeasuresAgain() {
         CoordinateSearch search = new CoordinateSearch(ONE_HOST, DEFAULTS);

@@ -6,10 +6,9 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
 
-/// A made-up machine: how fast it is with each tuning, and steps on it that are as uneven as real
-/// ones.
+/// A simulated machine: its speed with each tuning, and steps with realistic noise.
 ///
-/// @param stepDelays what makes steps uneven
+/// @param stepDelays the noise of steps
 record SimulatedMachine(
         SearchSpace searchSpace, ToDoubleFunction<Tuning> rate, StepDelays stepDelays) {
     private static final long BYTES = 100_000_000;
@@ -22,7 +21,7 @@ record SimulatedMachine(
         return new SimulatedMachine(searchSpace, rate, others);
     }
 
-    /// The same, but its best tuning exactly so many times as fast as the defaults.
+    /// The same machine, with its best tuning this many times as fast as the defaults.
     SimulatedMachine scaledTo(double bestOverDefaults) {
         double highest = highest();
         double power = Math.log(bestOverDefaults) / Math.log(highest / at(Tuning.DEFAULT));
@@ -30,13 +29,13 @@ record SimulatedMachine(
                 searchSpace, tuning -> 1000 * Math.pow(at(tuning) / highest, power), stepDelays);
     }
 
-    /// Equally fast whatever one does.
+    /// Equally fast with every tuning.
     static SimulatedMachine flat(SearchSpace searchSpace) {
         return new SimulatedMachine(searchSpace, tuning -> 1000);
     }
 
-    /// Fastest at one position, and slower with the square of the distance from it; some knobs
-    /// hardly matter.
+    /// Fastest at one position, and slower with the square of the distance from it; some knobs have
+    /// little effect.
     static SimulatedMachine hill(SearchSpace searchSpace, double[] top, SplittableRandom random) {
         double[] weights =
                 random.doubles(top.length).map(x -> x < 0.3 ? 0.02 : 0.1 + 2 * x).toArray();
@@ -53,8 +52,8 @@ record SimulatedMachine(
                 });
     }
 
-    /// A plain model of a job: each bundle costs its latency and the cycle time, the last bundle
-    /// overlaps with nothing, and one size of rounds suits the caches. Much of it is steep.
+    /// A simple model of a job: each batch costs its latency and the cycle time, the last batch
+    /// overlaps with nothing, and one size of rounds suits the caches. The slopes are steep.
     static SimulatedMachine job(SearchSpace searchSpace, SplittableRandom random) {
         double latencyMicros = random.nextDouble(20, 200);
         double bytesPerMicro = random.nextDouble(2_000, 10_000);
@@ -72,7 +71,7 @@ record SimulatedMachine(
                 });
     }
 
-    /// What one could reach at most.
+    /// The speed of the best tuning.
     double highest() {
         return tunings(searchSpace).stream().mapToDouble(rate).max().orElseThrow();
     }
@@ -112,7 +111,7 @@ record SimulatedMachine(
 
     /// Trains until the autotuner is done.
     ///
-    /// @param used gets the tuning of each step
+    /// @param used receives the tuning of each step
     void train(Autotuner autotuner, SplittableRandom random, List<Tuning> used) {
         Tuning tuning = autotuner.current();
         while (!autotuner.isDone()) {

@@ -4,18 +4,18 @@ import org.horovod4j.spi.Tuning;
 
 import java.util.SplittableRandom;
 
-/// By which factor each step of a made-up machine takes longer than it should.
+/// The factor by which each step of a simulated machine takes longer.
 interface StepDelays {
     double next(Tuning tuning, SplittableRandom random);
 
-    /// Steps vary by a twentieth, and one in ten takes thrice its time.
+    /// Steps vary by 5 %, and one in ten takes three times as long.
     static StepDelays calm() {
         return (_, random) ->
                 Math.exp(0.05 * random.nextGaussian()) * (random.nextInt(10) == 0 ? 3 : 1);
     }
 
-    /// A machine that others use too: steps vary by a tenth, and every now and then some forty in a
-    /// row take a third longer.
+    /// A machine with other load: steps vary by 10 %, and sometimes about forty in a row take a
+    /// third longer.
     static StepDelays busy() {
         return new StepDelays() {
             private int left;
@@ -32,7 +32,8 @@ interface StepDelays {
         };
     }
 
-    /// The defaults run smoothly; any other tuning often stumbles, which no median sees.
+    /// The defaults run evenly. With any other tuning three steps in ten are slow, which the median
+    /// does not show.
     static StepDelays stumbling() {
         return (tuning, random) ->
                 Math.exp(0.02 * random.nextGaussian())

@@ -40,7 +40,7 @@ class TuningComparisonTest {
         assertThat(tuningComparison.verdict()).isEqualTo(Verdict.DEFAULTS);
     }
 
-    /// The candidate's turns are samples 1, 2, 5, 6, and so on: the load lies on some of them.
+    /// The candidate has samples 1, 2, 5, 6, and so on; the load is on some of them.
     @Test
     void aWinnerMayLoseFivePairsToBurstsOfLoad() {
         assertThat(decide(100, 150, i -> i % 8 == 1 && i < 40 ? 0.5 : 1)).isEqualTo(46);
@@ -66,7 +66,7 @@ class TuningComparisonTest {
         assertThat(tuningComparison.verdict()).isEqualTo(Verdict.DEFAULTS);
     }
 
-    /// The median of three steps sees nothing of the slow one.
+    /// The median of three steps does not show the slow one.
     @Test
     void slowerTotalTimeRejectsACandidateWithFasterMedian() {
         while (tuningComparison.verdict() == Verdict.UNDECIDED) {
@@ -79,7 +79,7 @@ class TuningComparisonTest {
         assertThat(tuningComparison.verdict()).isEqualTo(Verdict.DEFAULTS);
     }
 
-    /// The chance that the class promises, with the least gain as the gain there is.
+    /// The probability that the class promises, at the minimum gain.
     @Test
     void equalCandidateIsAcceptedLessThanOnceInFifty() {
         SplittableRandom random = new SplittableRandom(1);
@@ -103,7 +103,7 @@ class TuningComparisonTest {
     /// Compares two scores until there is a verdict.
     ///
     /// @param noise a factor for each sample
-    /// @return how many samples it took
+    /// @return the number of samples
     private int decide(double defaults, double candidate, IntToDoubleFunction noise) {
         int samples = 0;
         while (tuningComparison.verdict() == Verdict.UNDECIDED) {

@@ -27,7 +27,7 @@ import java.util.SplittableRandom;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
-/// An operation in one step: what each rank brings, and what each should get.
+/// An operation in one step: the inputs of each rank, and the expected results.
 final class FuzzCall {
     static final int NOBODY = -1;
 
@@ -39,9 +39,9 @@ final class FuzzCall {
     private @Nullable List<List<Tensor>> inputs;
     private @Nullable List<Tensor> reduced;
 
-    /// @param size how many ranks take part, those that have joined too
-    /// @param joined who brings nothing
-    /// @param odd who brings another type than the others, or [#NOBODY]
+    /// @param size the number of ranks, joined ones included
+    /// @param joined the ranks without data
+    /// @param odd the rank with another type than the others, or [#NOBODY]
     FuzzCall(FuzzOperation operation, long seed, int size, Set<Integer> joined, int odd) {
         this.operation = operation;
         this.seed = seed;
@@ -54,11 +54,11 @@ final class FuzzCall {
         return operation;
     }
 
-    /// A call on its way.
+    /// A submitted call.
     interface RunningCall {
         boolean isDone();
 
-        /// Waits for the end and compares what came with what should have.
+        /// Waits for the result and compares it with the expected one.
         void check();
     }
 
@@ -167,8 +167,8 @@ final class FuzzCall {
         return known;
     }
 
-    /// One tensor of each rank that counts: those that have joined count for sums and averages,
-    /// with zeros, and for moves, with no rows.
+    /// One tensor of each rank that counts. Joined ranks count for sums and averages, with zeros,
+    /// and for moves, with no rows.
     private List<Tensor> of(int index) {
         boolean counted =
                 !Set.of(ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT).contains(operation.op());
@@ -178,7 +178,7 @@ final class FuzzCall {
                 .toList();
     }
 
-    /// What each rank brings: `inputs().get(rank).get(tensor)`.
+    /// The inputs of each rank: `inputs().get(rank).get(tensor)`.
     private synchronized List<List<Tensor>> inputs() {
         List<List<Tensor>> known = inputs;
         if (known == null) {
@@ -226,7 +226,7 @@ final class FuzzCall {
         };
     }
 
-    /// How many rows each rank sends to each.
+    /// The number of rows that each rank sends to each.
     private int[][] splits() {
         int most = (int) operation.shape().dimension(0) / size + 1;
         int[][] splits = new int[size][size];
@@ -238,8 +238,8 @@ final class FuzzCall {
         return splits;
     }
 
-    /// One that has not joined. The name alone decides, so that steps with the same ranks are
-    /// equal.
+    /// A rank that has not joined. It depends on the name only, so that steps with the same ranks
+    /// are equal.
     private int root() {
         int root = Math.floorMod(operation.name().hashCode(), size);
         while (joined.contains(root)) {

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// Where a rank's tensors lie: in native memory, in an array, or in memory that ranks share, of
-/// which each name has a piece that it uses again.
+/// Allocates the tensors of a rank: in native memory, in an array, or in shared memory, where each
+/// name reuses its piece.
 final class FuzzMemory {
     private static final int KINDS = 3;
 

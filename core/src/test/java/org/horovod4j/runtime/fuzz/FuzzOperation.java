@@ -5,14 +5,14 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.runtime.message.CollectiveKind;
 
-/// A named operation of a program that repeats; the values are another matter.
+/// A named operation of a program that repeats, without its values.
 ///
 /// @param name of its tensor, or of its group
 /// @param collectiveKind which collective
 /// @param type of its elements
-/// @param shape of its tensor; where ranks may bring different rows, the most rows
-/// @param op how it is reduced, where it is
-/// @param members how many tensors it has: more than one make a group
+/// @param shape of its tensor; where row counts may differ, with the most rows
+/// @param op the reduction, for collectives that reduce
+/// @param members the number of tensors: more than one form a group
 /// @param set the index of the process set it runs in, or -1 for all ranks
 record FuzzOperation(
         String name,

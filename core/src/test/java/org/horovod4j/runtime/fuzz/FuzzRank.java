@@ -18,14 +18,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/// Plays one rank's part in a script.
+/// Runs one rank's part of a script.
 final class FuzzRank {
     private final Communicator world;
     private final FuzzMemory memory;
     private final List<CountDownLatch> looked;
     private final List<ProcessSet> sets = new ArrayList<>();
 
-    /// @param looked for each step, opens when all ranks but the late one have looked
+    /// @param looked for each step, opens when all ranks but the late one have polled
     private FuzzRank(
             Communicator world, long seed, List<Set<Integer>> sets, List<CountDownLatch> looked) {
         this.world = world;
@@ -36,7 +36,7 @@ final class FuzzRank {
         }
     }
 
-    /// What a world is to run for a script.
+    /// The body of a world for a script.
     static org.horovod4j.testing.World.Body worldBody(
             List<FuzzStep> steps, long seed, List<Set<Integer>> sets, int ranks) {
         List<CountDownLatch> looked =

@@ -14,7 +14,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 
-/// Draws programs that repeat for a while, so that plans are locked, and what upsets them.
+/// Generates random programs that repeat for a while, so that plans are locked, and disturbances of
+/// them.
 final class FuzzScript {
     private static final DataType[] TYPES = {
         DataType.FLOAT32,
@@ -28,7 +29,8 @@ final class FuzzScript {
     };
     private static final int ALL_RANKS = -1;
 
-    /// Steps of a new program in which rank 0 submits in one order, which is what makes a plan.
+    /// The number of steps of a new program in which rank 0 submits in one order, so that a plan is
+    /// learned.
     private static final int CALM_STEPS = 4;
 
     private final Random random;
@@ -56,7 +58,7 @@ final class FuzzScript {
         this.sets = sets;
     }
 
-    /// The steps that `seed` stands for.
+    /// The steps for `seed`.
     static List<FuzzStep> of(long seed, int ranks, List<Set<Integer>> sets, int steps) {
         FuzzScript script = new FuzzScript(seed, ranks, sets);
         return IntStream.range(0, steps).mapToObj(script::step).toList();
@@ -219,7 +221,7 @@ final class FuzzScript {
         return calls;
     }
 
-    /// A few synchronous operations, now and then.
+    /// A few synchronous operations, in some steps.
     private List<FuzzCall> tail(int number, Set<Integer> joined) {
         List<FuzzOperation> last = new ArrayList<>();
         if (age % 7 == 3) {

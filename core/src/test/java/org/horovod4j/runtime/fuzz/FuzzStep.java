@@ -6,14 +6,14 @@ import java.util.Set;
 /// What all ranks do in one step of a script.
 ///
 /// @param number of the step
-/// @param what makes it differ from the other steps of its program
+/// @param what the difference from the other steps of its program
 /// @param calls the operations that are submitted asynchronously
-/// @param tail the operations that run one after the other, in this order on all ranks, when the
+/// @param tail the operations that run one after the other, in this order on all ranks, after the
 ///     others are submitted
 /// @param parts by rank
-/// @param joined the ranks that join at once; the others do when they are done
-/// @param late the rank that begins when the others have looked for their results in vain, or -1
-/// @param polls how often they look
+/// @param joined the ranks that join at once; the others join when they are done
+/// @param late the rank that begins after the others have polled, or -1
+/// @param polls the number of polls
 record FuzzStep(
         int number,
         String what,
@@ -26,9 +26,9 @@ record FuzzStep(
     /// What one rank does.
     ///
     /// @param threads the calls that each thread submits, in order
-    /// @param waitAfter after so many of its calls the first thread waits for the first of them; 0
-    ///     never
-    /// @param polls whether it waits by looking again and again
+    /// @param waitAfter after this number of calls the first thread waits for the first of them; 0
+    ///     for never
+    /// @param polls whether it waits by polling
     record RankActions(List<List<Integer>> threads, int waitAfter, boolean polls) {}
 
     @Override

@@ -18,9 +18,8 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// Programs that repeat, change, stumble and go on, in random order from several threads: every
-/// result is what the definition says. Run again with `-Dhorovod4j.seed=` and the seed in the name
-/// of a failure to begin with that world.
+/// Programs that repeat, change and fail, in random order from several threads: every result is
+/// correct. To repeat a failure, run with `-Dhorovod4j.seed=` and the seed in its name.
 class PlanFuzzTest {
     private static final long SEED =
             Long.getLong("horovod4j.seed", System.nanoTime() & Integer.MAX_VALUE);
@@ -78,7 +77,7 @@ class PlanFuzzTest {
         play(seed, layout, options, STEPS);
     }
 
-    /// Some ten minutes of it.
+    /// About ten minutes.
     @Tag("slow")
     @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     @ParameterizedTest(name = "seed {0}: {1}, {2}")

@@ -21,7 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/// What an inspector says of three ranks that report what the test lets them, at the times it says.
+/// The warnings of an inspector about three ranks whose reports and times the test sets.
 final class StallInspectorTest {
     private static final int SIZE = 3;
     private static final List<Integer> ALL = List.of(0, 1, 2);
@@ -79,7 +79,7 @@ final class StallInspectorTest {
         return new RankReport(0, List.of(sets), NO_CHANGE);
     }
 
-    /// Nothing in flight, and nothing done for so long.
+    /// Nothing in flight, and idle for this time.
     private static RankReport computing(long seconds) {
         return in(set(0, 7, seconds, null));
     }

@@ -83,7 +83,7 @@ final class JfrRecorderTest {
         assertThat(recorder.isOn()).isFalse();
     }
 
-    /// Prints what a Java without the flight recorder gets.
+    /// Prints what happens without the module of the flight recorder.
     static final class WithoutJfr {
         public static void main(String[] arguments) {
             System.out.println(Recorder.jfr(0).equals(Recorder.NONE) ? "none" : "some");

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/// A trace as a viewer would read it.
+/// A parsed trace.
 public record ParsedTrace(List<Map<String, Object>> events) {
 
     /// Fails unless the file is valid UTF-8 and valid JSON.
@@ -29,13 +29,12 @@ public record ParsedTrace(List<Map<String, Object>> events) {
         return new ParsedTrace((List<Map<String, Object>>) StrictJson.parse(text));
     }
 
-    /// The names of all events of these kinds on the row or thread of that name, in the order of
-    /// time.
+    /// The names of all events of these kinds on the row of that name, in the order of time.
     public List<String> on(String row, String kinds) {
         return eventsOn(row, kinds).map(event -> String.valueOf(event.get("name"))).toList();
     }
 
-    /// What the slice, tick or mark of that name on that row is.
+    /// The only slice, tick or mark of that name on that row.
     Map<String, Object> only(String row, String name) {
         List<Map<String, Object>> found =
                 eventsOn(row, "XBi").filter(event -> name.equals(event.get("name"))).toList();
@@ -51,7 +50,7 @@ public record ParsedTrace(List<Map<String, Object>> events) {
                 .sorted(Comparator.comparing(event -> number(event, "ts")));
     }
 
-    /// All notices of that name, wherever.
+    /// All events of that name, on any row.
     public List<Map<String, Object>> notices(String name) {
         return events.stream().filter(event -> name.equals(event.get("name"))).toList();
     }
@@ -65,7 +64,7 @@ public record ParsedTrace(List<Map<String, Object>> events) {
         return names;
     }
 
-    /// Fails unless each begin has an end, and slices of a thread lie inside or beside each other.
+    /// Fails unless each begin has an end, and slices of a thread are nested or disjoint.
     public void assertNested() {
         Map<Object, List<Map<String, Object>>> threads = new HashMap<>();
         events.stream()
@@ -80,7 +79,7 @@ public record ParsedTrace(List<Map<String, Object>> events) {
     }
 
     private static void assertNested(Object thread, List<Map<String, Object>> events) {
-        // The ends of the open slices; of one that was begun, none is known.
+        // The ends of the open slices; unknown for a slice with a begin event.
         Deque<BigDecimal> open = new ArrayDeque<>();
         BigDecimal unknown = BigDecimal.valueOf(Long.MAX_VALUE);
         for (Map<String, Object> event : events) {

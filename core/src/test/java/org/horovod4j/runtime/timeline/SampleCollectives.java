@@ -5,7 +5,7 @@ import org.horovod4j.Shape;
 
 import java.util.List;
 
-/// What a runtime would tell its recorder.
+/// Events as a runtime reports them.
 final class SampleCollectives {
     private SampleCollectives() {}
 

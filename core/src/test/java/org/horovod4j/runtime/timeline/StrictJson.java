@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// Parses JSON by the letter of RFC 8259, apart from the code under test.
+/// Parses JSON strictly by RFC 8259, independent of the code under test.
 final class StrictJson {
     private static final Pattern NUMBER =
             Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?");

@@ -53,7 +53,7 @@ final class TimelineTest {
                 .isBetween(micros(before), micros(Instant.now().plusMillis(1)));
     }
 
-    /// Of the millisecond that it is in.
+    /// The start of its millisecond.
     private static BigDecimal micros(Instant instant) {
         return BigDecimal.valueOf(instant.toEpochMilli() * 1000);
     }
@@ -166,7 +166,7 @@ final class TimelineTest {
         assertThat(timeline.isOn()).isFalse();
     }
 
-    /// Records until that fails, then says so.
+    /// Records until recording fails, then prints that.
     static final class RecordUntilFailure {
         public static void main(String[] arguments) {
             Path file = Path.of(System.getProperty("file"));
@@ -183,7 +183,7 @@ final class TimelineTest {
     @Test
     void fullDiskEndsTheRecordingButNotTheProgram() throws Exception {
         Path file = folder.resolve("trace.json");
-        // A limit of 100 kB in some shells and 200 kB in others, for all that this Java writes.
+        // A limit of 100 kB in some shells and 200 kB in others, for all files of this JVM.
         List<String> limit = List.of("sh", "-c", "ulimit -f 200; exec \"$0\" \"$@\"");
         String output =
                 Processes.output(

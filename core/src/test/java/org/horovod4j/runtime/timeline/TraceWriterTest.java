@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
 
-/// The writer by hand, with neither thread nor real time.
+/// Calls the writer without its thread and with a manual clock.
 final class TraceWriterTest {
     private static final int CAPACITY = 64;
     private static final long MICRO = 1000;
