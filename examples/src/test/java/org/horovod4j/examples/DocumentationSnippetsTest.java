@@ -140,7 +140,7 @@ class DocumentationSnippetsTest {
         boolean module = snippet.fileName().equals("module-info.java");
         // The names of jars with native libraries are not valid module names.
         String path =
-                Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+                Stream.of(System.getProperty("java.class.path", "").split(File.pathSeparator))
                         .filter(entry -> !module || !entry.contains("native"))
                         .collect(Collectors.joining(File.pathSeparator));
         DiagnosticCollector<JavaFileObject> problems = new DiagnosticCollector<>();
