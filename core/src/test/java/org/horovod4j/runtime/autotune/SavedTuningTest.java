@@ -42,8 +42,8 @@ class SavedTuningTest {
         assertThat(file)
                 .hasContent(
                         """
-                        # Found by the autotuner of Horovod4J, and used by the next run on as many ranks and hosts.
-                        # Delete this file to search anew.
+                        # Found by the autotuner of Horovod4J. The next run with as many ranks and hosts uses it.
+                        # Delete this file to search again.
                         format=1
                         ranks=8
                         hosts=2
