@@ -101,7 +101,7 @@ public record CheckpointFolder(Path folder, int kept) {
 
     /// What rank 0 does with files.
     public interface RankZeroTask {
-        /// @return what all ranks receive
+        /// Returns what all ranks receive.
         Map<String, String> run() throws IOException;
     }
 

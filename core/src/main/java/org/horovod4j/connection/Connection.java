@@ -80,9 +80,11 @@ public final class Connection<M> implements AutoCloseable {
 
     /// Converts messages to bytes and back.
     public interface MessageCodec<M> {
-        /// @return at least one byte: an empty frame is a heartbeat
+        /// Returns at least one byte: an empty frame is a heartbeat.
         byte[] encode(M message);
 
+        /// Decodes one message.
+        ///
         /// @throws MalformedMessageException when `bytes` are not exactly one message
         M decode(byte[] bytes) throws MalformedMessageException;
     }

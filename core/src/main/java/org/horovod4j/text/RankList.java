@@ -6,6 +6,8 @@ import java.util.List;
 public final class RankList {
     private RankList() {}
 
+    /// Joins runs of ranks, as in "ranks 0-2, 5".
+    ///
     /// @param ranks in ascending order
     public static String format(List<Integer> ranks) {
         StringBuilder text = new StringBuilder(ranks.size() == 1 ? "rank " : "ranks ");

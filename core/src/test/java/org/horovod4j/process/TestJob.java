@@ -37,7 +37,7 @@ import java.util.stream.Collectors;
 /// [#close] ends all processes, and fails the test if a process or a shared-memory file remains.
 final class TestJob implements AutoCloseable {
     /// Generous, for a busy machine: only something that hangs takes this long.
-    static final Duration TIMEOUT = Duration.ofSeconds(120);
+    static final Duration TIMEOUT = Duration.ofMinutes(2);
 
     private final TestJobPlan plan;
     private final String id = "it-" + UUID.randomUUID();

@@ -55,10 +55,13 @@ public record TestJvm(List<String> flags, String classPath, String main, List<St
                         .collect(Collectors.joining(File.pathSeparator)));
     }
 
+    /// The command line.
     public List<String> words() {
         return join(join(List.of(JAVA), flags), join(List.of("-cp", classPath, main), arguments));
     }
 
+    /// The command line, run by another command.
+    ///
     /// @param prefix a command that runs the command that follows its own arguments
     public List<String> words(List<String> prefix) {
         return join(prefix, words());

@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.LongStream;
 
@@ -165,14 +166,18 @@ final class CoordinateSearch {
         return nearest != null
                 && (reach < FULL_REACH
                         || known.containsKey(end)
-                        || known.get(nearest) < known.get(center) - CLEARLY_LOWER);
+                        || score(known, nearest) < score(known, center) - CLEARLY_LOWER);
+    }
+
+    private static double score(Map<Integer, Double> scores, int index) {
+        return Objects.requireNonNull(scores.get(index));
     }
 
     /// The index where a parabola through three scores is highest; `center` if it has no top.
     private static long topOfParabola(
             Map<Integer, Double> scores, int below, int center, int above) {
-        double left = (scores.get(below) - scores.get(center)) / (below - center);
-        double right = (scores.get(above) - scores.get(center)) / (above - center);
+        double left = (score(scores, below) - score(scores, center)) / (below - center);
+        double right = (score(scores, above) - score(scores, center)) / (above - center);
         double curvature = (left - right) / (below - above);
         double slope = left - curvature * (below - center);
         return curvature < 0 ? Math.round(center - slope / (2 * curvature)) : center;

@@ -106,7 +106,7 @@ public final class TraceMerger {
             for (Path file : files) {
                 try (Lines lines = new Lines(file)) {
                     byte[] line = lines.next();
-                    for (line = lines.next(); isEvent(line); line = lines.next()) {
+                    for (line = lines.next(); line != null && isEvent(line); line = lines.next()) {
                         boolean comma = line[line.length - 1] == ',';
                         out.write(events == 0 ? '\n' : ',');
                         if (events > 0) {
@@ -125,8 +125,8 @@ public final class TraceMerger {
         return new Summary(events, truncated);
     }
 
-    private static boolean isEvent(byte @Nullable [] line) {
-        if (line == null || line.length < 2 || line[0] != '{') {
+    private static boolean isEvent(byte[] line) {
+        if (line.length < 2 || line[0] != '{') {
             return false;
         }
         int end = line[line.length - 1] == ',' ? line.length - 2 : line.length - 1;

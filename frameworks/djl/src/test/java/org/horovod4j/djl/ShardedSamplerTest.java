@@ -15,6 +15,7 @@ import org.horovod4j.data.LastBatch;
 import org.horovod4j.data.Sampling;
 import org.horovod4j.data.Shard;
 import org.horovod4j.testing.World;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -115,7 +116,7 @@ class ShardedSamplerTest {
                 });
     }
 
-    private static List<Float> values(ArrayDataset data, ExecutorService executor)
+    private static List<Float> values(ArrayDataset data, @Nullable ExecutorService executor)
             throws Exception {
         List<Float> seen = new ArrayList<>();
         for (Batch batch : data.getData(MANAGER, executor)) {
