@@ -100,6 +100,7 @@ class AutotuneIT {
                 SimulatedHost beta = new SimulatedHost();
                 TestJob testJob =
                         tuned(TestJobPlan.of(4, Worker.class, "7000"), log)
+                                .with(RuntimeOptions.AUTOTUNE_MAX_SAMPLES, "24")
                                 .onHosts(alpha, beta)
                                 .start()) {
             testJob.rank(0).awaitWords("autotune: done after");
@@ -110,7 +111,7 @@ class AutotuneIT {
         for (String knob : List.of("ring_bytes", "streams")) {
             assertThat(columns).contains(knob);
             assertThat(rows.stream().filter(row -> row.startsWith("search,")))
-                    .hasSize(6)
+                    .hasSizeLessThanOrEqualTo(24)
                     .extracting(row -> row.split(",", -1)[columns.indexOf(knob)])
                     .as("values of %s in %s", knob, rows)
                     .satisfies(values -> assertThat(Set.copyOf(values)).hasSizeGreaterThan(1));

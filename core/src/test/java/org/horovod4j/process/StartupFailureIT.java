@@ -152,7 +152,7 @@ class StartupFailureIT {
     private static TestRankProcess startAndSeat(
             TestJob testJob, int rank, RendezvousHost server, ServerLog log) throws IOException {
         TestRankProcess started = testJob.start(rank);
-        String words = "rank %d of %d has come".formatted(rank, SIZE);
+        String words = "rank %d of %d has joined".formatted(rank, SIZE);
         switch (server) {
             case LAUNCHER -> log.awaitWords(words);
             case RANK0 -> testJob.rank(0).awaitWords(words);
