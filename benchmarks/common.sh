@@ -1,4 +1,5 @@
-# What the benchmark scripts share: the build, the jars, the JDK and the other libraries. Sourced, not run.
+# Functions of all benchmark scripts: build, jars, JDK and other libraries. Source this file, do not
+# run it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,19 +10,19 @@ die() {
     exit 1
 }
 
-jar() { # the jar of a module, without those of its sources and documentation
+jar() { # the jar of a module, without sources and documentation
     find "$1/target" -maxdepth 1 -name "horovod4j-${1##*/}-*.jar" \
         ! -name '*-sources.jar' ! -name '*-javadoc.jar' 2>/dev/null | sort | tail -n 1
 }
 
-# Always, so that old code is not measured.
+# Always builds, so that no old code is measured.
 build() {
     say "building core, launcher and benchmarks"
     ./mvnw -q -Dquick -DskipTests -pl launcher,benchmarks -am package
     classpath="$(jar benchmarks):$(jar core)"
 }
 
-# The java that horovodrun gives its ranks, for what runs beside a job: the same for all programs.
+# Finds the java that horovodrun uses for its ranks, so that all programs use the same one.
 find_java() {
     local home
     home="$(./horovodrun -np 1 java -XshowSettings:properties -version 2>&1 |
@@ -30,7 +31,7 @@ find_java() {
     java="$home/bin/java"
 }
 
-# Debian's packages, unless the commands or headers are there already.
+# Installs the packages of Debian, unless the commands and headers exist.
 install_libraries() {
     if command -v mpicc mpirun >/dev/null && [ -e /usr/include/gloo/allreduce.h ]; then
         return
@@ -48,8 +49,9 @@ install_libraries() {
     done
 }
 
-# What Horovod4J calls a transport of the tables: inside one host, auto means shared memory.
+# The HOROVOD_TRANSPORT value for a transport of the tables. Within one host, auto selects shared
+# memory.
 transport_option() { if [ "$1" = shm ]; then echo auto; else echo "$1"; fi; }
 
-# Neither root nor more ranks than cores shall stop it.
+# Runs mpirun as root too, and with more ranks than cores.
 mpi() { mpirun --allow-run-as-root --oversubscribe "$@"; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What elastic training costs: the share of a step that a commit in each of them takes, for ResNet-50 with
-# Adam; how long a job stands still when one of its ranks is killed, until the others have completed their
-# next step; and when the rank that takes its place joins. See docs/benchmarks.md.
+# Measures the cost of elastic training for ResNet-50 with Adam: the share of a commit in the time
+# of a step; the pause after a rank is killed, until the others have completed their next step; and
+# the pause when its replacement joins. See docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 rounds=5
@@ -46,7 +46,7 @@ for number in "$rounds" "$np" "$ranks" "$side" "$batch" "$turns"; do
 done
 [ "$np" -gt 1 ] || die "--np: with $np process nobody would be left"
 
-# Waits until so many steps were noted in a world of that size, after that moment.
+# Waits until a number of steps with this world size has been recorded after a time.
 await_steps() { # count size moment
     until [ "$(awk -v s="$2" -v t="$3" '$2 == s && $1 > t' "$scratch/notes" 2>/dev/null | wc -l)" -ge "$1" ]; do
         kill -0 "$job" 2>/dev/null || die "the job has ended early: $(tail -n 5 "$scratch/log")"
@@ -54,8 +54,8 @@ await_steps() { # count size moment
     done
 }
 
-# Notes two times in milliseconds: from the kill to the next step of all others, and from the last step
-# without the new rank to the first with it.
+# Records two times in milliseconds: from the kill to the next step of all other ranks, and from the
+# last step without the new rank to the first step with it.
 measure() {
     rm -f "$scratch/notes" "$scratch/end"
     ./horovodrun -np "$np" --min-np 1 --start-timeout 300 \
@@ -82,13 +82,14 @@ measure() {
         }' "$scratch/notes" >>"$scratch/times"
 }
 
-# The median and, in brackets, the least and the greatest.
+# The median, with minimum and maximum in brackets.
 spread() { # column
     cut -d ' ' -f "$1" "$scratch/times" | sort -n | awk '{ v[NR] = $1 } END {
         printf "%d [%d..%d]", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[1], v[NR] }'
 }
 
-# A job of a fixed number of workers, which is elastic all the same: a commit asks for changes of hosts.
+# Runs an elastic job with a fixed number of workers: a commit in an elastic job also checks for
+# host updates.
 commits() {
     OMP_NUM_THREADS=1 ./horovodrun -np "$ranks" --min-np "$ranks" \
         java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What it costs to wait inside a collective: all ranks but the first enter an allreduce, the first
-# comes a minute later. Usage: benchmarks/idle.sh [seconds]
+# Measures the CPU time of waiting in a collective: all ranks except rank 0 enter an allreduce, and
+# rank 0 enters it a minute later. Usage: benchmarks/idle.sh [seconds]
 source "$(dirname "$0")/common.sh"
 
 seconds="${1:-60}"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Times allreduce beside Open MPI and Gloo and prints one table with ratios. See docs/benchmarks.md.
+# Times allreduce with Horovod4J, Open MPI and Gloo, and prints tables with ratios. See
+# docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 rounds=5
@@ -66,7 +67,7 @@ openmpi() { # np transport
     mpi "${options[@]}" -np "$1" "$binaries/allreduce_mpi" "openmpi@$2" "$csv" "$seconds" "$bytes"
 }
 
-gloo() { # np transport; Gloo knows TCP alone, and has no launcher
+gloo() { # np transport; Gloo supports only TCP, and has no launcher
     if [ ! -x "$binaries/allreduce_gloo" ] || [ "$2" != tcp ]; then
         return 0
     fi
@@ -83,14 +84,14 @@ gloo() { # np transport; Gloo knows TCP alone, and has no launcher
     return "$failed"
 }
 
-ours() { # np transport kind, which may end in -tls
+ours() { # np transport kind, where kind may end in -tls
     local tls=0
     [[ "$3" == *-tls ]] && tls=1
     HOROVOD_TLS=$tls HOROVOD_TRANSPORT="$(transport_option "$2")" ./horovodrun -np "$1" java -cp "$classpath" \
         org.horovod4j.benchmarks.AllreduceBenchmark "$3" "$2" "$csv" "$seconds" "$bytes"
 }
 
-# Unlike the two launchers, this shell would leave the ranks of Gloo behind when interrupted.
+# Gloo has no launcher that ends its ranks when this script is interrupted.
 trap 'jobs -p | xargs -r kill' EXIT
 
 build
@@ -103,8 +104,8 @@ say "$rounds rounds; single results go to $csv"
 for np in ${nps//,/ }; do
     for transport in ${transports//,/ }; do
         kinds=(heap native)
-        [ "$transport" = shm ] && kinds+=(shared) # over TCP there is nothing to share
-        [ "$transport" = tcp ] && kinds+=(native-tls) # nor in shared memory anything to encrypt
+        [ "$transport" = shm ] && kinds+=(shared) # TCP does not use shared memory
+        [ "$transport" = tcp ] && kinds+=(native-tls) # shared memory is not encrypted
         for ((round = 1; round <= rounds; round++)); do
             say "$np processes, $transport, round $round of $rounds"
             openmpi "$np" "$transport" || say "Open MPI failed in this round"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Times a training step's gradients through the whole runtime, beside Open MPI and beside our raw
-# collective, and prints one table with ratios. See docs/benchmarks.md.
+# Times the allreduce of a training step's gradients through the whole runtime, compares it with
+# Open MPI and with our raw collective, and prints one table with ratios. See docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 rounds=5
@@ -52,7 +52,7 @@ compile_library() {
     fi
 }
 
-byte_size() { # work; what Workload.java says, which refuses to report any other
+byte_size() { # work; must match Workload.java, which rejects other sizes
     case "$1" in
         resnet) echo 102228128 ;;
         tiny) echo 1024000 ;;
@@ -60,7 +60,7 @@ byte_size() { # work; what Workload.java says, which refuses to report any other
     esac
 }
 
-openmpi() { # np work; a size for each turn
+openmpi() { # np work; passes the size once for each turn
     [ -x "$binaries/steps_mpi" ] || return 0
     local sizes
     sizes="$(for ((turn = 1; turn <= turns; turn++)); do byte_size "$2"; done | paste -sd,)"
@@ -68,7 +68,7 @@ openmpi() { # np work; a size for each turn
         "$binaries/steps_mpi" openmpi@shm "$csv" "$seconds" "$sizes"
 }
 
-# Fills `variables` with what stands after the plus of a variant, where a whole job has it.
+# Sets `variables` for the setting after the plus sign of a variant, if it applies to a whole job.
 choose_setting() { # variants
     case "$1" in
         *+before-*) variables=() ;;
@@ -89,7 +89,8 @@ run_job() { # np work variants
 
 tuning_file() { echo "$scratch/tuning-$1-$2"; } # np work
 
-# Searches once for each number of processes and work; jobs then start with what was found.
+# Runs the autotuner once for each number of processes and work. Later jobs start with the saved
+# result.
 tune() { # np work variant
     local tuning
     tuning="$(tuning_file "$1" "$2")"
@@ -102,8 +103,9 @@ tune() { # np work variant
     grep -o 'autotune: done.*' "$tuning.log"
 }
 
-# A job for each list of variants, which take turns in it. What is divided by each other stands in one
-# list, and a list has one kind of memory, as a program would: the compiler has seen no other.
+# Runs one job for each list of variants, which take turns in it. Variants that are compared are in
+# the same list. A list uses one kind of memory, like a training program, so that the JIT compiles
+# for one kind.
 ours() { # np work lists...
     local np="$1" work="$2" variants
     shift 2
@@ -112,7 +114,8 @@ ours() { # np work lists...
     done
 }
 
-# Settings that a job has from its start, each after a plain job to be divided by.
+# Runs a job for each setting that applies to a whole job, after a job with default settings as its
+# baseline.
 settings() { # np work variant settings...
     local np="$1" work="$2" variant="$3" setting
     shift 3
@@ -148,7 +151,7 @@ round() { # np work
     esac
 }
 
-# A tuning gains less than two jobs of the same program differ by, so it has more rounds.
+# The gain of a tuning is smaller than the variation between jobs, so it needs more rounds.
 tuned_round() { # np work
     case "$2" in
         resnet | tiny)
@@ -169,7 +172,7 @@ compile_library
 mkdir -p benchmarks/results
 say "$rounds rounds of jobs, $turns turns in each; single results go to $csv"
 
-# Numbers of processes take turns too, for their ratio.
+# Numbers of processes alternate too, so that their ratio is taken within a round.
 all_rounds() { # count function
     local count="$1" function="$2" round np work
     for ((round = 1; round <= count; round++)); do

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# How the rate of training grows with the ranks of one machine, and what overlap hides. A kernel of our
-# own computes, so this needs a JVM and nothing else. See docs/benchmarks.md.
+# Measures the scaling of training with the ranks of one machine, and the effect of overlap. The
+# computation is synthetic, so only a JVM is needed. See docs/benchmarks.md.
 #
-# Where there is no JDK, no Maven and no checkout, give it a java and classes that were built elsewhere:
+# On a machine without JDK, Maven and checkout, pass a java and classes that were built elsewhere:
 #   JAVA=jre/bin/java CLASSES=core.jar:benchmarks.jar RESULTS=out benchmarks/scaling.sh
 source "$(dirname "$0")/common.sh"
 
 rounds=3
 nps=1,2
 works=native,sliced
-step_ms=600 # of ResNet-50 on one image; 3000 is a batch of eight
+step_ms=600 # ResNet-50 on one image; 3000 for a batch of eight
 warm_up=4
 steps=8
 
@@ -50,13 +50,13 @@ done
 
 package=org.horovod4j.benchmarks.training
 
-# Ranks started by hand, since horovodrun may not be there: rank 0 answers at the port.
+# Starts the ranks without horovodrun, which may not be installed. Rank 0 listens on the port.
 job() { # np arguments...
     local np="$1" rank failed=0
     shift
     pids=()
     export HOROVOD_SIZE="$np" HOROVOD_HOSTNAME=localhost HOROVOD_RENDEZVOUS_ADDR=127.0.0.1
-    export HOROVOD_RENDEZVOUS_PORT=$((20000 + RANDOM % 10000)) # below those that the kernel gives away
+    export HOROVOD_RENDEZVOUS_PORT=$((20000 + RANDOM % 10000)) # below the ephemeral ports
     HOROVOD_SECRET_KEY="$(head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=')"
     export HOROVOD_SECRET_KEY
     for ((rank = 0; rank < np; rank++)); do
@@ -82,7 +82,7 @@ results="${RESULTS:-benchmarks/results}"
 mkdir -p "$results"
 results="$results/scaling-$(date +%Y-%m-%d-%H%M%S)"
 
-# Whoever interrupts this script means its ranks too, which would not hear of it.
+# Ends the ranks if this script is interrupted.
 pids=()
 trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done' EXIT
 
@@ -91,7 +91,7 @@ amount="$("${jvm[@]}" "$package.ComputeCalibration" "$step_ms" 2>"$results.log")
 rm "$results.log"
 say "a step of $step_ms ms is $amount rounds of arithmetic; $rounds turns; single results go to $results.csv"
 
-# Numbers of ranks take turns, for their ratio.
+# Numbers of ranks alternate, so that their ratio is taken within a round.
 for ((round = 1; round <= rounds; round++)); do
     for np in ${nps//,/ }; do
         for work in ${works//,/ }; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From the command to ranks that have met: horovodrun until Hvd.init() is done on all, beside mpirun
-# until as many JVMs have met in MPI_Init; until the command ends; and the processor time of both.
+# Measures the start of a job with horovodrun and mpirun: the time until Hvd.init() or MPI_Init has
+# returned on all ranks, the time until the command exits, and the CPU time of both.
 source "$(dirname "$0")/common.sh"
 
 rounds=10
@@ -32,7 +32,8 @@ done
 
 package=org.horovod4j.benchmarks
 
-# As a user has it: jars, whose classes the JVM can archive, unlike those of a checkout.
+# Uses jars, as a user does. The JVM can archive classes from jars, but not from the folders of a
+# checkout.
 unpack_distribution() {
     dist=benchmarks/target/distribution
     rm -rf "$dist"
@@ -51,8 +52,8 @@ openmpi() {
         "$java" --enable-native-access=ALL-UNNAMED -cp "$classpath" "$@"
 }
 
-# Notes three times in milliseconds: until the last rank was there, until the command ended, and of
-# processors.
+# Records three times in milliseconds: until the last rank is ready, until the command exits, and
+# the CPU time.
 measure() { # name command...
     local name="$1" start there end used
     shift
@@ -67,7 +68,7 @@ measure() { # name command...
     echo "$((there - start)) $((end - start)) $used" >>"$scratch/$name"
 }
 
-# The median and, in brackets, the least and the greatest.
+# The median, with minimum and maximum in brackets.
 spread() { # format
     sort -n | awk -v f="$1" '{ v[NR] = $1 } END {
         m = (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2
@@ -81,7 +82,7 @@ compare() { # what column
             <(cut -d ' ' -f "$2" "$scratch/mpirun") | awk '{ print $1 / $2 }' | spread %.2f)"
 }
 
-# What each of the waiting ranks holds: all its pages, and these with shared ones counted in parts.
+# The memory of each waiting rank: resident set size (RSS) and proportional set size (PSS).
 weigh() {
     local pid
     while read -r pid; do
@@ -99,7 +100,7 @@ trap 'rm -rf "$scratch"' EXIT
 unpack_distribution
 
 if [ -n "$memory" ]; then
-    # The second job has the archive that the first one made.
+    # The second job uses the class archive that the first one created.
     for _ in 1 2; do
         rm -f "$scratch/pids" "$scratch/go"
         mkfifo "$scratch/go"
@@ -120,7 +121,7 @@ command -v mpirun >/dev/null || die "this needs mpirun: apt-get install openmpi-
 for ((round = 0; round <= rounds; round++)); do
     measure mpirun openmpi "$package.MpiInitOnly"
     measure horovodrun horovodrun java -cp "$classpath" "$package.InitOnly"
-    if [ "$round" -eq 0 ]; then # it filled the file cache and made the archives, and does not count
+    if [ "$round" -eq 0 ]; then # a warm-up that fills the file cache and creates the archives
         say "the first time, which does not count: mpirun $(cat "$scratch/mpirun")," \
             "horovodrun $(cat "$scratch/horovodrun")"
         rm "$scratch/mpirun" "$scratch/horovodrun"

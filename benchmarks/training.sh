@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What is left of perfect scaling when DJL and PyTorch train: ranks with one compute thread each, beside
-# one of them alone and beside as many that do not communicate. See docs/benchmarks.md.
+# Measures the scaling efficiency of training with DJL and PyTorch. Each rank has one compute
+# thread. The baselines are one rank alone, and the same number of ranks without communication. See
+# docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 rounds=
@@ -49,16 +50,17 @@ for network in ${networks//,/ }; do
     [[ "$network" =~ ^(resnet50|mnist)$ ]] || die "there is no network '$network'; see --help"
 done
 
-export OMP_NUM_THREADS=1 # of a rank: with more, one rank alone would use the cores of the others
+export OMP_NUM_THREADS=1 # per rank: with more threads, a single rank would use the cores of the others
 
-# Keeps the memory of a step for the next; see docs/djl.md.
+# Keeps the memory of a step for the next one; see docs/djl.md.
 export MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=4294967296
 export MALLOC_TOP_PAD_=67108864 MALLOC_ARENA_MAX=1
 
 job() { # np network
     local shape
     case "$2" in
-        # side, images, rounds, steps of a turn that do not count, steps that do; short turns: see docs/benchmarks.md
+        # Side, batch, rounds, warm-up steps and measured steps of a turn. Turns are short: see
+        # docs/benchmarks.md.
         resnet50) shape=("$side" "$batch" "${rounds:-12}" 1 "${steps:-1}") ;;
         mnist) shape=(28 64 "${rounds:-60}" 5 "${steps:-6}") ;;
     esac

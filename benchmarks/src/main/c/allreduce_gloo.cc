@@ -1,6 +1,7 @@
-// Gloo's ring allreduce over TCP, measured: one process for each RANK of SIZE, which find each
-// other through the empty folder STORE: allreduce_gloo RANK SIZE STORE NAME OUTPUT SECONDS SIZES
-// (see measure.h). The ring is what torch.distributed and Horovod call.
+// Times Gloo's ring allreduce over TCP, which torch.distributed and Horovod use. Start one process
+// for each RANK of SIZE. They connect through files in the empty folder STORE.
+//
+// Usage: allreduce_gloo RANK SIZE STORE NAME OUTPUT SECONDS SIZES (see measure.h)
 #include "measure.h"
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
@@ -9,7 +10,7 @@
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
 
-// measure.h takes plain functions, so what they share is here.
+// State of the functions below. It is global because measure.h takes plain functions.
 static std::shared_ptr<gloo::rendezvous::Context> context;
 
 static void add(void *sum, const void *left, const void *right, size_t count) {
@@ -57,7 +58,7 @@ int main(int argc, char **argv) {
 
     struct library library = {rank, size, allreduce, barrier, slowest};
     measure(&library, argv + 4, time_batches);
-    barrier(); // a rank that left early would break the connections of those still measuring
+    barrier(); // a rank that exits early would break connections of ranks that still measure
     context.reset();
     return 0;
 }

@@ -1,4 +1,4 @@
-/* MPI_Allreduce, measured: mpirun -np 2 allreduce_mpi NAME OUTPUT SECONDS SIZES (see measure.h). */
+/* Times MPI_Allreduce. Usage: mpirun -np 2 allreduce_mpi NAME OUTPUT SECONDS SIZES (measure.h). */
 #include "mpi_library.h"
 
 int main(int argc, char **argv) {

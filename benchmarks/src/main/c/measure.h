@@ -1,9 +1,10 @@
 /*
- * How every library is measured: the same steps as org.horovod4j.benchmarks.CollectiveTimer, so that the
- * lines of both can stand in one table. A library brings its own allreduce, barrier and maximum.
+ * Measures an allreduce. Follows the same steps as org.horovod4j.benchmarks.CollectiveTimer, so
+ * that the results are comparable. Each library provides its own allreduce, barrier and maximum.
  *
- * Usage of a library's program: NAME OUTPUT SECONDS SIZES, that is the name in the results, the file
- * to which rank 0 appends its lines, the timed seconds of each size, and bytes joined by commas.
+ * Arguments of each program: NAME OUTPUT SECONDS SIZES. NAME is the name in the results, OUTPUT the
+ * file to which rank 0 appends its results, SECONDS the measuring time for each size, and SIZES a
+ * comma-separated list of byte sizes.
  */
 #ifndef HOROVOD4J_MEASURE_H
 #define HOROVOD4J_MEASURE_H
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Compiled code needs no more than warm caches, buffers and connections. */
+/* Compiled code only has to warm up caches, buffers and connections. */
 #define WARM_UP_SECONDS 0.2
 #define BATCHES_MIN 5
 #define BATCHES_MAX 25
@@ -37,7 +38,7 @@ static double now(void) {
     return time.tv_sec + time.tv_nsec * 1e-9;
 }
 
-/* Seconds that the slowest rank needs for one of `iterations` allreduces in a row. */
+/* Seconds per allreduce on the slowest rank, measured over `iterations` consecutive calls. */
 static double batch(const struct library *library, float *values, size_t count, long iterations) {
     library->barrier();
     double start = now();
@@ -47,7 +48,7 @@ static double batch(const struct library *library, float *values, size_t count, 
     return library->slowest(now() - start) / iterations;
 }
 
-/* Doubles the batch until it is warm: every rank sees the slowest, so all stop together. */
+/* Doubles the batch until warm. All ranks use the slowest rank's time, so they stop together. */
 static double warm_up(const struct library *library, float *values, size_t count) {
     double spent = 0;
     double each = 0;
@@ -64,7 +65,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Between the two nearest samples, in proportion. */
+/* Interpolates linearly between the two nearest samples. */
 static double quantile(const double *sorted, int length, double fraction) {
     double at = fraction * (length - 1);
     int below = (int)at;
@@ -72,7 +73,7 @@ static double quantile(const double *sorted, int length, double fraction) {
     return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
-/* A wrong sum is no fast one. */
+/* Aborts if a sum is wrong: the time of a wrong result is meaningless. */
 static void verify(const struct library *library, float *values, size_t count) {
     float expected = library->size * (library->size + 1) / 2;
     for (size_t i = 0; i < count; i++) {
@@ -87,7 +88,7 @@ static void verify(const struct library *library, float *values, size_t count) {
     }
 }
 
-/* Memory for one tensor of zeros, after an allreduce of it has been verified. */
+/* Allocates one tensor of zeros, after an allreduce of it has been verified. */
 static float *verified_zeros(const struct library *library, size_t bytes) {
     float *values = (float *)aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     if (values == NULL) {
@@ -98,7 +99,7 @@ static float *verified_zeros(const struct library *library, size_t bytes) {
     return values;
 }
 
-/* Sorts the samples. */
+/* Sorts the samples in place. */
 static void print_line(const struct library *library, const char *name, FILE *output, size_t bytes,
         double *samples, int length) {
     qsort(samples, length, sizeof(double), ascending);
@@ -108,7 +109,7 @@ static void print_line(const struct library *library, const char *name, FILE *ou
     fflush(output);
 }
 
-/* Times one size and prints its line: batches between barriers, or one's own way. */
+/* Measures one size and prints its result. */
 typedef void measurement(
         const struct library *library, const char *name, FILE *output, double seconds, size_t bytes);
 
@@ -131,7 +132,7 @@ static void time_batches(
     free(values);
 }
 
-/* The lines of all ranks but 0 go nowhere. */
+/* Ranks other than 0 write their results to /dev/null. */
 static void measure(const struct library *library, char **arguments, measurement *measurement) {
     FILE *output = fopen(library->rank == 0 ? arguments[1] : "/dev/null", "a");
     if (output == NULL) {

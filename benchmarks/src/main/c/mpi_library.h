@@ -1,4 +1,4 @@
-/* Open MPI as a library: what measure.h wants of it, for both programs. */
+/* The functions that measure.h needs, implemented with Open MPI. Both MPI programs use them. */
 #ifndef HOROVOD4J_MPI_PEER_H
 #define HOROVOD4J_MPI_PEER_H
 
@@ -18,7 +18,7 @@ static double slowest(double seconds) {
     return seconds;
 }
 
-/* Joins the job, lets every size be measured, and leaves. */
+/* Initializes MPI, measures every size, and finalizes MPI. */
 static int run_mpi(int argc, char **argv, measurement *measurement) {
     MPI_Init(&argc, &argv);
     if (argc != 5) {

@@ -1,8 +1,8 @@
 /*
- * MPI_Allreduce on one flat buffer, step after step without a barrier: the same steps as
- * org.horovod4j.benchmarks.runtime.StepTimer, so that the lines of both can stand in one table.
+ * Times MPI_Allreduce on one flat buffer, with no barrier between steps. Follows the same steps as
+ * org.horovod4j.benchmarks.runtime.StepTimer, so that the results are comparable.
  *
- * mpirun -np 2 steps_mpi NAME OUTPUT SECONDS SIZES (see measure.h)
+ * Usage: mpirun -np 2 steps_mpi NAME OUTPUT SECONDS SIZES (see measure.h)
  */
 #include "mpi_library.h"
 
@@ -10,7 +10,7 @@
 #define STEPS_MAX 200000
 #define SETTLING_STEPS 10
 
-/* Microseconds of each step on this rank; a step begins where the one before has ended. */
+/* Microseconds of each step on this rank. Each step starts when the previous one ends. */
 static void run_steps(float *values, size_t count, double *micros, int steps) {
     double start = now();
     for (int i = 0; i < steps; i++) {

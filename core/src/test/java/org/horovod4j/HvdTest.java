@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/// The facade in a process that nobody launched: a world of one.
+/// Tests the facade in a process without a launcher: a world of one rank.
 class HvdTest {
     @AfterEach
     void leave() {

@@ -14,14 +14,16 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 
-/// Sums floats over all ranks in place, from a few bytes to many, and appends a [Result] for each
-/// size to a file.
+/// Times an in-place allreduce of floats for several sizes, and appends a [Result] for each size to
+/// a file.
 ///
-/// Arguments: KIND TRANSPORT OUTPUT SECONDS SIZES, that is the [MemoryKind] (and after a dash a word
-/// for the results, such as `native-tls`), the transport's name in the results, the file, the timed
-/// seconds of each size, and bytes joined by commas. The transport is only a label here:
-/// `HOROVOD_TRANSPORT` chooses it. One job measures one kind, as a training program would have it:
-/// code compiled for several kinds of memory may be slower for each of them.
+/// Arguments: KIND TRANSPORT OUTPUT SECONDS SIZES. KIND is the [MemoryKind], optionally followed by
+/// a dash and a label, such as `native-tls`. TRANSPORT is the name of the transport in the results;
+/// `HOROVOD_TRANSPORT` selects the transport itself. OUTPUT is the file, SECONDS the measuring time
+/// for each size, and SIZES a comma-separated list of byte sizes.
+///
+/// One job measures one memory kind, like a training program. Code that the JIT compiled for
+/// several kinds can be slower for each of them.
 public final class AllreduceBenchmark {
     private static final int ARGUMENTS = 5;
 
@@ -67,12 +69,12 @@ public final class AllreduceBenchmark {
     private Percentiles measure(int byteSize) {
         Tensor tensor = memory.allocate(comm, byteSize / Float.BYTES);
         verify(tensor);
-        // Zeros stay zeros, other sums would run to infinity.
+        // Zeros remain zeros. The sums of other values would overflow.
         tensor.segment().fill((byte) 0);
         return timer.time(() -> comm.allreduce("values", tensor, ReduceOp.SUM));
     }
 
-    /// A wrong sum is no fast one.
+    /// Fails if a sum is wrong: the time of a wrong result is meaningless.
     private void verify(Tensor tensor) {
         MemorySegment values = tensor.segment();
         for (long i = 0; i < tensor.elementCount(); i++) {

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/// Turns the lines of all programs and rounds into tables: prints them, and writes them as
+/// Makes tables from the results of all programs and rounds, prints them, and writes them as
 /// Markdown. Arguments: RESULTS MARKDOWN.
 public final class AllreduceReport {
     private AllreduceReport() {}

@@ -1,6 +1,6 @@
 package org.horovod4j.benchmarks;
 
-/// What programs must share to stand in one table.
+/// The conditions under which programs are comparable. Each setup has its own table.
 record BenchmarkSetup(int np, String transport) {
     @Override
     public String toString() {

@@ -6,19 +6,21 @@ import org.horovod4j.benchmarks.report.Percentiles;
 
 import java.time.Duration;
 
-/// Times a collective on all ranks at once: a warm-up, then batches of calls, each between a
-/// barrier and the moment when the slowest rank is through.
+/// Times a collective on all ranks: first a warm-up, then batches of calls. A batch starts after a
+/// barrier and ends when the slowest rank has finished.
 ///
-/// Every decision (how long to warm up, how many calls make a batch) rests on times that the ranks
-/// have agreed on, so all of them decide alike and none waits for a call that another left out.
+/// The length of the warm-up and the size of a batch depend only on times that all ranks have
+/// agreed on. All ranks therefore make the same number of calls, and none waits for a call that
+/// another rank does not make.
 final class CollectiveTimer {
-    /// Calls after which the JIT compiler has surely seen enough of even the rare branches.
+    /// Enough calls for the JIT compiler to compile the rare branches too.
     private static final long WARM_UP_CALLS = 50_000;
 
-    /// Large tensors need few calls but time, for pages, caches and buffers.
+    /// Large tensors need few calls, but some time to warm up pages, caches and buffers.
     private static final double WARM_UP_SECONDS = 1;
 
-    /// Where 50 000 calls would take minutes, they are compiled long before.
+    /// Limits the warm-up if 50,000 calls would take minutes. The code is compiled well before
+    /// that.
     private static final double WARM_UP_SECONDS_MAX = 3;
 
     private static final int BATCHES_MIN = 5;
@@ -32,7 +34,7 @@ final class CollectiveTimer {
         this.timedSeconds = timed.toNanos() * 1e-9;
     }
 
-    /// The spread of the batches, in microseconds for one call.
+    /// The percentiles over all batches, in microseconds per call.
     Percentiles time(Runnable collective) {
         double each = warmUp(collective);
         long calls = Math.max(1, (long) (timedSeconds / BATCHES_MAX / each));
@@ -44,7 +46,7 @@ final class CollectiveTimer {
         return Percentiles.of(samples);
     }
 
-    /// Doubles the batch until the code is hot, and returns the seconds of one call in the last.
+    /// Doubles the batch until the code is warm. Returns the seconds per call in the last batch.
     private double warmUp(Runnable collective) {
         double spent = 0;
         double each = 0;
@@ -62,7 +64,7 @@ final class CollectiveTimer {
                 && (calls >= WARM_UP_CALLS || seconds >= WARM_UP_SECONDS_MAX);
     }
 
-    /// Seconds that the slowest rank needs for one of `calls` in a row.
+    /// Seconds per call on the slowest rank, measured over `calls` consecutive calls.
     private double batch(Runnable collective, long calls) {
         comm.barrier();
         long start = System.nanoTime();

@@ -12,8 +12,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// All programs of one [BenchmarkSetup], size by size: what each took, the speedup over the other libraries
-/// than we did, and how many times longer we took with encryption than without.
+/// Compares all programs of one [BenchmarkSetup] for each size: their times, the speedup of
+/// Horovod4J over other libraries, and the slowdown by encryption.
 final class ComparisonTable {
     private static final String OUR_PREFIX = "horovod4j";
     private static final String TLS_SUFFIX = "-tls";
@@ -33,7 +33,7 @@ final class ComparisonTable {
                 programs.stream().filter(program -> !program.startsWith(OUR_PREFIX)).toList();
     }
 
-    /// One comparison for each setting that occurs, in the order in which they were measured.
+    /// One table for each setup, in the order of measurement.
     static List<ComparisonTable> of(List<Result> results) {
         return results.stream()
                 .map(result -> new BenchmarkSetup(result.np(), result.transport()))
@@ -96,7 +96,7 @@ final class ComparisonTable {
                 .flatMap(other -> ourPrograms.stream().map(own -> new Pair(other, own)));
     }
 
-    /// Ours with encryption, each beside the same without.
+    /// Horovod4J with encryption, each paired with the same without encryption.
     private Stream<Pair> tlsPairs() {
         return ourPrograms.stream()
                 .filter(own -> ourPrograms.contains(own + TLS_SUFFIX))
@@ -115,7 +115,7 @@ final class ComparisonTable {
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /// `heap` of `horovod4j-heap`: the column is narrow.
+    /// `heap` for `horovod4j-heap`, because the column is narrow.
     private static String shortName(String own) {
         return own.substring(own.indexOf('-') + 1);
     }

@@ -8,8 +8,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
-/// What it costs to wait: rank 0 comes late to an allreduce, and every other rank says how much
-/// processor time it burnt meanwhile. Argument: the seconds by which rank 0 is late.
+/// Measures the CPU time of waiting: rank 0 enters an allreduce late, and every other rank reports
+/// the CPU time that it used while it waited. Argument: the delay of rank 0 in seconds.
 public final class IdleCpuBenchmark {
     private IdleCpuBenchmark() {}
 
@@ -34,7 +34,7 @@ public final class IdleCpuBenchmark {
         }
     }
 
-    /// Percent of a core that this process used between entering the allreduce and leaving it.
+    /// CPU usage of this process during the allreduce, in percent of one core.
     private static double cpuPercentWhileWaiting(Communicator comm, Duration late)
             throws InterruptedException {
         comm.barrier();
@@ -48,7 +48,7 @@ public final class IdleCpuBenchmark {
         return 100 * cpuTime().minus(before).toNanos() / elapsed;
     }
 
-    /// Of all threads of this process, user and system.
+    /// User and system time of all threads of this process.
     private static Duration cpuTime() {
         return ProcessHandle.current()
                 .info()

@@ -5,7 +5,7 @@ import org.horovod4j.Hvd;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/// Joins the job, notes when that was done, and leaves. Argument: the file for the [TimestampFile].
+/// Joins the job, records the time, and leaves. Argument: the path of the [TimestampFile].
 public final class InitOnly {
     private InitOnly() {}
 

@@ -8,8 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/// A rank that has passed a barrier and waits, to be weighed. Arguments: a file for the number of its
-/// process, and a pipe from which it reads one byte before it leaves.
+/// Passes a barrier and waits, so that a script can measure the memory of the process. Arguments: a
+/// file for the process ID, and a pipe; the process exits after it has read one byte from the pipe.
 public final class MemoryFootprint {
     private MemoryFootprint() {}
 

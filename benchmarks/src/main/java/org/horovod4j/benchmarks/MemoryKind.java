@@ -8,23 +8,23 @@ import org.horovod4j.Tensor;
 import java.util.Arrays;
 import java.util.Locale;
 
-/// Where the caller's numbers lie, which decides how often they are copied.
+/// The memory of the caller's tensor. It determines how often the data is copied.
 public enum MemoryKind {
-    /// In a `float[]`: copied in and out.
+    /// A `float[]`: copied in and out.
     HEAP {
         @Override
         public Tensor allocate(Communicator comm, int elements) {
             return Tensor.of(new float[elements]);
         }
     },
-    /// In native memory of this process, as most frameworks have it: copied in and out.
+    /// Native memory of this process, as in most frameworks: copied in and out.
     NATIVE {
         @Override
         public Tensor allocate(Communicator comm, int elements) {
             return Tensor.zeros(DataType.FLOAT32, Shape.of(elements));
         }
     },
-    /// In memory that the ranks of a host share: not copied at all.
+    /// Memory shared by the ranks of a host: not copied.
     SHARED {
         @Override
         public Tensor allocate(Communicator comm, int elements) {

@@ -14,12 +14,12 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/// The counterpart of [InitOnly]: a JVM that meets the others in `MPI_Init`, notes when that was done, and
-/// leaves by `MPI_Finalize`. Argument: the file for the [TimestampFile].
+/// The counterpart of [InitOnly] for MPI: calls `MPI_Init`, records the time, and calls
+/// `MPI_Finalize`. Argument: the path of the [TimestampFile].
 ///
-/// Three native calls and nothing else, as lean as Java over MPI can be; a real binding costs more.
+/// It makes three native calls, the minimum for MPI from Java. A complete binding costs more.
 public final class MpiInitOnly {
-    /// Open MPI loads its parts as plug-ins, which look for its symbols among the global ones.
+    /// Open MPI loads plug-ins, which need its symbols in the global namespace.
     private static final int RTLD_NOW_GLOBAL = 0x102;
 
     private final Linker linker = Linker.nativeLinker();
@@ -49,7 +49,7 @@ public final class MpiInitOnly {
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
-            throw new AssertionError(e); // dlopen throws nothing
+            throw new AssertionError(e); // dlopen does not throw
         }
         return SymbolLookup.libraryLookup(library, Arena.global());
     }

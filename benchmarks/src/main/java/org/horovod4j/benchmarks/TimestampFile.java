@@ -5,11 +5,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/// Notes the time of day for `startup.sh`, which started its own clock before this process existed.
+/// Records the time of day for `startup.sh`, which takes its start time before this process exists.
 final class TimestampFile {
     private TimestampFile() {}
 
-    /// Appends the milliseconds since 1970; short lines of several processes stay whole.
+    /// Appends the milliseconds since 1970. Short lines from several processes do not mix.
     static void append(Path file) throws IOException {
         Files.writeString(
                 file,

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 class AllreduceReportTest {
     @Test
     void comparesRoundByRound() {
-        // Both slow down together from round to round: the ratio stays at 2.
+        // Both programs slow down by the same factor in each round, so the ratio stays at 2.
         List<Result> results =
                 parse(
                         "openmpi@shm,2,4,1,1,1",
@@ -75,7 +75,7 @@ class AllreduceReportTest {
         return Stream.of(lines).map(Result::parse).toList();
     }
 
-    /// The rows of all tables, without rules and padding.
+    /// The rows of all tables, without separators and padding.
     private static List<String> rows(List<Result> results) {
         return AllreduceReport.render(results, "")
                 .lines()

@@ -16,7 +16,8 @@ class CollectiveTimerTest {
                 2,
                 comm -> {
                     LongAdder calls = new LongAdder();
-                    // Ranks that disagreed would wait for each other in the barrier for ever.
+                    // If the ranks made different numbers of calls, they would deadlock in the
+                    // barrier.
                     Runnable collective =
                             () -> {
                                 comm.barrier();

@@ -174,7 +174,7 @@ final class RendezvousGeneration {
     synchronized void gather(int rank, RendezvousMessage.Gather gather)
             throws MalformedMessageException {
         if (outcome != null) {
-            return; // the rank is told why the gather fails
+            return; // the announced outcome fails this gather
         }
         SortedMap<Integer, byte[]> shares =
                 gathers.computeIfAbsent(gather.topic(), topic -> new TreeMap<>());

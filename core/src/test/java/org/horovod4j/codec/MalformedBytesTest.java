@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/// What becomes of bytes that no encoder wrote, or one of another program.
+/// Decodes bytes that are malformed, or that another version of a program wrote.
 class MalformedBytesTest {
     private static final int MUTATIONS = 20_000;
 
@@ -119,7 +119,7 @@ class MalformedBytesTest {
 
     @Test
     void nestedOversizedLengthsAllocateLittleMemory() {
-        int room = 50_000_000; // 60 lists that believed they had so many elements would take 12 GB
+        int room = 50_000_000; // 60 lists of this length would allocate 12 GB
         decoding(
                         byteWriter -> {
                             for (int level = 0; level < 60; level++) {
@@ -309,7 +309,7 @@ class MalformedBytesTest {
                 });
     }
 
-    /// Expects that what the script writes, behind the version, is refused.
+    /// Expects that decoding fails for the bytes that the script writes after the version.
     private AbstractThrowableAssert<?, ?> decoding(ByteScript byteScript) {
         ByteWriter byteWriter = new ByteWriter();
         byteWriter.octet(ObjectCodec.VERSION);

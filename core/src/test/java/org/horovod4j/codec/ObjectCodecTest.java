@@ -232,7 +232,7 @@ class ObjectCodecTest {
 
     @Test
     void recordInClosedModuleIsRejectedWithMissingOpens() {
-        Object closed = Collectors.toList(); // a record of the JDK, as it happens
+        Object closed = Collectors.toList(); // a record in a package that the JDK does not open
         assertThatThrownBy(() -> codec.encode(Optional.of(closed)))
                 .isInstanceOf(CodecException.class)
                 .hasMessageContaining("CollectorImpl, at optional.get(), is closed")

@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 
-/// Objects that a training program might hand round, and classes to make them of.
+/// Objects that a training program might send, and the classes that they use.
 final class SampleObjects {
     enum Phase {
         WARM_UP,
@@ -57,7 +57,7 @@ final class SampleObjects {
 
     private SampleObjects() {}
 
-    /// One object with every kind of value that equals its copy.
+    /// One object with every kind of value that is equal to its copy.
     static Object everything() {
         return new Everything(
                 true,
@@ -89,7 +89,7 @@ final class SampleObjects {
         return map;
     }
 
-    /// Objects of many shapes, to be spoilt.
+    /// Objects of many shapes, for tests that corrupt their encoding.
     static List<@Nullable Object> many() {
         return Arrays.asList(
                 null,

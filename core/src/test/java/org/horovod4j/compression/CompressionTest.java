@@ -29,10 +29,11 @@ class CompressionTest {
     private static final List<Shape> SHAPES =
             List.of(Shape.of(0), Shape.SCALAR, Shape.of(3, 7), Shape.of(5_003));
 
-    /// Half a unit in the last of the eight bits that `bfloat16` has, for averages of at most 0.5.
+    /// Half a unit in the last of the eight significant bits of `bfloat16`, for averages of at most
+    /// 0.5.
     private static final double ROUNDING = 1.0 / 512;
 
-    /// Samples are exact in every type, and so are their sums: averages alone are rounded.
+    /// Samples and their sums are exact in every type. Only averages are rounded.
     private record Case(
             Compression compression, List<Tensor> inputs, ReduceOp op, Tensor expected) {
         static Case of(

@@ -17,10 +17,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// The compressor that `docs/compression.md` shows.
+/// The compressor of the example in `docs/compression.md`.
 class CustomCompressorTest {
-    /// Averages the signs of `float32` tensors, each rank's times its mean magnitude, and adds what
-    /// that leaves out to the next step's values.
+    /// Averages the signs of `float32` tensors, scaled by each rank's mean magnitude, and adds the
+    /// error to the values of the next step.
     static final class SignCompressor implements Compressor {
         private final Map<String, float[]> errors = new ConcurrentHashMap<>();
 

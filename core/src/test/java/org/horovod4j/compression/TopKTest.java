@@ -101,7 +101,8 @@ class TopKTest {
                         });
     }
 
-    /// What all ranks sent, added in rank order; each sent its 11 largest, whole.
+    /// The sum of the values that all ranks sent, in rank order. Each rank sent its 11 largest
+    /// values.
     private static float[] gatheredSum(Communicator comm, float[] owed, float[] left) {
         float[] sent = new float[owed.length];
         int count = 0;
@@ -162,10 +163,10 @@ class TopKTest {
                 });
     }
 
-    /// Descends a quadratic whose largest gradients cancel between ranks, so that only the small
-    /// ones lead to the minimum.
+    /// Gradient descent on a quadratic whose largest gradients cancel between ranks, so only the
+    /// small gradients lead to the minimum.
     ///
-    /// @return the loss at the end, as a part of that at the start
+    /// @return the final loss divided by the initial loss
     private static double descend(Communicator comm, Compressor compressor, Runnable afterStep) {
         double[] minimum = new double[20];
         Arrays.fill(minimum, 5, 20, 1);

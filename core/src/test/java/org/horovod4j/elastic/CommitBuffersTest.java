@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 
-/// Which of two copies is the last commit, and when.
+/// Tests which of the two buffers holds the last commit, and from when on.
 final class CommitBuffersTest {
     private final CommitBuffers<int[]> commitBuffers = new CommitBuffers<>(() -> "a number");
     private final CountDownLatch copying = new CountDownLatch(1);
@@ -20,7 +20,7 @@ final class CommitBuffersTest {
         return () -> to[0] = value;
     }
 
-    /// One that is under way until the test lets it end.
+    /// A copy that does not end before the test allows it.
     private Runnable slowCopy(Runnable copy) {
         return () -> {
             copying.countDown();

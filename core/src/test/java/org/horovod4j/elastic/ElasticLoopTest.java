@@ -17,9 +17,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
-/// What the loop does with state and generations, in worlds of threads whose losses are pretended.
+/// Tests how the loop handles state and generations, with ranks as threads and simulated losses.
 final class ElasticLoopTest {
-    /// Generations of one communicator, which the driver of this test has numbered.
+    /// The generations of one communicator, with numbers from a simulated driver.
     private static final class FakeGenerations implements Generations {
         final List<String> events = new ArrayList<>();
         private final Communicator communicator;
@@ -28,7 +28,7 @@ final class ElasticLoopTest {
         private int next;
         private long latestHostsVersion;
 
-        /// @param changes of hosts that the driver knows of
+        /// @param changes the host updates that the driver has seen
         FakeGenerations(Communicator communicator, boolean isElastic, AtomicLong changes) {
             this.communicator = communicator;
             this.isElastic = isElastic;
@@ -39,12 +39,13 @@ final class ElasticLoopTest {
             this(communicator, isElastic, new AtomicLong());
         }
 
-        /// The program has been in generation 0 already, which has failed since.
+        /// Simulates that the program has entered generation 0 before, and that it has failed
+        /// since.
         void skipFirstGeneration() {
             next = 1;
         }
 
-        /// The driver tells this rank, and no other, of new hosts.
+        /// Simulates that the driver notifies only this rank of new hosts.
         void announceHostUpdate() {
             latestHostsVersion = changes.incrementAndGet();
         }
@@ -172,7 +173,7 @@ final class ElasticLoopTest {
                                                 s.set("step", 2);
                                                 s.commit();
                                                 s.set("step", 3);
-                                                // As a framework would wrap it.
+                                                // as a framework would wrap it
                                                 throw new IllegalStateException(loss());
                                             }
                                             default -> s.set("step", 4);
@@ -199,7 +200,8 @@ final class ElasticLoopTest {
                 });
     }
 
-    /// A worker that has the state of no generation must not say so: others might train on with it.
+    /// A worker whose sync failed has no consistent state. If it reported its state as synced,
+    /// others could continue training with it.
     @Test
     void failedSyncDoesNotMarkStateSynced() {
         World.run(
@@ -302,7 +304,8 @@ final class ElasticLoopTest {
                 });
     }
 
-    /// Memory that a commit reads may be gone with the generation, and that of the program with `run`.
+    /// A commit may read memory that is freed when the generation ends, or memory of the program
+    /// that is freed after `run`.
     @Test
     void backgroundCommitCompletesBeforeGenerationEnds() {
         World.run(
@@ -416,7 +419,8 @@ final class ElasticLoopTest {
                                 .isInstanceOf(PeerLostException.class));
     }
 
-    /// Rank 2 hears of it alone; all ranks stop at the step that it hears it in.
+    /// Only rank 2 is notified. All ranks stop in the step in which rank 2 receives the
+    /// notification.
     @Test
     void hostUpdateOnOneRankInterruptsAllRanks() {
         AtomicLong changes = new AtomicLong();

@@ -19,7 +19,7 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// Who gets which sample, with any number of ranks and while that number changes.
+/// Tests the distribution of samples over ranks, also while the number of ranks changes.
 final class ElasticSamplerTest {
     private static final int ROUNDS = 500;
 
@@ -57,7 +57,7 @@ final class ElasticSamplerTest {
         }
     }
 
-    /// The samples that all ranks together take in one epoch.
+    /// The samples of all ranks in one epoch.
     private static List<Integer> epoch(int samples, LastBatch lastBatch, int size, int batchSize) {
         Sampling sampling = Sampling.shuffled(5).withLastBatch(lastBatch);
         List<ElasticSampler> ranks = ranks(() -> new ElasticSampler(samples, sampling), size);
@@ -131,8 +131,8 @@ final class ElasticSamplerTest {
         }
     }
 
-    /// An epoch in which ranks come and go between steps: with the state as it is when hosts
-    /// change, or back at the last commit when one is lost, which takes back what was done since.
+    /// An epoch in which ranks join and leave between steps. A host update keeps the current state.
+    /// A rank loss restores the last commit and discards the steps since then.
     private static final class SimulatedEpoch {
         static final int MAX_RANKS = 6;
         static final int MAX_BATCH_SIZE = 5;
@@ -153,7 +153,7 @@ final class ElasticSamplerTest {
             resize(anySize());
         }
 
-        /// @return the samples of all steps that were not taken back
+        /// @return the samples of all steps that were not discarded
         List<Integer> run() {
             while (ranks.getFirst().hasNext(1)) {
                 counted.addAll(step(ranks, 1 + random.nextInt(MAX_BATCH_SIZE)));
@@ -166,13 +166,14 @@ final class ElasticSamplerTest {
                         ranks.remove(random.nextInt(ranks.size()));
                         resize(anySize());
                     }
-                    default -> {} // the next step
+                    default -> {} // continue with the next step
                 }
             }
             return counted;
         }
 
-        /// The next generation: what is new takes the state of the oldest, and then all commit.
+        /// Starts the next generation: new ranks receive the state of the oldest rank, then all
+        /// commit.
         private void resize(int size) {
             boolean isGrowing = ranks.size() < size;
             while (ranks.size() > size) {
@@ -182,7 +183,7 @@ final class ElasticSamplerTest {
                 ElasticSampler fresh = sampler.get();
                 if (!ranks.isEmpty()) {
                     fresh.startAt(ranks.getFirst().epoch(), ranks.getFirst().processed());
-                } else { // nobody is left, so the epoch begins anew
+                } else { // no rank is left: restart the epoch
                     counted.clear();
                 }
                 ranks.add(fresh);
@@ -271,7 +272,7 @@ final class ElasticSamplerTest {
         return IntStream.range(0, count).boxed().toList();
     }
 
-    /// Samplers of so many ranks.
+    /// Creates one sampler per rank.
     private static List<ElasticSampler> ranks(Supplier<ElasticSampler> sampler, int size) {
         List<ElasticSampler> ranks = Stream.generate(sampler).limit(size).toList();
         for (int rank = 0; rank < size; rank++) {

@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// What states keep, take back and send.
+/// Tests commit, restore and sync of states.
 final class StateTest {
     @Test
     void inPlaceChangesDoNotAffectCommit() {
@@ -112,7 +112,8 @@ final class StateTest {
         assertThat(kept).as("from the commit before").containsExactly(1);
     }
 
-    /// Values of the last commit beside tensors of the one before would be a state that never was.
+    /// Restoring values of the last commit with tensors of the previous one would give an
+    /// inconsistent state.
     @Test
     void partiallyFailedCommitRestoresNothing() {
         Arena arena = Arena.ofShared();
@@ -149,7 +150,7 @@ final class StateTest {
         assertThat(awaited).containsExactly("a", "b");
     }
 
-    /// Says when it is waited for, and fails.
+    /// Records the call of `awaitCommit`, then fails.
     private static final class FailingAwaitState extends State {
         private final String name;
         private final List<String> awaited;

@@ -38,7 +38,7 @@ class SparseAllreduceTest {
     private static final SparseAllreduce NEVER_DENSE =
             new SparseAllreduce(Double.POSITIVE_INFINITY);
 
-    /// Random rows, many of them twice, for each rank; some ranks have none.
+    /// Random rows for each rank, with many duplicates. Some ranks have no rows.
     private static List<SparseTensor> inputs(int ranks, DataType type, Shape dense) {
         SplittableRandom random = new SplittableRandom(SEED);
         List<SparseTensor> inputs = new ArrayList<>();
@@ -52,7 +52,7 @@ class SparseAllreduceTest {
         return inputs;
     }
 
-    /// The definition: every rank's rows, each added to its place in a whole tensor.
+    /// The reference: adds the rows of every rank to a dense tensor.
     private static Tensor expected(List<SparseTensor> inputs, ReduceOp op) {
         SparseTensor like = inputs.getFirst();
         List<Tensor> wholes = new ArrayList<>();
@@ -111,7 +111,7 @@ class SparseAllreduceTest {
 
     private static Tensor whole(Communicator comm, SparseTensor tensor, ReduceOp op) {
         SparseResult result = ALWAYS_DENSE.allreduceAsync(comm, "whole", tensor, op).join();
-        // no row at all is no more than none
+        // A result without rows stays sparse.
         if (result instanceof SparseResult.Rows(SparseTensor rows)) {
             assertThat(rows.rowCount()).isZero();
         }
@@ -163,7 +163,7 @@ class SparseAllreduceTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4})
     void moreRowsThanDenseShapeSwitchesToDense(int size) {
-        int most = 12 / size; // what each rank may bring of 12 rows
+        int most = 12 / size; // each rank's share of 12 rows
         World.run(
                 size,
                 comm -> {
@@ -181,7 +181,7 @@ class SparseAllreduceTest {
                         Arrays.fill(sums, 0, count, size);
                         assertThat(result.toDense().toFloatArray()).isEqualTo(sums);
                         if (count == 12) {
-                            return; // one rank has no more rows than all
+                            return; // a rank cannot have more than all rows
                         }
                     }
                 });

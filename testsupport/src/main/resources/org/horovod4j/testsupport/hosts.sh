@@ -1,18 +1,21 @@
-# Three hosts on one machine, for tests; needs root.
+# Simulates three hosts on one machine, for tests. Needs root.
 #
-#   hosts.sh up FOLDER          makes them
+#   hosts.sh up FOLDER          creates them
 #   hosts.sh down FOLDER        removes them
-#   hosts.sh power_off FOLDER N cuts host N off and ends everything on it
-#   hosts.sh power_on FOLDER N  brings it back
+#   hosts.sh power_off FOLDER N disconnects host N and ends its processes
+#   hosts.sh power_on FOLDER N  restarts it
 #
-# A host is a set of namespaces (network, name, processes, mounts, shared memory) with an sshd of
-# its own. They hang on one bridge, at 10.78.0.1 to 3, and this machine is 10.78.0.254. The third
-# listens on port 2222 and has a second, IPv6 network with this machine, fd78::3 and fd78::fe; and
-# it does not see what is in FOLDER/hidden.
+# A host is a set of namespaces (network, host name, processes, mounts, shared memory) with its own
+# sshd. All hosts are connected to one bridge, with the addresses 10.78.0.1 to 10.78.0.3. This
+# machine is 10.78.0.254. The third host listens on port 2222, and has a second, IPv6 network with
+# this machine: fd78::3 and fd78::fe. It does not see the files in FOLDER/hidden.
 #
-# FOLDER gets: bin/ssh, an ssh with a configuration of its own; id, a key that the hosts accept, and
-# other, one that they do not; hvdsshN.pid, the process whose end is the power cut of host N; and
-# tmp-hvdsshN, where a host keeps temporary files.
+# Files in FOLDER:
+# - bin/ssh: an ssh with its own configuration
+# - id: a key that the hosts accept
+# - other: a key that they reject
+# - hvdsshN.pid: the process to kill for a power failure of host N
+# - tmp-hvdsshN: the temporary files of host N
 
 set -eu
 folder=$2
@@ -24,7 +27,7 @@ down() {
         ip netns del $name || true
         rm -rf /etc/netns/$name
     done
-    # The kernel may take its time to end a namespace, and its links with it.
+    # The kernel may delay the removal of a namespace and its links.
     for link in hvdssh1-o hvdssh2-o hvdssh3-o hvdssh3-p; do ip link del $link || true; done
     ip link del $bridge || true
     ip link del ${bridge}6 || true
@@ -44,7 +47,7 @@ keys() {
     } >"$folder/known_hosts"
 }
 
-# Names that ssh alone knows: one for each host, and some that lead into trouble.
+# Host names in the configuration of ssh: one for each host, and some that cause errors.
 client() {
     mkdir -p "$folder/bin"
     ssh=$(command -v ssh)
@@ -105,7 +108,7 @@ host() {
     {
         echo 127.0.0.1 localhost
         for other in 1 2 3; do echo 10.78.0.$other hvdssh$other; done
-        echo 10.78.0.254 "$(uname -n)" # MPICH's proxies look for the launching machine
+        echo 10.78.0.254 "$(uname -n)" # the proxies of MPICH resolve the launching machine
     } >"/etc/netns/$name/hosts"
     cat >"$folder/$name.sshd" <<END
 Port $port
@@ -155,7 +158,7 @@ answers() {
     done
 }
 
-# A kernel that lives on would close connections; one without power does not.
+# Cuts the link first: otherwise the kernel would close the connections, unlike a power failure.
 power_off() {
     ip link set hvdssh$1-o down
     kill -9 "$(cat "$folder/hvdssh$1.pid")"

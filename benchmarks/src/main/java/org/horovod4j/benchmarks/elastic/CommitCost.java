@@ -33,14 +33,14 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// What it costs to commit in every step: ResNet-50 and all that Adam keeps of it.
+/// Measures the cost of a commit in every step, for ResNet-50 with the state of Adam.
 ///
-/// Steps without a commit, with one, and with one in the background take turns in one job, because a machine
-/// may be a tenth faster or slower a minute later. A turn is a commit and the step after it, so that what a
-/// commit in the background takes from that step counts. Steps vary by more than a commit takes, so the
-/// time of the call itself is told as well.
+/// One job alternates between steps without a commit, with a commit, and with a background commit,
+/// because the speed of a machine can change by 10% within a minute. A turn is a commit and the
+/// following step, so it includes the time that a background commit takes from that step. Step
+/// times vary by more than the time of a commit, so the time of the call itself is reported too.
 ///
-/// Arguments: the side of the images in pixels, the images of a rank in a step, and the number of turns.
+/// Arguments: the image size in pixels, the batch size of a rank, and the number of turns.
 public final class CommitCost implements AutoCloseable {
     private static final int CLASSES = 1000;
     private static final int WARM_UP = 2;
@@ -53,7 +53,7 @@ public final class CommitCost implements AutoCloseable {
     private final DjlState foreground;
     private final DjlState background;
 
-    /// When a step is committed.
+    /// Whether and how a step is committed.
     private enum CommitMode {
         NEVER,
         FOREGROUND,
@@ -98,7 +98,7 @@ public final class CommitCost implements AutoCloseable {
     }
 
     private void measure(ObjectState state, int turns) {
-        for (int step = 0; step < WARM_UP; step++) { // after which both states have their memory
+        for (int step = 0; step < WARM_UP; step++) { // allocates the memory of both states
             for (CommitMode commitMode : CommitMode.values()) {
                 measureOnce(state, commitMode);
             }
@@ -115,9 +115,9 @@ public final class CommitCost implements AutoCloseable {
         }
     }
 
-    /// A commit and the step after it, in milliseconds of the slowest rank.
+    /// A commit and the following step, in milliseconds on the slowest rank.
     ///
-    /// @param commitMillis until the program goes on
+    /// @param commitMillis until the commit call returns
     /// @param totalMillis commit and step
     private record Sample(double commitMillis, double totalMillis) {}
 
@@ -172,7 +172,7 @@ public final class CommitCost implements AutoCloseable {
                 });
     }
 
-    /// Of each turn beside its neighbour, since only these had the same machine.
+    /// Compares turns that ran next to each other, because the machine had the same speed for both.
     private static String describeCost(List<Sample> never, List<Sample> each) {
         List<Integer> turns = IntStream.range(0, each.size()).boxed().toList();
         return ", longer by %s %% (aim: less than 5); until commit() returned %s ms, %s %% of a step"
@@ -197,7 +197,7 @@ public final class CommitCost implements AutoCloseable {
                                         .map(share -> 100 * share)));
     }
 
-    /// The median, and the 10th and 90th percentile in brackets.
+    /// The median, with the 10th and 90th percentiles in brackets.
     private static String formatPercentiles(String format, Stream<Double> samples) {
         Percentiles percentiles =
                 Percentiles.of(samples.mapToDouble(Double::doubleValue).toArray());

@@ -11,12 +11,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/// A worker of an elastic job that notes when it has completed each step, for `elastic.sh`.
+/// A worker of an elastic job that records the completion of each step, for `elastic.sh`.
 ///
-/// Arguments: the file for the notes, of which each is a line with the milliseconds since 1970, the number
-/// of ranks and the number of this process; and a file whose appearance ends the training.
+/// Arguments: the file for the records, and a file whose creation ends the training. A record is a
+/// line with the milliseconds since 1970, the number of ranks and the process ID.
 public final class ElasticSteps {
-    /// As many as a small model has parameters.
+    /// The number of parameters of a small model.
     private static final int PARAMETERS = 1_000_000;
 
     private ElasticSteps() {}
@@ -36,7 +36,7 @@ public final class ElasticSteps {
                         for (int at = 0; at < weights.length; at++) {
                             weights[at] -= gradient[at];
                         }
-                        isLast[0] = Files.exists(end) ? 1 : 0; // which not all see at once
+                        isLast[0] = Files.exists(end) ? 1 : 0; // may differ between ranks
                         Hvd.allreduce("is last", isLast, ReduceOp.MAX);
                         appendStep(notes);
                         s.commit();

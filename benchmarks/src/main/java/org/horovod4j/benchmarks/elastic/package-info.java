@@ -1,4 +1,4 @@
-/// What elastic training costs: commits, and how long a job stands still when workers go and come.
+/// Measures the cost of elastic training: commits, and the pause when workers leave and join.
 ///
 /// Start with `benchmarks/elastic.sh`, which runs [CommitCost] and [ElasticSteps].
 ///

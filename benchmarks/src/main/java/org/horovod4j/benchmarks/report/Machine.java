@@ -8,13 +8,13 @@ import java.time.ZoneOffset;
 import java.util.Locale;
 import java.util.stream.Stream;
 
-/// Where and when a report was made: figures without their machine say nothing.
+/// Describes the machine and date of a report. Times are meaningless without their machine.
 public final class Machine {
     private static final Path PROCESSORS = Path.of("/proc/cpuinfo");
 
     private Machine() {}
 
-    /// Date, processor, system and Java of this process, for the head of a report.
+    /// Date, CPU, operating system and Java version, for the head of a report.
     public static String describe() throws IOException {
         return String.format(
                 Locale.ROOT,

@@ -2,9 +2,10 @@ package org.horovod4j.benchmarks.report;
 
 import java.util.Arrays;
 
-/// What remains of many samples: the median, and the 10th and 90th percentile around it.
+/// The median, 10th percentile and 90th percentile of many samples.
 ///
-/// Medians, because one garbage collection or one busy neighbour moves a mean as far as it likes.
+/// The median is used because a single garbage collection or another busy process can change a mean
+/// by any amount.
 public record Percentiles(double median, double p10, double p90) {
     public static Percentiles of(double... samples) {
         if (samples.length == 0) {
@@ -15,7 +16,7 @@ public record Percentiles(double median, double p10, double p90) {
         return new Percentiles(quantile(sorted, 0.5), quantile(sorted, 0.1), quantile(sorted, 0.9));
     }
 
-    /// Between the two nearest samples, in proportion.
+    /// Interpolates linearly between the two nearest samples.
     private static double quantile(double[] sorted, double fraction) {
         double at = fraction * (sorted.length - 1);
         int below = (int) at;

@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/// What becomes of the results of a run: a report is made of them, printed, and written as Markdown.
+/// Makes a report from the results of a run, prints it, and writes it as Markdown.
 public final class ReportWriter {
     private ReportWriter() {}
 
@@ -14,13 +14,13 @@ public final class ReportWriter {
     public interface Renderer {
         /// The whole text, as Markdown.
         ///
-        /// @param machine where the results come from
+        /// @param machine the machine that produced the results
         String render(List<Result> results, String machine);
     }
 
-    /// Reads the results, and prints and writes what `report` makes of them.
+    /// Reads the results, and prints and writes the report.
     ///
-    /// @param arguments of the program: RESULTS MARKDOWN, the file to read and the one to write
+    /// @param arguments of the program: RESULTS MARKDOWN, the file to read and the file to write
     public static void write(Renderer renderer, String... arguments) throws IOException {
         if (arguments.length != 2) {
             throw new IllegalArgumentException(

@@ -7,9 +7,10 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Locale;
 
-/// One line of results: what one program needed for one size in one round, in microseconds.
+/// One line of results: the time of one program for one size in one round, in microseconds.
 ///
-/// As text `program@transport,np,size,median_us,p10_us,p90_us`, which the C programs write too.
+/// The text form is `program@transport,np,size,median_us,p10_us,p90_us`. The C programs write it
+/// too.
 public record Result(String program, String transport, int np, long byteSize, Percentiles micros) {
     private static final int FIELDS = 6;
 
@@ -49,7 +50,7 @@ public record Result(String program, String transport, int np, long byteSize, Pe
                 micros.p90());
     }
 
-    /// Adds this line to what the rounds before have left there.
+    /// Appends this line to the results of earlier rounds.
     public void appendTo(Path file) throws IOException {
         Files.writeString(
                 file, toLine() + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);

@@ -7,14 +7,14 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// All results of a run, found by what was tried.
+/// All results of a run, grouped by case.
 ///
-/// @param <T> what was tried: all rounds of one trial make one figure
+/// @param <T> the case: all its rounds are summarized in one value
 public final class ResultsByCase<T> {
-    /// In the order in which they were first measured.
+    /// In the order of their first measurement.
     private final Map<T, RoundTimes> rounds;
 
-    /// @param trial tells what a result is of
+    /// @param trial returns the case of a result
     public ResultsByCase(List<Result> results, Function<Result, T> trial) {
         if (results.isEmpty()) {
             throw new IllegalArgumentException("no results, so nothing to report");
@@ -30,12 +30,12 @@ public final class ResultsByCase<T> {
                                                 all -> RoundTimes.of(all.stream()))));
     }
 
-    /// Each once, in the order in which they were first measured.
+    /// All distinct cases, in the order of their first measurement.
     public Stream<T> cases() {
         return rounds.keySet().stream();
     }
 
-    /// Empty for what was not tried.
+    /// Empty for a case that was not measured.
     public RoundTimes rounds(T trial) {
         return rounds.getOrDefault(trial, RoundTimes.NONE);
     }

@@ -5,15 +5,15 @@ import java.util.function.DoubleBinaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// What one program took in each round, in microseconds and the order of the rounds.
+/// The times of one program in each round, in microseconds, in the order of the rounds.
 ///
-/// Two programs are compared round by round, since those ran one after the other, and only then is
-/// the median taken: what slows the machine for a minute slows both.
+/// Two programs are compared round by round, and the median is taken of the ratios. Both ran one
+/// after the other in each round, so a temporary slowdown of the machine affects both.
 public record RoundTimes(List<Double> medians) {
-    /// Of a program that was not measured.
+    /// For a program that was not measured.
     public static final RoundTimes NONE = new RoundTimes(List.of());
 
-    /// The cell of a table for what was not measured.
+    /// The table cell for a missing measurement.
     public static final String MISSING = "–";
 
     public RoundTimes {
@@ -24,12 +24,12 @@ public record RoundTimes(List<Double> medians) {
         return new RoundTimes(results.map(result -> result.micros().median()).toList());
     }
 
-    /// The cell of a table: median and spread over the rounds.
+    /// The table cell with median and spread over the rounds.
     public String timeCell() {
         return medians.isEmpty() ? MISSING : Units.time(percentiles());
     }
 
-    /// The cell of a table: how many there are in a second when each of these times brings `count`.
+    /// The table cell with a rate: `count` items in each of these times.
     public String rateCell(int count) {
         return medians.isEmpty()
                 ? MISSING
@@ -38,13 +38,13 @@ public record RoundTimes(List<Double> medians) {
                                 medians.stream().mapToDouble(t -> count * 1e6 / t).toArray()));
     }
 
-    /// The cell of a table: these times divided by the other's.
+    /// The table cell with the ratio of these times to the times of `divisor`.
     public String ratioCell(RoundTimes divisor) {
         RoundTimes ratios = combine(divisor, (mine, other) -> mine / other);
         return ratios.medians().isEmpty() ? MISSING : Units.ratio(ratios.percentiles());
     }
 
-    /// Combines two programs round by round, as far as both have rounds.
+    /// Combines two programs round by round, up to the shorter number of rounds.
     public RoundTimes combine(RoundTimes other, DoubleBinaryOperator operator) {
         return new RoundTimes(
                 IntStream.range(0, Math.min(medians.size(), other.medians.size()))

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.StringJoiner;
 
-/// A Markdown table whose columns also line up in a terminal. The first row is the heading.
+/// A Markdown table with aligned columns, readable in a terminal. The first row is the header.
 public final class Table {
     private final List<List<String>> rows = new ArrayList<>();
 

@@ -2,7 +2,7 @@ package org.horovod4j.benchmarks.report;
 
 import java.util.Locale;
 
-/// How the report writes quantities: three digits, and the unit that keeps them before the point.
+/// Formats quantities with three digits and a fitting unit.
 public final class Units {
     private static final long KIB = 1L << 10;
     private static final long MIB = 1L << 20;
@@ -19,7 +19,7 @@ public final class Units {
         return byteSize + " B";
     }
 
-    /// A time, or the difference of two, and its spread, in the unit that fits the median.
+    /// A time or a time difference with its spread, in the unit that fits the median.
     public static String time(Percentiles micros) {
         return Math.abs(micros.median()) < 1000
                 ? format(micros, 1, " µs")

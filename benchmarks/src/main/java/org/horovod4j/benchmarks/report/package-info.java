@@ -1,10 +1,10 @@
-/// From the lines that programs leave behind to tables of medians and ratios.
+/// Makes tables of medians and ratios from the result lines of programs.
 ///
-/// Start with [Result] (one line), then [RoundTimes] (all lines of one program), [ResultsByCase] (of all
-/// programs), [Table] and [ReportWriter].
+/// Start with [Result] (one line), then [RoundTimes] (all lines of one program), [ResultsByCase]
+/// (the lines of all programs), [Table] and [ReportWriter].
 ///
 /// - May depend on: the JDK alone.
-/// - Invariant: a ratio is taken round by round before its median is.
+/// - Invariant: ratios are computed for each round, and the median is taken of the ratios.
 @NullMarked
 package org.horovod4j.benchmarks.report;
 

@@ -10,14 +10,14 @@ import org.horovod4j.runtime.timeline.TraceOwner;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// What a timeline costs that is not written.
+/// Measures the cost of the timeline while it is disabled.
 ///
-/// No build of the runtime is without it, so there is nothing to compare with. But all that it does
-/// then is to ask [Recorder#isOn], and that can be timed alone: the more operations a step has, the
-/// more often it asks.
+/// There is no build of the runtime without a timeline to compare with. A disabled timeline only
+/// calls [Recorder#isOn], so this class times that call alone. The number of calls is proportional
+/// to the number of operations in a step.
 final class DisabledTimelineCost {
-    /// In a locked plan: when an operation is submitted, and for the batch that it travels in, which
-    /// may be its own.
+    /// In a locked plan: one check when an operation is submitted, and one for its batch, which may
+    /// contain only this operation.
     private static final int CHECKS_PER_OPERATION = 2;
 
     private static final int CHECKS_PER_ROUND = 20_000_000;
@@ -26,7 +26,7 @@ final class DisabledTimelineCost {
 
     private DisabledTimelineCost() {}
 
-    /// Nanoseconds of one question, asked of the recorder that a rank has by default.
+    /// Nanoseconds of one check, on the recorder that a rank has by default.
     static Percentiles measure() {
         Timeline timeline = new Timeline(new TraceOwner(0, "localhost", 0), Timeline.UNLIMITED);
         Recorder recorder = Recorder.of(List.of(timeline, Recorder.jfr(0)));
@@ -52,7 +52,7 @@ final class DisabledTimelineCost {
         return nanos / CHECKS_PER_ROUND;
     }
 
-    /// For each workload, what all questions of a step take together.
+    /// For each workload, the time of all checks of a step.
     static Table table(Percentiles nanosPerQuestion) {
         Table table = new Table(List.of("work", "questions in a step", "time in a step"));
         for (Workload workload : Workload.values()) {

@@ -9,7 +9,7 @@ import org.horovod4j.benchmarks.MemoryKind;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Where the gradients lie: each in memory of its own kind, or all in one block.
+/// The memory of the gradients: one allocation for each tensor, or one block for all.
 public enum GradientMemory {
     /// See [MemoryKind#HEAP].
     HEAP {
@@ -32,8 +32,8 @@ public enum GradientMemory {
             return allocateEach(MemoryKind.SHARED, comm, shapes);
         }
     },
-    /// One block of shared memory for all of them, side by side in the order of the model, as a
-    /// framework with flat parameters has it.
+    /// One block of shared memory for all tensors, side by side in model order, as in a framework
+    /// with flat parameters.
     SLICED {
         @Override
         public List<Tensor> allocate(Communicator comm, List<Shape> shapes) {
@@ -59,10 +59,10 @@ public enum GradientMemory {
         }
     };
 
-    /// Tensors of zeros, float32.
+    /// Allocates float32 tensors of zeros.
     public abstract List<Tensor> allocate(Communicator comm, List<Shape> shapes);
 
-    /// Where one flat tensor lies in the same kind of memory.
+    /// The same kind of memory for one flat tensor.
     GradientMemory flat() {
         return this;
     }

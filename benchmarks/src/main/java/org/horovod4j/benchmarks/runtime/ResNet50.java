@@ -9,17 +9,17 @@ import java.util.List;
 /// Recognition", 2015, table 1), in the order of the forward pass: 161 tensors, from 64 floats to
 /// nine megabytes, 25,557,032 floats in all.
 ///
-/// This mixture is why it is the usual test: a few large tensors hold the bytes, and a hundred
-/// small ones would cost a message each.
+/// This is the usual benchmark because of its mixture of sizes: a few large tensors hold most of
+/// the bytes, and about a hundred small tensors would each cost a message.
 public final class ResNet50 {
     private static final int IMAGE_CHANNELS = 3;
     private static final int STEM_CHANNELS = 64;
     private static final int CLASSES = 1000;
 
-    /// Bottleneck blocks of each of the four stages.
+    /// The number of bottleneck blocks in each of the four stages.
     private static final int[] BLOCKS = {3, 4, 6, 3};
 
-    /// A block's output has this many times the channels of its middle.
+    /// The ratio of a block's output channels to its inner channels.
     private static final int EXPANSION = 4;
 
     private final List<ModelParameter> parameters = new ArrayList<>();
@@ -43,10 +43,11 @@ public final class ResNet50 {
         return List.copyOf(new ResNet50().parameters);
     }
 
-    /// How many multiplications of one image's forward pass use this parameter: each of its floats once
-    /// at every position of its layer's output. The sum over the network is 3.8 thousand million.
+    /// The number of multiplications with this parameter in the forward pass of one image: each of
+    /// its floats is used once at every position of the layer's output. The sum over the network is
+    /// 3.8 billion.
     ///
-    /// Counted at the resolution of the stage, also for the layers that lead into it.
+    /// The resolution of the stage is used for all its layers, including those that lead into it.
     public static long multiplications(ModelParameter modelParameter) {
         String part = modelParameter.name().substring(0, modelParameter.name().indexOf('.'));
         long side =
@@ -70,12 +71,12 @@ public final class ResNet50 {
         convolution(name + ".narrow", input, middle, 1);
         convolution(name + ".middle", middle, middle, 3);
         convolution(name + ".widen", middle, output, 1);
-        if (input != output) { // what goes past the block must match what comes out of it
+        if (input != output) { // the shortcut must match the output of the block
             convolution(name + ".shortcut", input, output, 1);
         }
     }
 
-    /// A convolution has no bias, since the batch normalisation after it would undo one.
+    /// A convolution has no bias, because the following batch normalization would cancel it.
     private void convolution(String name, int input, int output, int window) {
         add(name + ".weight", output, input, window, window);
         add(name + ".norm.weight", output);

@@ -12,18 +12,20 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
 
-/// Sums a training step's gradients over all ranks, step after step, in several modes that take turns, and
-/// appends a [Result] of each turn to a file: rank 0's times.
+/// Times the allreduce of a training step's gradients in several variants that take turns, and
+/// appends a [Result] for each turn to a file. The times are those of rank 0.
 ///
-/// Arguments: VARIANTS WORKLOAD OUTPUT SECONDS TURNS, that is the [StepVariant]s, joined by commas, the
-/// [Workload], the file, the timed seconds of a turn and how many turns each has.
+/// Arguments: VARIANTS WORKLOAD OUTPUT SECONDS TURNS. VARIANTS is a comma-separated list of
+/// [StepVariant]s, WORKLOAD the [Workload], OUTPUT the file, SECONDS the measuring time of a turn,
+/// and TURNS the number of turns of each variant.
 ///
-/// A machine that others use too is faster in one minute than in the next, by more than what is to be
-/// found. So what will be divided by each other is measured within a second, in the same processes.
+/// The speed of a shared machine changes from minute to minute by more than the differences to be
+/// measured. Variants that are compared therefore run within a second of each other, in the same
+/// processes.
 public final class RuntimeBenchmark {
     private static final int ARGUMENTS = 5;
 
-    /// `runtime.sh` leaves the transport to the runtime, which means this one inside a host.
+    /// `runtime.sh` does not set a transport. Within a host, the runtime then selects this one.
     private static final String TRANSPORT = "shm";
 
     private final Communicator comm;
@@ -66,8 +68,8 @@ public final class RuntimeBenchmark {
 
     private void measure(int turns, Path output) throws IOException {
         runners.forEach(VariantRunner::warmUp);
-        // Once for practice: what one contender has taught the compiler, another may have to
-        // unlearn.
+        // One turn of each variant without recording: code that the JIT optimized for one variant
+        // may have to be recompiled for another.
         for (VariantRunner variantRunner : runners) {
             Percentiles _ = variantRunner.runTurn();
         }

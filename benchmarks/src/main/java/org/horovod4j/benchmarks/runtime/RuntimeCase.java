@@ -2,7 +2,7 @@ package org.horovod4j.benchmarks.runtime;
 
 import org.horovod4j.benchmarks.report.Result;
 
-/// What was tried: all rounds of one trial make one figure.
+/// The case of a result: all its rounds are summarized in one value.
 record RuntimeCase(int np, Workload workload, String program) {
     private static final String OPEN_MPI = "openmpi";
 
@@ -10,7 +10,7 @@ record RuntimeCase(int np, Workload workload, String program) {
         return new RuntimeCase(result.np(), Workload.of(result.byteSize()), result.program());
     }
 
-    /// Whether this was not a [StepVariant] of ours.
+    /// Whether Open MPI was measured, not a [StepVariant] of Horovod4J.
     boolean isOpenMpi() {
         return program.equals(OPEN_MPI);
     }

@@ -9,19 +9,19 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/// How much of the communication a backward pass hides.
+/// The share of communication that overlaps with the backward pass.
 final class RuntimeOverlapTable {
     private static final Set<StepMode> MODES =
             EnumSet.of(StepMode.COMPUTE, StepMode.COMMUNICATE, StepMode.OVERLAP);
 
     private RuntimeOverlapTable() {}
 
-    /// Whether a trial has its place here rather than among the steps.
+    /// Whether a case belongs to this table instead of the table of steps.
     static boolean includes(RuntimeCase runtimeCase) {
         return !runtimeCase.isOpenMpi() && MODES.contains(runtimeCase.variant().mode());
     }
 
-    /// Empty where overlap was not measured.
+    /// Empty if overlap was not measured.
     static Optional<Table> of(ResultsByCase<RuntimeCase> resultsByCase) {
         List<RuntimeCase> overlaps =
                 resultsByCase

@@ -10,8 +10,8 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 
-/// Turns the lines of all variants and rounds into a report: prints it, and writes it as Markdown.
-/// Arguments: RESULTS MARKDOWN.
+/// Makes a report from the results of all variants and rounds, prints it, and writes it as
+/// Markdown. Arguments: RESULTS MARKDOWN.
 public final class RuntimeReport {
     private RuntimeReport() {}
 
@@ -20,7 +20,7 @@ public final class RuntimeReport {
         ReportWriter.write((results, machine) -> render(results, machine, question), arguments);
     }
 
-    /// @param question what it takes, in nanoseconds, to ask a timeline that is off whether it is on
+    /// @param question the time of one check whether the timeline is enabled, in nanoseconds
     static String render(List<Result> results, String machine, Percentiles question) {
         ResultsByCase<RuntimeCase> resultsByCase = new ResultsByCase<>(results, RuntimeCase::of);
         return """

@@ -1,20 +1,20 @@
 package org.horovod4j.benchmarks.runtime;
 
-/// What differs from the runtime's defaults.
+/// A difference from the default settings of the runtime.
 enum RuntimeSetting {
-    /// Nothing.
+    /// No difference.
     NONE,
-    /// A trace of every operation is written.
+    /// The timeline is enabled.
     TIMELINE,
-    /// No plan is ever locked.
+    /// Plans are never locked.
     UNLOCKED,
-    /// Nor is any request known by number.
+    /// Plans are never locked, and the response cache is disabled.
     UNCACHED,
-    /// The job begins with a tuning that a search has found.
+    /// The job starts with a tuning that the autotuner has found.
     AUTOTUNE;
 
-    /// Whether a running job can switch it. The others are variables that `runtime.sh` sets for a whole
-    /// job, so what they are measured by is another job.
+    /// Whether a running job can switch it. The other settings are environment variables that
+    /// `runtime.sh` sets for a whole job, so their baseline is another job.
     boolean isSwitchable() {
         return switch (this) {
             case NONE, TIMELINE -> true;

@@ -4,15 +4,16 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/// Says how long to warm up: until blocks of steps take as long as the blocks before them.
+/// Determines the length of the warm-up: until a block of steps takes as long as the previous
+/// blocks.
 ///
-/// A fixed number of steps would not do. The JIT compiler works beside the ranks, on the same cores,
-/// and the runtime itself learns: its cache fills, its plan locks.
+/// A fixed number of steps is not sufficient. The JIT compiler runs on the same cores as the ranks,
+/// and the runtime needs some steps to fill its cache and lock its plan.
 final class SteadyStateDetector {
     private static final double BLOCK_SECONDS = 0.2;
     private static final double SECONDS_MIN = 1;
 
-    /// On a restless machine times never settle; then this is as warm as it gets.
+    /// The maximum length of the warm-up, for a machine on which times never stabilize.
     private static final double SECONDS_MAX = 5;
 
     private static final int STABLE_BLOCKS = 3;
@@ -35,12 +36,13 @@ final class SteadyStateDetector {
         return Collections.max(last) <= STABLE_RATIO * Collections.min(last);
     }
 
-    /// How many steps make the next block.
+    /// The number of steps in the next block.
     long nextBlockSteps() {
         return nextBlockSteps;
     }
 
-    /// Takes note of a block. Blocks that are too short to judge by double the next one.
+    /// Records the time of a block. If the block was too short to measure, the next block is twice
+    /// as long.
     void recordBlock(double seconds) {
         elapsedSeconds += seconds;
         secondsPerStep = seconds / nextBlockSteps;
@@ -51,7 +53,7 @@ final class SteadyStateDetector {
         }
     }
 
-    /// Seconds of one step in the last block.
+    /// Seconds per step in the last block.
     double secondsPerStep() {
         return secondsPerStep;
     }

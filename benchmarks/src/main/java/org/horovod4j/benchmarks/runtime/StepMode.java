@@ -2,16 +2,16 @@ package org.horovod4j.benchmarks.runtime;
 
 /// What a rank does in one step.
 enum StepMode {
-    /// One synchronous allreduce of one tensor of the same bytes: the raw collective.
+    /// One synchronous allreduce of one tensor with the same number of bytes: the raw collective.
     FLAT,
-    /// Every gradient on its own, last layer first, then all are awaited.
+    /// Submits each gradient separately, last layer first, then waits for all.
     ASYNC,
     /// All gradients in one call.
     GROUPED,
-    /// The arithmetic of a pretended backward pass, and nothing else.
+    /// Only the computation of a simulated backward pass.
     COMPUTE,
-    /// [#ASYNC] once more, in the job that also computes.
+    /// The same as [#ASYNC], in the job that also computes.
     COMMUNICATE,
-    /// Each gradient is submitted as soon as its share of the arithmetic is done.
+    /// Submits each gradient as soon as its part of the computation is done.
     OVERLAP
 }

@@ -9,9 +9,9 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 
-/// One row for each variant of each workload: its time, and beside what it has to be seen.
+/// One row for each variant of each workload: its time, and its ratios to the baselines.
 final class StepTable {
-    /// Open MPI has one row, and no ratios.
+    /// Open MPI has one row without ratios.
     private static final List<String> OPEN_MPI_RATIOS = Collections.nCopies(3, RoundTimes.MISSING);
 
     private final ResultsByCase<RuntimeCase> resultsByCase;
@@ -73,7 +73,8 @@ final class StepTable {
     private List<String> ratios(RuntimeCase runtimeCase, RoundTimes roundTimes) {
         StepVariant stepVariant = runtimeCase.variant();
         boolean takesTurns = stepVariant.runtimeSetting().isSwitchable();
-        // A flat tensor is the raw collective, and a plain variant its own measure.
+        // No ratios for the raw collective and for a variant without a setting: they are the
+        // baselines.
         return List.of(
                 takesTurns
                         ? resultsByCase.rounds(runtimeCase.openMpi()).ratioCell(roundTimes)

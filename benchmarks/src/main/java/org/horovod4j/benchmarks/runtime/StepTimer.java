@@ -6,17 +6,17 @@ import org.horovod4j.benchmarks.report.Percentiles;
 
 import java.time.Duration;
 
-/// Times steps as training makes them: one after the other, with no barrier between them.
+/// Times consecutive steps, with no barrier between them, as in training.
 ///
-/// A step lasts, on this rank, from its first submission to its last result; there the next one
-/// begins. Ranks agree on times only while they warm up: to agree is an operation of its own, and would
-/// throw the runtime out of the steady state that is to be measured.
+/// On this rank, a step lasts from its first submission to its last result; then the next step
+/// starts. The ranks exchange times only during the warm-up. That exchange is an operation of its
+/// own, and would move the runtime out of the steady state that is measured.
 final class StepTimer {
     private static final int STEPS_MIN = 5;
     private static final int STEPS_MAX = 200_000;
 
-    /// Steps until the runtime, disturbed by what took its turn before, is surely in its steady state
-    /// again.
+    /// Enough steps to bring the runtime back to its steady state after the turn of another
+    /// variant.
     private static final int SETTLING_STEPS = 10;
 
     private final Communicator comm;
@@ -29,14 +29,14 @@ final class StepTimer {
 
     /// Warms up.
     ///
-    /// @return how many steps make a turn, the same on all ranks
+    /// @return the number of steps in a turn, the same on all ranks
     int warmUp(Runnable step) {
         SteadyStateDetector steadyStateDetector = new SteadyStateDetector();
         while (!steadyStateDetector.isOver()) {
             long start = System.nanoTime();
             run(step, steadyStateDetector.nextBlockSteps());
-            // Every rank hears the slowest rank's time, so all decide alike and none waits for a
-            // step that another left out.
+            // All ranks use the time of the slowest rank. They therefore make the same number of
+            // steps, and none waits for a step that another rank does not make.
             double[] seconds = {(System.nanoTime() - start) * 1e-9};
             comm.allreduce("slowest", seconds, ReduceOp.MAX);
             steadyStateDetector.recordBlock(seconds[0]);
@@ -45,7 +45,7 @@ final class StepTimer {
                 (long) (turnSeconds / steadyStateDetector.secondsPerStep()), STEPS_MIN, STEPS_MAX);
     }
 
-    /// The spread of this rank's steps in one turn, in microseconds.
+    /// The percentiles of this rank's steps in one turn, in microseconds.
     Percentiles time(Runnable step, int steps) {
         double[] micros = new double[steps];
         run(step, SETTLING_STEPS);

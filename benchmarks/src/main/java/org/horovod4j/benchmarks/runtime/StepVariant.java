@@ -5,11 +5,12 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// One row of the table: what a step does, where its tensors lie, and what differs from the defaults.
-/// As text `async-native` or `async-native+timeline`.
+/// One row of the table: the mode of a step, the memory of its tensors, and the setting. The text
+/// form is `async-native` or `async-native+timeline`.
 ///
-/// @param baselineRun whether this is not that setting, but the plain job that ran just before it, for it to
-///     be measured by: `async-native+before-unlocked`. This machine may be another one a minute later.
+/// @param baselineRun whether this is the job with default settings that ran just before the job
+///     with the setting, as its baseline: `async-native+before-unlocked`. An earlier job would not
+///     be comparable, because the speed of the machine changes.
 record StepVariant(
         StepMode mode, GradientMemory memory, RuntimeSetting runtimeSetting, boolean baselineRun) {
     private static final String BASELINE_PREFIX = "before-";
@@ -58,14 +59,14 @@ record StepVariant(
         return baselineRun || runtimeSetting == RuntimeSetting.NONE;
     }
 
-    /// The same with the runtime's defaults, against which a setting's cost is counted.
+    /// The same variant with default settings: the baseline for the cost of the setting.
     StepVariant baseline() {
         return runtimeSetting.isSwitchable()
                 ? new StepVariant(mode, memory, RuntimeSetting.NONE, false)
                 : new StepVariant(mode, memory, runtimeSetting, true);
     }
 
-    /// The raw collective in the same memory, against which the runtime's cost is counted.
+    /// The raw collective in the same memory: the baseline for the cost of the runtime.
     StepVariant flat() {
         return new StepVariant(StepMode.FLAT, memory.flat(), RuntimeSetting.NONE, false);
     }

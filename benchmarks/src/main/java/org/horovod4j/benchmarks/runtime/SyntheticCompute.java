@@ -2,17 +2,17 @@ package org.horovod4j.benchmarks.runtime;
 
 import org.horovod4j.Communicator;
 
-/// Multiplications and additions on one thread, in place of the layers of a network.
+/// Simulates the layers of a network by multiplications and additions on one thread.
 ///
-/// It computes a number of iterations, not for a time: if communication takes a part of the core, the
-/// step takes longer, as it does in training. Values stay in registers and each operation needs the
-/// one before, so vectorization and the caches of a shared machine do not change its speed. Matrix
-/// products took up to twice as long from one process to the next.
+/// It computes a fixed number of iterations, not for a fixed time. If communication uses part of
+/// the core, the step takes longer, as in training. Values stay in registers and each operation
+/// depends on the previous one, so vectorization and the caches of a shared machine do not change
+/// its speed. The time of matrix products varied by a factor of two between processes.
 public final class SyntheticCompute {
     private static final int TRIALS = 100;
     private static final double TRIAL_SECONDS = 0.02;
 
-    /// Operations of one iteration, in each of four chains: about ten nanoseconds.
+    /// Operations per iteration in each of four chains. An iteration takes about ten nanoseconds.
     static final int OPERATIONS_PER_ITERATION = 8;
 
     /// Values stay between one and two.
@@ -25,7 +25,7 @@ public final class SyntheticCompute {
     private double third = 1.5;
     private double fourth = 1.75;
 
-    /// With the start values.
+    /// Sets the initial values.
     public SyntheticCompute() {}
 
     /// A task that takes rank 0 one millisecond when its core is idle. All ranks get the same number
@@ -37,7 +37,7 @@ public final class SyntheticCompute {
         return () -> compute.run(iterations);
     }
 
-    /// Computes.
+    /// Computes a number of iterations.
     public void run(long iterations) {
         double a = first;
         double b = second;

@@ -10,11 +10,11 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The gradients of one rank, last layer first as a backward pass makes them, and the modes to sum
-/// them over all ranks.
+/// The gradients of one rank, last layer first as in a backward pass, and the ways to sum them over
+/// all ranks.
 final class SyntheticGradients {
-    /// Both are prime, so that no two neighbours hold the same values: a sum that landed in the
-    /// wrong tensor or place is found. Sums of such small integers are exact.
+    /// Both are prime, so adjacent elements and tensors have different values, and a sum in the
+    /// wrong tensor or position is detected. Sums of such small integers are exact.
     private static final long TENSOR_STRIDE = 31;
 
     private static final int VALUES = 251;
@@ -23,7 +23,7 @@ final class SyntheticGradients {
     private final List<String> names;
     private final List<Tensor> tensors;
 
-    /// Kept from step to step, since a training loop would not make a new list either.
+    /// Reused in every step, as in a training loop.
     private final List<Handle<Tensor>> handles = new ArrayList<>();
 
     private SyntheticGradients(Communicator comm, List<String> names, List<Tensor> tensors) {
@@ -43,14 +43,14 @@ final class SyntheticGradients {
                 tensors.reversed());
     }
 
-    /// Each as one operation of the calling thread.
+    /// Each gradient in one synchronous operation.
     void allreduceSync() {
         for (int i = 0; i < tensors.size(); i++) {
             comm.allreduce(names.get(i), tensors.get(i), ReduceOp.SUM);
         }
     }
 
-    /// Submits each after its share of the backward pass, then awaits all.
+    /// Submits each gradient after its part of the backward pass, then waits for all.
     void allreduceAsync(Runnable backward) {
         for (int i = 0; i < tensors.size(); i++) {
             backward.run();
@@ -66,15 +66,15 @@ final class SyntheticGradients {
         comm.groupedAllreduce("gradients", tensors, ReduceOp.SUM);
     }
 
-    /// The backward pass alone.
+    /// Only the backward pass.
     void computeOnly(Runnable backward) {
         for (int i = 0; i < tensors.size(); i++) {
             backward.run();
         }
     }
 
-    /// Runs one step on known values and checks every sum: a wrong sum is no fast one. Leaves zeros
-    /// behind, which stay zeros however often they are summed; other values would run to infinity.
+    /// Runs one step on known values and checks every sum: the time of a wrong result is
+    /// meaningless. Then sets all values to zero, because the sums of other values would overflow.
     void verify(Runnable step) {
         for (int t = 0; t < tensors.size(); t++) {
             MemorySegment values = tensors.get(t).segment();

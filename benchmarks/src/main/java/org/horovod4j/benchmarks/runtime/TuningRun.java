@@ -9,18 +9,19 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 
-/// Makes steps until the autotuner has saved its result, for [RuntimeBenchmark] to start with: a search
-/// takes hundreds of steps, and none of them shows what comes after it.
+/// Runs steps until the autotuner has saved its result. [RuntimeBenchmark] then starts with that
+/// tuning: a search takes hundreds of steps, whose times do not represent the tuned state.
 ///
-/// Arguments: VARIANT WORKLOAD FILE, that is the [StepVariant], the [Workload], and the file that
-/// `HOROVOD_AUTOTUNE_FILE` names.
+/// Arguments: VARIANT WORKLOAD FILE. VARIANT is the [StepVariant], WORKLOAD the [Workload], and
+/// FILE the file that `HOROVOD_AUTOTUNE_FILE` names.
 public final class TuningRun {
     private static final int ARGUMENTS = 3;
 
-    /// Several samples of the autotuner: it hears nothing of the steps in which ranks agree to go on.
+    /// Several samples of the autotuner. The autotuner ignores the steps in which the ranks
+    /// exchange whether to continue.
     private static final int BLOCK_STEPS = 100;
 
-    /// Some ten times what a search takes.
+    /// About ten times the length of a search.
     private static final int STEPS_MAX = 5_000;
 
     private TuningRun() {}
@@ -56,7 +57,7 @@ public final class TuningRun {
         }
     }
 
-    /// The same on all ranks, which may see the file one after the other.
+    /// The result is the same on all ranks, although they may see the file at different times.
     private static boolean isSaved(Communicator comm, Path file) {
         double[] saved = {Files.exists(file) ? 1 : 0};
         comm.allreduce("saved", saved, ReduceOp.MIN);

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/// A variant that takes turns with others of its job, and its gradients.
+/// A variant and its gradients. It takes turns with the other variants of its job.
 final class VariantRunner {
     private final Communicator comm;
     private final StepVariant stepVariant;
@@ -55,22 +55,23 @@ final class VariantRunner {
         stepsPerTurn = timer.warmUp(step);
     }
 
-    /// Before the turns, and again after them: only then has the runtime reached the state that was
-    /// timed.
+    /// Called before and after the turns. After the turns the runtime is in the state that was
+    /// measured.
     void verify() {
         if (stepVariant.mode() != StepMode.COMPUTE) {
             syntheticGradients.verify(step);
         }
     }
 
-    /// The spread of this rank's steps in one turn, in microseconds.
+    /// The percentiles of this rank's steps in one turn, in microseconds.
     Percentiles runTurn() throws IOException {
         return stepVariant.runtimeSetting() == RuntimeSetting.TIMELINE
                 ? timeWithTimeline()
                 : timer.time(step, stepsPerTurn);
     }
 
-    /// The trace is removed at once: that of all turns would be large, and the folder may be memory.
+    /// Deletes the trace at once: the traces of all turns would be large, and the folder may be in
+    /// memory.
     private Percentiles timeWithTimeline() throws IOException {
         Path trace = Files.createTempFile("timeline", ".json");
         comm.startTimeline(trace, false);

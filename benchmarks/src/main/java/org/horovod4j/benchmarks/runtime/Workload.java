@@ -5,8 +5,8 @@ import org.horovod4j.Shape;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// What a step reduces. No two have the same number of bytes, so that a result's size tells its
-/// workload.
+/// The tensors that a step reduces. Each workload has a different number of bytes, so the byte size
+/// of a result identifies its workload.
 enum Workload {
     RESNET("ResNet-50: 161 tensors, 97.5 MiB"),
     TINY("1000 tensors of 1 KiB"),
@@ -31,7 +31,7 @@ enum Workload {
         return title;
     }
 
-    /// In the order of the forward pass.
+    /// In forward order.
     List<ModelParameter> parameters() {
         return switch (this) {
             case RESNET -> ResNet50.parameters();
@@ -46,7 +46,7 @@ enum Workload {
                 .toList();
     }
 
-    /// The same bytes as one tensor.
+    /// One tensor with the same number of bytes.
     List<ModelParameter> flat() {
         return List.of(new ModelParameter("flat", Shape.of(elementCount())));
     }

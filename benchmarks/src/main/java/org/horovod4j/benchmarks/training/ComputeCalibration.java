@@ -4,8 +4,9 @@ import org.horovod4j.benchmarks.runtime.SyntheticCompute;
 
 import java.util.List;
 
-/// Prints how many iterations of [SyntheticCompute] one core computes in a number of milliseconds. All jobs
-/// of a run get this number, so that their steps can be compared. Arguments: MILLISECONDS.
+/// Prints the number of [SyntheticCompute] iterations that one core computes in a number of
+/// milliseconds. All jobs of a run use this number, so that their steps are comparable. Arguments:
+/// MILLISECONDS.
 public final class ComputeCalibration {
     private ComputeCalibration() {}
 

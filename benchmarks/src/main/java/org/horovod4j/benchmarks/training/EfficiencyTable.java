@@ -7,11 +7,11 @@ import org.horovod4j.benchmarks.report.Table;
 import java.util.Comparator;
 import java.util.List;
 
-/// One row for each mode and number of processes: its rate, and how much of the perfect rate that is.
+/// One row for each mode and number of processes: its rate and its efficiency.
 ///
-/// Every rank has the same work in a step, however many ranks there are. So a job of `n` ranks whose
-/// step takes as long as that of one process has `n` times its rate, and the efficiency is the time of
-/// one process divided by the time of the job.
+/// Each rank has the same work per step for any number of ranks. With perfect scaling, a step of
+/// `n` ranks takes as long as a step of one process, and the rate is `n` times as high. The
+/// efficiency is therefore the step time of one process divided by the step time of the job.
 final class EfficiencyTable {
     private final ResultsByCase<TrainingCase> resultsByCase;
 
@@ -70,7 +70,7 @@ final class EfficiencyTable {
                         : RoundTimes.MISSING);
     }
 
-    /// Images of all ranks, or steps where no images are trained on.
+    /// Images per second of all ranks, or steps per second if the workload has no images.
     private static String rate(TrainingCase trainingCase, RoundTimes roundTimes) {
         return trainingCase.images() == 0
                 ? roundTimes.rateCell(1) + " steps"

@@ -8,25 +8,26 @@ import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.function.LongSupplier;
 
-/// Makes steps until the JVM's compilers rest. As long as they work, they take time from ranks that
-/// compute on every core, and none from a rank that has a core to spare: figures would blame the ranks'
-/// number for it. In training it passes, as a training is long.
+/// Runs steps until the JIT compilers are idle. Active compilers slow down ranks that use every
+/// core, but not a rank that has a spare core, so they would distort the comparison of different
+/// numbers of ranks. In a long training this effect is negligible.
 public final class JitWarmUp {
-    /// The share of a rank's time in which its compilers may still be at work.
+    /// The maximum share of a rank's time in which its compilers may still be active.
     private static final double MAX_COMPILING_SHARE = 0.005;
 
     private final Communicator comm;
     private final LongSupplier compiledMillis;
     private final LongSupplier nanoTime;
 
-    /// @param compiledMillis how long compilers were at work until now
+    /// @param compiledMillis the total compilation time so far
     JitWarmUp(Communicator comm, LongSupplier compiledMillis, LongSupplier nanoTime) {
         this.comm = comm;
         this.compiledMillis = compiledMillis;
         this.nanoTime = nanoTime;
     }
 
-    /// With the compilers of this JVM; where it has none, or does not tell, they rest.
+    /// Uses the compilers of this JVM. If the JVM has none, or does not report them, they count as
+    /// idle.
     public static JitWarmUp of(Communicator comm) {
         CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
         boolean tells = compilers != null && compilers.isCompilationTimeMonitoringSupported();
@@ -40,11 +41,11 @@ public final class JitWarmUp {
         void run() throws IOException;
     }
 
-    /// Makes steps, as often on every rank, until compilers rest on all of them.
+    /// Runs steps, the same number on every rank, until the compilers are idle on all ranks.
     ///
-    /// @param most how often at most
-    /// @return the share of the last steps' time in which compilers were at work, on the rank where
-    ///     that is greatest
+    /// @param most the maximum number of runs
+    /// @return the share of the last steps' time in which compilers were active, as the maximum
+    ///     over all ranks
     public double run(Steps steps, int most) throws IOException {
         double share = 1;
         for (int i = 0; i < most && share > MAX_COMPILING_SHARE; i++) {

@@ -6,21 +6,21 @@ import org.horovod4j.benchmarks.runtime.SyntheticCompute;
 
 import java.util.List;
 
-/// The parameters of ResNet-50 as a backward pass comes to them, last layer first, and how much work
-/// it has with each.
+/// The parameters of ResNet-50 in the order of the backward pass, last layer first, with the cost
+/// of each.
 ///
-/// @param parameters what each layer trains
-/// @param forwardIterations the iterations of [SyntheticCompute] that stand for the forward pass
-/// @param backwardIterations those that the backward pass takes for each parameter
+/// @param parameters the parameters of each layer
+/// @param forwardIterations the iterations of [SyntheticCompute] that simulate the forward pass
+/// @param backwardIterations the iterations of the backward pass for each parameter
 record LayerCosts(
         List<ModelParameter> parameters, long forwardIterations, List<Long> backwardIterations) {
-    /// A backward pass multiplies twice for each time in the forward pass: for the gradient of the
-    /// weights, and for that of the layer's input.
+    /// The backward pass has two multiplications for each one in the forward pass: one for the
+    /// gradient of the weights, and one for the gradient of the layer's input.
     private static final int BACKWARD_SHARE = 2;
 
     private static final int FORWARD_SHARE = 1;
 
-    /// Gives every parameter as much of the backward pass as it has of the network's multiplications.
+    /// Divides the backward pass among the parameters in proportion to their multiplications.
     static LayerCosts of(long rounds) {
         List<ModelParameter> parameters = ResNet50.parameters().reversed();
         long backward = rounds * BACKWARD_SHARE / (BACKWARD_SHARE + FORWARD_SHARE);
@@ -31,8 +31,8 @@ record LayerCosts(
                         backward, parameters.stream().map(ResNet50::multiplications).toList()));
     }
 
-    /// Whole numbers in proportion to the weights. Rounds the sums and not the parts, so that the many
-    /// small parts are not all rounded away.
+    /// Whole numbers in proportion to the weights. Rounds the partial sums instead of the parts, so
+    /// that many small parts are not all rounded to zero.
     static List<Long> splitProportionally(long total, List<Long> weights) {
         double unit = total / (double) weights.stream().mapToLong(Long::longValue).sum();
         Long[] shares = new Long[weights.size()];

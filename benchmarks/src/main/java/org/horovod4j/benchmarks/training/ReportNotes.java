@@ -6,8 +6,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 
-/// What a report says beside its figures, a line for each job: in a file next to the results, which are
-/// numbers alone.
+/// The notes of a report, one line for each job. They are in a file next to the results, which
+/// contain only numbers.
 public final class ReportNotes {
     private ReportNotes() {}
 
@@ -15,7 +15,7 @@ public final class ReportNotes {
         return results.resolveSibling(results.getFileName() + ".notes");
     }
 
-    /// Adds a line to what the jobs before have left there.
+    /// Appends a line to the notes of earlier jobs.
     public static void append(Path results, String line) throws IOException {
         Files.writeString(
                 notesFile(results),
@@ -24,7 +24,7 @@ public final class ReportNotes {
                 StandardOpenOption.APPEND);
     }
 
-    /// All lines; none where no job had something to say.
+    /// All lines, or none if no job wrote a note.
     static List<String> readAll(Path results) throws IOException {
         Path notes = notesFile(results);
         return Files.exists(notes) ? Files.readAllLines(notes) : List.of();

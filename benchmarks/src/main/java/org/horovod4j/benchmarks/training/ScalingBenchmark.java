@@ -12,13 +12,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/// Trains with a kernel of our own in place of a framework, in every [TrainingMode] that it can, and appends the times to a
-/// file.
+/// Trains with [SyntheticCompute] instead of a framework, in every supported [TrainingMode], and
+/// appends the times to a file.
 ///
-/// Arguments: PLACEMENT ROUNDS WARMUP STEPS OUTPUT, that is where the gradients lie, the rounds of
-/// [SyntheticCompute] in a step, the steps that do not count and those that do, in each mode, and the file.
-/// One job measures all modes: what communication costs is the difference between two of them, which
-/// must come from the same processes.
+/// Arguments: PLACEMENT ROUNDS WARMUP STEPS OUTPUT. PLACEMENT is the memory of the gradients,
+/// ROUNDS the iterations of [SyntheticCompute] per step, WARMUP the number of warm-up steps and
+/// STEPS the number of measured steps in each mode, and OUTPUT the file. One job measures all
+/// modes: the cost of communication is the difference between two modes, which must run in the same
+/// processes.
 public final class ScalingBenchmark {
     private static final int ARGUMENTS = 5;
 
@@ -51,7 +52,8 @@ public final class ScalingBenchmark {
         }
     }
 
-    /// One rank has nobody to wait for, so its steps differ in nothing but what the optimizer costs.
+    /// With one rank, the modes differ only in the cost of the optimizer, because no rank has to
+    /// wait.
     private static Set<TrainingMode> modes(int size) {
         return size == 1
                 ? EnumSet.of(TrainingMode.INDEPENDENT, TrainingMode.OVERLAP)

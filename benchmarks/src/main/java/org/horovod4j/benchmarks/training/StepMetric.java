@@ -2,7 +2,7 @@ package org.horovod4j.benchmarks.training;
 
 import java.util.Locale;
 
-/// What is measured of a step.
+/// The part of a step that a result measures.
 enum StepMetric {
     /// The whole step: forward pass, backward pass, communication, update.
     STEP,

@@ -9,13 +9,13 @@ import org.horovod4j.benchmarks.report.Result;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/// The times of a job's steps. Steps follow each other without a barrier, as in training: where one
-/// ends, the next begins.
+/// The times of a job's steps. There is no barrier between steps, as in training: each step starts
+/// when the previous one ends.
 public final class StepTimes {
-    /// The scripts leave the transport to the runtime, which means this one inside a host.
+    /// The scripts do not set a transport. Within a host, the runtime then selects this one.
     private static final String TRANSPORT = "shm";
 
-    /// How many processes made the steps.
+    /// The number of processes that ran the steps.
     private final int processes;
 
     private final double[] stepMicros;
@@ -30,15 +30,16 @@ public final class StepTimes {
     /// A step of a rank.
     @FunctionalInterface
     public interface Step {
-        /// Makes the step.
+        /// Runs the step.
         ///
-        /// @return the nanoseconds from the end of the backward pass until all gradients were averaged
+        /// @return the nanoseconds from the end of the backward pass until all gradients are
+        ///     averaged
         long run() throws IOException;
     }
 
-    /// Makes `warmUp` steps, and then `steps` that count. Both are the same on all ranks, which begin
-    /// together: what they share of the machine they share all the time. Times are means over the
-    /// ranks, since the rate of a job is that of all its ranks.
+    /// Runs `warmUp` steps, then measures `steps`. Both numbers are the same on all ranks. The
+    /// ranks start together, so they share the machine during the whole measurement. Times are
+    /// means over the ranks, because the rate of a job is the rate of all its ranks.
     public static StepTimes measureAllRanks(Communicator comm, Step step, int warmUp, int steps)
             throws IOException {
         comm.barrier();
@@ -49,8 +50,8 @@ public final class StepTimes {
         return times;
     }
 
-    /// The same for one rank, while the others sleep: the process alone that a job is held against, and
-    /// minutes nearer to the job than a process of its own could be.
+    /// Measures one rank while the others sleep. This is the single-process baseline of the job. It
+    /// runs within minutes of the job, closer than a separate process could.
     public static StepTimes measureOneRank(
             Communicator comm, int rank, Step step, int warmUp, int steps) throws IOException {
         comm.barrier();
@@ -77,9 +78,9 @@ public final class StepTimes {
         }
     }
 
-    /// Adds a line for each quantity to the results.
+    /// Appends a result line for each metric.
     ///
-    /// @param images how many images a rank trains on in a step; 0 for none
+    /// @param images the number of images per rank and step, or 0 if there are none
     public void appendTo(
             Path output,
             Communicator comm,

@@ -17,20 +17,21 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.IntConsumer;
 
-/// The training of one rank as the runtime sees it: ResNet-50's gradients come, last layer first, each
-/// after its share of the work; are averaged as by the optimizer of any framework; and change the
-/// weights.
+/// Simulates the training of one rank. The gradients of ResNet-50 become ready last layer first,
+/// each after its part of the computation. They are averaged as by the optimizer of a framework,
+/// and then update the weights.
 ///
-/// Its gradients are known numbers, written anew in each step, so in the end every weight can be
-/// checked: a wrong average is no fast one.
+/// The gradients are known numbers that are written again in each step, so every weight can be
+/// checked at the end: the time of a wrong result is meaningless.
 final class SyntheticTraining {
-    /// What it can do: it says when gradients travel, so nothing is left to choose.
+    /// The supported modes. In this class the mode determines when gradients are submitted, so
+    /// there is no default.
     static final Set<TrainingMode> MODES = EnumSet.complementOf(EnumSet.of(TrainingMode.DEFAULT));
 
-    /// A power of two, and few enough steps: weights stay exact where averages are.
+    /// A power of two. With few steps, the weights are exact if the averages are.
     private static final float LEARNING_RATE = 1f / 1024;
 
-    /// Prime, so that neighbours among the tensors have different gradients.
+    /// A prime number, so adjacent tensors have different gradients.
     private static final int VALUES = 7;
 
     private static final double TOLERANCE = 1e-4;
@@ -54,7 +55,7 @@ final class SyntheticTraining {
                         comm.processSet(), new ReducerGradients(), GradientSettings.DEFAULT);
     }
 
-    /// In the order of the model, as a framework would, and kept in that of the backward pass.
+    /// Allocates in model order, as a framework does, and returns the tensors in backward order.
     private List<Tensor> allocate(GradientMemory gradientMemory) {
         return gradientMemory
                 .allocate(
@@ -65,7 +66,7 @@ final class SyntheticTraining {
                 .reversed();
     }
 
-    /// Lends the gradients to the reducer, which leaves the averages where they were.
+    /// Provides the gradients to the reducer, which replaces them by the averages in place.
     private final class ReducerGradients implements Gradients {
         @Override
         public List<String> names() {
@@ -86,9 +87,9 @@ final class SyntheticTraining {
         public void setReduced(int parameter, Gradient reduced) {}
     }
 
-    /// Makes one step.
+    /// Runs one step.
     ///
-    /// @return the nanoseconds from the end of the backward pass until all gradients were averaged
+    /// @return the nanoseconds from the end of the backward pass until all gradients are averaged
     long step(TrainingMode trainingMode) {
         return switch (trainingMode) {
             case INDEPENDENT -> {
@@ -107,8 +108,7 @@ final class SyntheticTraining {
             case ALLREDUCE -> synchronize();
             case OVERLAP -> distributedStep(reducer::ready);
             case SEQUENTIAL ->
-                    distributedStep(
-                            layer -> {}); // the reducer then launches all when asked to wait
+                    distributedStep(layer -> {}); // the reducer submits all gradients when it waits
             case DEFAULT ->
                     throw new IllegalArgumentException(
                             "synthetic training has no default mode: choose one of " + MODES);
@@ -123,7 +123,7 @@ final class SyntheticTraining {
         return waited;
     }
 
-    /// @param ready hears of each gradient as soon as it is there
+    /// @param ready is called for each gradient as soon as it is computed
     private void computeGradients(IntConsumer ready) {
         compute.run(layerCosts.forwardIterations());
         for (int layer = 0; layer < gradients.size(); layer++) {
@@ -200,7 +200,7 @@ final class SyntheticTraining {
         }
     }
 
-    /// What the layer trains; layers count from the last.
+    /// The parameter of a layer. Layers count from the last.
     Tensor weight(int layer) {
         return weights.get(layer);
     }

@@ -6,10 +6,11 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// What was tried: all rounds of one trial make one figure.
+/// The case of a result: all its rounds are summarized in one value.
 ///
-/// The program of its [Result] is `mode-work`, as in `overlap-native`; `*8` after it says that each rank
-/// trains on 8 images in a step, and `+waited` that this is not the step but the [StepMetric] so named.
+/// The program name of its [Result] is `mode-work`, such as `overlap-native`. A suffix `*8` means
+/// that each rank trains on 8 images per step. A suffix `+waited` names the [StepMetric] if it is
+/// not the whole step.
 record TrainingCase(int np, TrainingMode mode, String workload, int images, StepMetric metric) {
     private static final Pattern PROGRAM =
             Pattern.compile(

@@ -3,14 +3,14 @@ package org.horovod4j.benchmarks.training;
 import java.util.Arrays;
 import java.util.Locale;
 
-/// What the ranks of a job do in a step of training.
+/// What the ranks of a job do in a training step.
 public enum TrainingMode {
     /// Each rank trains on its own, without communication.
     INDEPENDENT,
     /// Each rank trains on its own, and a barrier ends each step: the cost of waiting for the slowest
     /// rank, without any data.
     BARRIER,
-    /// The gradients are averaged, and none is computed.
+    /// The gradients are averaged, but not computed.
     ALLREDUCE,
     /// Each gradient is submitted as soon as the backward pass has computed it.
     OVERLAP,

@@ -8,10 +8,11 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
-/// How much of the communication a backward pass hides, and how much of that is gained.
+/// The share of communication that overlaps with the backward pass, and the resulting gain in step
+/// time.
 ///
-/// The two differ: communication needs a core too, and where every core computes it can only use time
-/// that it takes from a backward pass.
+/// The two differ because communication needs CPU time too. If every core computes, it takes that
+/// time from a backward pass.
 final class TrainingOverlapTable {
     private final ResultsByCase<TrainingCase> resultsByCase;
 
@@ -19,7 +20,7 @@ final class TrainingOverlapTable {
         this.resultsByCase = resultsByCase;
     }
 
-    /// Empty where overlap was not measured on several ranks.
+    /// Empty if overlap was not measured on several ranks.
     static Optional<Table> of(ResultsByCase<TrainingCase> resultsByCase) {
         List<TrainingCase> overlaps =
                 resultsByCase

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/// Turns the lines of all jobs and rounds into a report: prints it, and writes it as Markdown.
+/// Makes a report from the results of all jobs and rounds, prints it, and writes it as Markdown.
 /// Arguments: RESULTS MARKDOWN.
 public final class TrainingReport {
     private TrainingReport() {}
@@ -20,7 +20,7 @@ public final class TrainingReport {
         ReportWriter.write((results, machine) -> render(results, machine, notes), arguments);
     }
 
-    /// @param notes what the optimizer chose in each job
+    /// @param notes the optimizer's choice in each job
     static String render(List<Result> results, String machine, List<String> notes) {
         ResultsByCase<TrainingCase> resultsByCase = new ResultsByCase<>(results, TrainingCase::of);
         return """

@@ -47,7 +47,7 @@ class RuntimeReportTest {
 
     @Test
     void dividesAJobWithASettingByItsBaselineJob() {
-        // The plain turns of another job, however fast, say nothing about it.
+        // The baseline turns of another job are not used.
         assertThat(
                         rows(
                                 "flat-native@shm,2,102228128,5000,1,1",
@@ -92,7 +92,7 @@ class RuntimeReportTest {
 
     @Test
     void comparesProcessCountsRoundByRoundAndSortsByThem() {
-        // The second round was three times as slow for both: the ratio stays at 2.
+        // The second round was three times as slow for both, so the ratio stays at 2.
         assertThat(
                         rows(
                                 "async-native@shm,2,102228128,1000,1,1",
@@ -107,7 +107,7 @@ class RuntimeReportTest {
 
     @Test
     void reportsTheHiddenShareOfCommunication() {
-        // 100 ms and 20 ms make 105 ms together: of the 20 ms, 15 are hidden.
+        // 100 ms and 20 ms take 105 ms together, so 15 of the 20 ms are hidden.
         assertThat(
                         rows(
                                 "compute-native@shm,2,102228128,100000,1,1",
@@ -158,7 +158,7 @@ class RuntimeReportTest {
         return String.format(Locale.ROOT, "%1$.2f [%1$.2f..%1$.2f]", ratio);
     }
 
-    /// The rows of all tables, without rules and padding.
+    /// The rows of all tables, without separators and padding.
     private static List<String> rows(String... lines) {
         String report =
                 RuntimeReport.render(Stream.of(lines).map(Result::parse).toList(), "", CHECK_NANOS);

@@ -16,7 +16,8 @@ class StepTimerTest {
                 2,
                 comm -> {
                     LongAdder steps = new LongAdder();
-                    // Ranks that disagreed would wait for each other in the barrier for ever.
+                    // If the ranks made different numbers of steps, they would deadlock in the
+                    // barrier.
                     Runnable step =
                             () -> {
                                 comm.barrier();

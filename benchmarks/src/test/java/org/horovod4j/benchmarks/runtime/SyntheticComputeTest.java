@@ -14,7 +14,8 @@ class SyntheticComputeTest {
 
         work.run(rounds);
 
-        // Each operation halves the distance to two, and the chains began 2.5 away in all.
+        // Each operation halves the distance to two. The initial distances of all chains add up to
+        // 2.5.
         double left = 2.5 * Math.pow(0.5, rounds * SyntheticCompute.OPERATIONS_PER_ITERATION);
         assertThat(work.checksum()).isCloseTo(8 - left, within(1e-14));
     }

@@ -9,7 +9,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class WorkloadTest {
-    // runtime.sh tells these sizes to Open MPI.
+    // runtime.sh passes the same sizes to Open MPI.
     @ParameterizedTest
     @CsvSource({"RESNET, 102228128", "TINY, 1024000", "ONE, 4"})
     void isFoundByByteSize(Workload workload, long byteSize) {

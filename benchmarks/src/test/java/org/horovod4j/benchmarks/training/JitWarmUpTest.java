@@ -11,7 +11,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 class JitWarmUpTest {
-    /// A second of steps, in which compilers work for `first` milliseconds, then half of that, and so on.
+    /// Runs steps of one second. The compilers are active for `first` milliseconds in the first
+    /// step, and for half as long in each following step.
     private static double run(Communicator comm, long first, AtomicInteger steps, int most)
             throws IOException {
         AtomicLong compiled = new AtomicLong();
@@ -31,7 +32,7 @@ class JitWarmUpTest {
                 2,
                 comm -> {
                     AtomicInteger steps = new AtomicInteger();
-                    // 512 ms on rank 1, 256, 128, 64, 32, 16, 8, and 4 of a second in the end.
+                    // On rank 1: 512 ms, 256, 128, 64, 32, 16, 8, and 4 ms of the last second.
                     double share = run(comm, comm.rank() == 1 ? 512 : 0, steps, 100);
                     assertThat(steps).hasValue(8);
                     assertThat(share).isEqualTo(0.004);

@@ -22,7 +22,7 @@ class StepTimesTest {
                 2,
                 comm -> {
                     AtomicInteger steps = new AtomicInteger();
-                    // Rank 0 waits 1 ms in each step and rank 1 waits 3.
+                    // In each step, rank 0 waits 1 ms and rank 1 waits 3 ms.
                     long waited = 1_000_000L + 2_000_000L * comm.rank();
                     StepTimes.measureAllRanks(
                                     comm,

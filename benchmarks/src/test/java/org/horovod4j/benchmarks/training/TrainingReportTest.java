@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 class TrainingReportTest {
     @Test
     void efficiencyIsRelativeToOneAndToIndependentProcesses() {
-        // Two processes side by side take 100 ms instead of 80, and 125 ms when they communicate.
+        // Two independent processes take 100 ms instead of 80, and 125 ms with communication.
         assertThat(
                         rows(
                                 "independent-native@shm,1,4,80000,1,1",
@@ -53,7 +53,7 @@ class TrainingReportTest {
 
     @Test
     void ratiosAreTakenRoundByRound() {
-        // The second round was three times as slow for both: efficiency stays at a half.
+        // The second round was three times as slow for both, so the efficiency stays at 0.5.
         assertThat(
                         rows(
                                 "independent-native@shm,1,4,1000,1,1",
@@ -68,7 +68,7 @@ class TrainingReportTest {
 
     @Test
     void reportsHiddenTimeAndStepTimeGainSeparately() {
-        // 20 ms are waited at the end and 5 with overlap, but the step is only 10 ms shorter.
+        // The wait is 20 ms without overlap and 5 ms with it, but the step is only 10 ms shorter.
         assertThat(
                         rows(
                                 "allreduce-native+waited@shm,2,4,16000,1,1",
@@ -160,7 +160,7 @@ class TrainingReportTest {
         return String.format(Locale.ROOT, "%1$.2f [%1$.2f..%1$.2f]", ratio);
     }
 
-    /// The rows of all tables, without rules and padding.
+    /// The rows of all tables, without separators and padding.
     private static List<String> rows(String... lines) {
         return TrainingReport.render(Stream.of(lines).map(Result::parse).toList(), "", List.of())
                 .lines()

@@ -404,9 +404,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Gives the cycle up, to a thread that waits, or to thread `hvd-cycle` if there is more to do
-    /// and the program is not about to wait for that. Whoever submits after this sees that nobody
-    /// drives; whoever submitted before is seen here.
+    /// Releases the cycle to a waiting thread, or to thread `hvd-cycle` if there is work that the
+    /// program is not about to wait for. A thread that submits after this call sees that no thread
+    /// drives the cycle. Entries that were submitted before are seen here.
     private void release() {
         driver.set(null);
         Thread waiting = waiter;

@@ -27,7 +27,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/// Workers and registry over real sockets.
+/// Tests workers and registry over real sockets.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
 final class WorkerRegistryTest {
@@ -92,7 +92,7 @@ final class WorkerRegistryTest {
 
             var second = requestAssignment(worker, 0, "rank 0 is lost");
             assertThat(events.take()).isEqualTo("ready 7 from 0 'rank 0 is lost'");
-            registry.assign(7, placement(0, 0)); // late: the worker has left this generation
+            registry.assign(7, placement(0, 0)); // too late: the worker has left this generation
             registry.assign(7, placement(1, 0));
             assertThat(second.get().placement()).isEqualTo(placement(1, 0));
         }
@@ -185,7 +185,7 @@ final class WorkerRegistryTest {
             assertThat(events.take()).isEqualTo("ready 1 from -1 ''");
             worker.close();
             assertThat(events.take()).isEqualTo("lost 1: its connection closed");
-            registry.assign(1, placement(0, 0)); // too late, ignored
+            registry.assign(1, placement(0, 0)); // too late: ignored
         }
     }
 

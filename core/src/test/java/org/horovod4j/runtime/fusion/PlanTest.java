@@ -17,7 +17,7 @@ class PlanTest {
     private final Request longer = TestRequests.sum("a", 9);
     private final Plan plan = new Plan(4, List.of(List.of(a, b), List.of(longer)));
 
-    /// Nothing here waits.
+    /// Does nothing: these tests do not wait for entries.
     private static final TensorEntry.ProgressEngine NOBODY =
             new TensorEntry.ProgressEngine() {
                 @Override

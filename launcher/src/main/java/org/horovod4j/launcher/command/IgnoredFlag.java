@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// A flag of Horovod that has no effect here. It is accepted, because existing job scripts use it,
-/// and the user is told why it has no effect, with the message of the corresponding variable.
+/// A flag of Horovod that has no effect here. It is accepted, because existing job scripts use it.
+/// Its notice says why it has no effect, with the message of the corresponding variable.
 ///
 /// @param name the name without leading dashes
 /// @param hasValue whether a value follows

@@ -33,7 +33,7 @@ final class WorkerTable {
         members.computeIfPresent(worker.number(), (_, workerState) -> change.apply(workerState));
     }
 
-    /// The worker is told to end.
+    /// Marks a worker that was asked to exit.
     void markLeaving(Worker worker) {
         update(worker, WorkerState::leaving);
     }
@@ -60,7 +60,7 @@ final class WorkerTable {
         return inPhase(Starting.class);
     }
 
-    /// Those that wait for a place, by seniority.
+    /// The workers that wait for a rank, by seniority.
     List<WorkerState> ready() {
         return inPhase(Ready.class).stream().sorted(WorkerState.BY_SENIORITY).toList();
     }
@@ -69,14 +69,14 @@ final class WorkerTable {
         return inPhase(Working.class);
     }
 
-    /// Those that were not told to end.
+    /// The workers that were not asked to exit.
     List<WorkerState> staying() {
         return members.values().stream()
                 .filter(workerState -> !(workerState.phase() instanceof Leaving))
                 .toList();
     }
 
-    /// Since when the first of these waits for a place.
+    /// When the first of these workers became ready, or empty if none is.
     static Optional<Duration> earliestReady(List<WorkerState> members) {
         return members.stream()
                 .map(WorkerState::phase)

@@ -1,20 +1,21 @@
-# Ends the processes of one job; Watchdog.java starts this and says why.
+# Ends the processes of one job. Watchdog.java starts this script and explains its purpose.
 #
-# $1 is NAME=value, which the environment of every process of the job contains and this one's does
-# not. Orders come line by line on standard input; its end means that the launcher is gone.
+# $1 is NAME=value. The environment of every process of the job contains it, and the environment of
+# this script does not. Commands arrive as lines on standard input. End of input means that the
+# launcher has exited.
 
 trap '' INT TERM HUP PIPE
 job=$1
 groups=
 
-# signal NAME: to every process group being watched.
+# signal NAME: sends a signal to every watched process group.
 signal() {
     for group in $groups; do
         kill -s "$1" -- "-$group" 2>/dev/null
     done
 }
 
-# forget GROUP: once it is empty. Until then its number cannot be given to others.
+# forget GROUP: stops watching a group if it is empty. Until then the system does not reuse its ID.
 forget() {
     kill -s 0 -- "-$1" 2>/dev/null && return
     kept=
@@ -24,15 +25,14 @@ forget() {
     groups=$kept
 }
 
-# The numbers of all processes of the job, in whichever group or session; zombies have no
-# environment.
+# The IDs of all processes of the job, in any group or session. Zombies have no environment.
 members() {
     grep -lsF "$job" /proc/[0-9]*/environ | while IFS=/ read -r _ _ process _; do
         echo "$process"
     done
 }
 
-# gone: whether neither a watched group nor a member is left.
+# gone: succeeds if no watched group and no process of the job exists.
 gone() {
     for group in $groups; do
         forget "$group"
@@ -40,7 +40,7 @@ gone() {
     [ -z "$groups" ] && [ -z "$(members)" ]
 }
 
-# end NAME: signals groups and members.
+# end NAME: sends a signal to all groups and processes of the job.
 end() {
     signal "$1"
     for process in $(members); do
@@ -48,7 +48,7 @@ end() {
     done
 }
 
-# end_within NAME TENTHS: signals once and waits; whether all is gone.
+# end_within NAME TENTHS: sends a signal once and waits. Succeeds if all processes have ended.
 end_within() {
     end "$1"
     tenths=$2
@@ -74,12 +74,12 @@ while read -r order argument; do
     esac
 done
 
-# From here on nobody may be reading.
+# The reader of standard output may have exited.
 exec >/dev/null
 gone && exit
 
-# Ask, then insist: members may fork while they are being listed, and one that is stuck in the
-# kernel must not keep us here for ever.
+# Sends TERM first, then KILL. KILL is repeated because processes may fork while they are listed.
+# The number of attempts is limited because a process may be stuck in the kernel.
 end_within TERM 50
 for _ in 1 2 3 4 5; do
     gone && exit

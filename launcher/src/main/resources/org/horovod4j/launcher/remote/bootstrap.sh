@@ -1,16 +1,23 @@
-# Makes this host ready for an agent of the launcher; Bootstrap.java sends this and says why.
+# Prepares this host for an agent of the launcher. AgentBootstrap.java sends this script and
+# explains its purpose.
 #
-# Set before it: folder, where the program runs; wanted, a java to use, or nothing; same, the java
-# that runs the launcher; needed, the least version; size, of the jar that comes next.
+# Variables that are set before:
+# - folder: the working directory of the program
+# - wanted: the java to use, or empty
+# - same: the java that runs the launcher
+# - needed: the minimum Java version
+# - size: the size of the jar that follows on standard input
 
-# answer WORD…: with tabs between, as paths may have blanks.
+# answer WORD...: prints an answer. The words are separated by tabs, because paths may contain
+# blanks.
 answer() {
     printf horovod4j
     printf '\t%s' "$@"
     echo
 }
 
-# suits JAVA: whether it is new enough. Sets `java` and `version`, and remembers one that is not.
+# suits JAVA: succeeds if this java is new enough. Sets `java` and `version`. Saves a version that
+# is too old for the error.
 old=
 suits() {
     java=$(command -v "$1" 2>/dev/null) && [ -x "$java" ] || return
@@ -38,7 +45,7 @@ own=$(mktemp -d "${TMPDIR:-/tmp}/horovod4j.XXXXXX") || {
     exit 1
 }
 
-# The shell waits for the agent rather than becoming it, so that the folder goes whatever happens.
+# The shell does not exec the agent, so that it can delete the folder in every case.
 trap 'rm -rf "$own"' EXIT
 trap 'exit 1' HUP INT TERM PIPE
 answer send "$own" "$version" "$java"
@@ -46,7 +53,7 @@ head -c "$size" >"$own/agent.jar"
 [ "$(wc -c <"$own/agent.jar")" -eq "$size" ] || exit 1
 answer run
 
-# Without a locale, as ssh sessions often are, Java would garble words that are not ASCII.
+# ssh sessions often have no locale. Java would then decode non-ASCII arguments incorrectly.
 case ${LC_ALL:-${LC_CTYPE:-${LANG:-}}} in
     *[Uu][Tt][Ff]*) ;;
     *)

@@ -26,8 +26,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
-/// A network in training on images that were made up: nothing is read, so nothing but computation and
-/// communication is timed.
+/// The training of a network on random images. It reads no data, so only computation and
+/// communication are timed.
 final class DjlTraining implements AutoCloseable {
     private static final int SEED = 1;
     private static final float LEARNING_RATE = 0.01f;
@@ -40,15 +40,15 @@ final class DjlTraining implements AutoCloseable {
     private final Batch batch;
     private final Batch warmUpBatch;
 
-    /// Absent where every rank trains for itself.
+    /// Null if each rank trains independently.
     private final @Nullable DistributedOptimizer distributed;
 
     private boolean hasGradients;
 
-    /// What a step trains on.
+    /// The input of a step.
     private record Batch(NDArray images, NDArray labels) {}
 
-    /// @param side of the images, in pixels
+    /// @param side the width and height of the images, in pixels
     DjlTraining(
             Communicator comm,
             TrainingMode trainingMode,
@@ -57,7 +57,7 @@ final class DjlTraining implements AutoCloseable {
             int side) {
         this.comm = comm;
         this.mode = trainingMode;
-        // One seed, so that all ranks begin with the same weights.
+        // The same seed on all ranks, so that all start with the same weights.
         Engine.getEngine("PyTorch").setRandomSeed(SEED);
         this.model = Model.newInstance(neuralNetwork.toString(), Device.cpu(), "PyTorch");
         model.setBlock(neuralNetwork.block(side));
@@ -80,7 +80,7 @@ final class DjlTraining implements AutoCloseable {
         Shape input = neuralNetwork.input(batch, side);
         trainer.initialize(input);
 
-        // And another seed for each rank's images, so that they have something to average.
+        // A different seed for each rank's images, so that the gradients differ.
         Engine.getEngine("PyTorch").setRandomSeed(SEED + 1 + comm.rank());
         this.batch = batch(neuralNetwork, input);
         this.warmUpBatch = batch(neuralNetwork, neuralNetwork.warmUpInput(batch, side));
@@ -102,20 +102,20 @@ final class DjlTraining implements AutoCloseable {
                 .build();
     }
 
-    /// Makes one step.
+    /// Runs one step.
     ///
-    /// @return the nanoseconds from the end of the backward pass until all gradients were averaged
+    /// @return the nanoseconds from the end of the backward pass until all gradients are averaged
     long step() {
         return step(batch);
     }
 
-    /// Makes one step on a few small images, which runs the same code of the JVM.
+    /// Runs one step on a few small images. It runs the same Java code as a full step.
     void warmUpStep() {
         long _ = step(warmUpBatch);
     }
 
     private long step(Batch batch) {
-        // Without any gradient DJL refuses to make a step; later ones may do with zeros.
+        // DJL rejects a step if there has never been a gradient. Later steps can use zeros.
         if (mode != TrainingMode.ALLREDUCE || !hasGradients) {
             computeGradients(batch);
             hasGradients = true;
@@ -137,7 +137,7 @@ final class DjlTraining implements AutoCloseable {
         return waited;
     }
 
-    /// In a manager of its own: what the passes leave behind is freed with it.
+    /// Uses its own manager, which frees the arrays of both passes.
     private void computeGradients(Batch batch) {
         try (NDManager pass = trainer.getManager().newSubManager();
                 GradientCollector collector = trainer.newGradientCollector()) {
@@ -148,14 +148,15 @@ final class DjlTraining implements AutoCloseable {
         }
     }
 
-    /// What the optimizer hid, where there is one.
+    /// The overlap of the optimizer, if there is an optimizer.
     Optional<Overlap> overlap() {
         return Optional.ofNullable(distributed).map(DistributedOptimizer::overlap);
     }
 
-    /// Checks that the steps were made in the right mode.
+    /// Checks that the steps ran in the right mode.
     ///
-    /// @throws IllegalStateException when nothing could overlap, as figures would tell another story
+    /// @throws IllegalStateException if overlap was not possible, because the times would be
+    ///     misleading
     void checkOverlap() {
         overlap()
                 .filter(overlap -> mode == TrainingMode.OVERLAP && !overlap.isUsed())
@@ -173,7 +174,8 @@ final class DjlTraining implements AutoCloseable {
                 .sum();
     }
 
-    /// Of all bits of all weights: ranks that trained together must agree on it.
+    /// A checksum over all bits of all weights. Ranks that trained together must have the same
+    /// checksum.
     long checksum() {
         CRC32C checksum = new CRC32C();
         trainable().forEach(parameter -> checksum.update(parameter.getArray().toByteBuffer(true)));

@@ -18,18 +18,18 @@ import java.util.logging.Logger;
 
 /// Trains a network with DJL on PyTorch in every [TrainingMode], and appends the times to a file.
 ///
-/// Arguments: NETWORK SIDE BATCH ROUNDS WARMUP STEPS OUTPUT, that is the [NeuralNetwork], the side of its
-/// images in pixels and how many of them a rank has in a step, how often each mode takes its turn, the
-/// steps of a turn that do not count and those that do, and the file. First come steps that do not
-/// count, until the compilers of the JVM rest ([JitWarmUp]).
+/// Arguments: NETWORK SIDE BATCH ROUNDS WARMUP STEPS OUTPUT. NETWORK is the [NeuralNetwork], SIDE
+/// the image size in pixels, BATCH the batch size of a rank, ROUNDS the number of turns of each
+/// mode, WARMUP the number of warm-up steps and STEPS the number of measured steps in a turn, and
+/// OUTPUT the file. The benchmark starts with a [JitWarmUp].
 ///
-/// One job measures all modes, and the process alone too: a machine that others use as well is a tenth
-/// faster or slower from one minute to the next, which is more than what communication costs. Turns of
-/// some seconds in the same processes have that in common.
+/// One job measures all modes and the single-process baseline. The speed of a shared machine
+/// changes by 10% from minute to minute, which is more than the cost of communication. Turns of a
+/// few seconds in the same processes are affected equally.
 public final class DjlTrainingBenchmark {
     private static final int ARGUMENTS = 7;
 
-    /// Kept, since a logger that nobody holds forgets its level.
+    /// A strong reference: otherwise the logger is garbage collected and loses its level.
     private static final Logger DJL_LOGGER = Logger.getLogger("ai.djl");
 
     private DjlTrainingBenchmark() {}
@@ -47,8 +47,7 @@ public final class DjlTrainingBenchmark {
         int warmUp = Integer.parseInt(arguments[4]);
         int steps = Integer.parseInt(arguments[5]);
         Path output = Path.of(arguments[6]);
-        DJL_LOGGER.setLevel(
-                Level.SEVERE); // it looks for GPUs and says at length that there are none
+        DJL_LOGGER.setLevel(Level.SEVERE); // DJL logs long messages if it finds no GPU
 
         Hvd.init();
         try {
@@ -87,7 +86,7 @@ public final class DjlTrainingBenchmark {
         }
     }
 
-    /// What the optimizer chose where nothing was said.
+    /// The optimizer's choice in the default mode.
     static String describe(NeuralNetwork neuralNetwork, int ranks, Overlap chosen) {
         return "%s, %d ranks: %s"
                 .formatted(
@@ -96,7 +95,7 @@ public final class DjlTrainingBenchmark {
                         chosen.isUsed() ? "`overlap`" : "`end`, as " + chosen.reason());
     }
 
-    /// What the optimizer itself knows of its overlap.
+    /// The overlap that the optimizer has measured.
     static String describe(OverlapTiming overlapTiming) {
         return String.format(
                 Locale.ROOT,

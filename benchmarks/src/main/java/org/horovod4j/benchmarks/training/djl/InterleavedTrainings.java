@@ -14,9 +14,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 
-/// One [DjlTraining] for each mode, side by side in the processes of one job, which take turns.
+/// One [DjlTraining] for each mode. They take turns in the processes of one job.
 final class InterleavedTrainings implements AutoCloseable {
-    /// How often steps are repeated at most to give compilers their rest.
+    /// The maximum number of repetitions until the JIT compilers are idle.
     private static final int MAX_WARM_UPS = 40;
 
     private final Communicator comm;
@@ -38,9 +38,10 @@ final class InterleavedTrainings implements AutoCloseable {
         return Objects.requireNonNull(trainings.get(trainingMode));
     }
 
-    /// Makes steps in every mode: small ones until the JVM has compiled what they need, and then `steps`.
+    /// Runs steps in every mode: small steps until the JVM has compiled the code, then `steps` full
+    /// steps.
     ///
-    /// @return the share of the time in which compilers were still at work in the end
+    /// @return the share of the time in which compilers were still active at the end
     double warmUp(int steps) throws IOException {
         double compiling = JitWarmUp.of(comm).run(this::runWarmUpSteps, MAX_WARM_UPS);
         for (int step = 0; step < steps; step++) {
@@ -55,8 +56,8 @@ final class InterleavedTrainings implements AutoCloseable {
         }
     }
 
-    /// Gives every mode its turn, after one process alone has had its own. Which rank that is changes
-    /// from round to round, as may the cores' speeds.
+    /// Measures one rank alone, then every mode. The rank that runs alone changes from round to
+    /// round, because cores may differ in speed.
     void runRound(int round, int warmUp, int steps, Path output) throws IOException {
         DjlTraining alone = training(TrainingMode.INDEPENDENT);
         append(
@@ -85,8 +86,8 @@ final class InterleavedTrainings implements AutoCloseable {
         times.appendTo(output, comm, trainingMode, neuralNetwork.toString(), batch, bytes);
     }
 
-    /// Checks that the steps were made in the right mode, and that ranks which
-    /// trained together have the same weights, to the last bit.
+    /// Checks that the steps ran in the right mode, and that ranks which trained together have
+    /// bitwise equal weights.
     void check() {
         if (comm.size() == 1) {
             return;
@@ -108,7 +109,7 @@ final class InterleavedTrainings implements AutoCloseable {
                 });
     }
 
-    /// What the optimizer hid, or chose, in this mode.
+    /// The overlap, or the optimizer's choice, in this mode.
     Optional<Overlap> overlap(TrainingMode trainingMode) {
         return comm.size() == 1 ? Optional.empty() : training(trainingMode).overlap();
     }

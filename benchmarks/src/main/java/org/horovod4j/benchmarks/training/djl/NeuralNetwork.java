@@ -13,9 +13,9 @@ import ai.djl.nn.pooling.Pool;
 import java.util.Arrays;
 import java.util.Locale;
 
-/// What is trained.
+/// A network to train.
 enum NeuralNetwork {
-    /// ResNet-50 for 1000 classes, the usual test, on square images of any size.
+    /// ResNet-50 for 1000 classes, the usual benchmark, on square images of any size.
     RESNET50(3, 1000, 64, 10) {
         @Override
         Block block(int side) {
@@ -26,8 +26,8 @@ enum NeuralNetwork {
                     .build();
         }
     },
-    /// Two convolutions and two dense layers for ten classes, 1.2 million parameters: the usual first
-    /// network for MNIST.
+    /// Two convolutions and two dense layers for ten classes, with 1.2 million parameters: a common
+    /// first network for MNIST.
     MNIST(1, 10, 28, 100) {
         @Override
         Block block(int side) {
@@ -47,7 +47,7 @@ enum NeuralNetwork {
     private final int channels;
     private final int classes;
 
-    /// The side of images that are large enough, in pixels.
+    /// A sufficient image size for the warm-up, in pixels.
     private final int warmUpSide;
 
     private final int warmUpSteps;
@@ -70,22 +70,22 @@ enum NeuralNetwork {
                                                 .formatted(text, Arrays.toString(values()))));
     }
 
-    /// A new one, without weights yet.
+    /// A new network without weights.
     ///
-    /// @param side of the images, in pixels
+    /// @param side the width and height of the images, in pixels
     abstract Block block(int side);
 
     Shape input(int batch, int side) {
         return new Shape(batch, channels, side, side);
     }
 
-    /// Of images that cost little to compute, no more and no larger than these. Batch normalization
-    /// needs two.
+    /// The shape of a small input that is fast to compute, at most `batch` images of size `side`.
+    /// Batch normalization needs two images.
     Shape warmUpInput(int batch, int side) {
         return input(Math.min(batch, 2), Math.min(side, warmUpSide));
     }
 
-    /// How many steps on them, in every mode, take some seconds.
+    /// The number of warm-up steps that take a few seconds in every mode.
     int warmUpSteps() {
         return warmUpSteps;
     }

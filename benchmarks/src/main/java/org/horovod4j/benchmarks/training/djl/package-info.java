@@ -1,11 +1,12 @@
-/// Real networks on a real framework: what is left of perfect scaling when DJL and PyTorch train.
+/// Measures the scaling efficiency of real networks with DJL and PyTorch.
 ///
 /// Start with [DjlTrainingBenchmark] (what one rank does), then [NeuralNetwork] (what it trains) and [DjlTraining]
 /// (a step). `training.sh` starts them all.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.djl`, `org.horovod4j.optim`,
 ///   `org.horovod4j.benchmarks.training`, `ai.djl..`.
-/// - Invariant: a step alone is the same program with the optimizer that is not wrapped.
+/// - Invariant: the single-process baseline runs the same program with the optimizer that is not
+///   wrapped.
 @NullMarked
 package org.horovod4j.benchmarks.training.djl;
 
