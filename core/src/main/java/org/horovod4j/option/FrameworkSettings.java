@@ -2,6 +2,7 @@ package org.horovod4j.option;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.ProcessSet;
 
 import java.util.Map;
 import java.util.OptionalInt;
@@ -19,7 +20,7 @@ public record FrameworkSettings(HookChoice gradientHooks, OptionalInt openMpThre
     /// The settings when no variable is set.
     public static final FrameworkSettings DEFAULT = from(new Environment(Map.of()));
 
-    /// A communicator that knows the settings of its rank.
+    /// A communicator or process set that knows the settings of its rank.
     public interface Source {
         FrameworkSettings frameworkSettings();
     }
@@ -27,6 +28,14 @@ public record FrameworkSettings(HookChoice gradientHooks, OptionalInt openMpThre
     /// The settings that the rank of a communicator was started with.
     public static FrameworkSettings of(Communicator communicator) {
         return communicator instanceof Source source ? source.frameworkSettings() : DEFAULT;
+    }
+
+    /// The settings of this rank, which need not be in the process set.
+    public static FrameworkSettings of(ProcessSet processSet) {
+        if (processSet instanceof Source source) {
+            return source.frameworkSettings();
+        }
+        return processSet.isIncluded() ? of(processSet.communicator()) : DEFAULT;
     }
 
     /// Reads the settings.

@@ -7,6 +7,7 @@ import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.runtime.stall.RankReport;
 import org.horovod4j.runtime.stall.RankReport.Pending;
 import org.horovod4j.runtime.stall.RankReport.ProcessSetChanges;
@@ -362,7 +363,7 @@ final class ProcessSets {
     }
 
     /// The object that the program has of a set.
-    private final class RegisteredProcessSet implements ProcessSet {
+    private final class RegisteredProcessSet implements ProcessSet, FrameworkSettings.Source {
         private final RankSet set;
         private volatile @Nullable ProcessSetRuntime runtime;
         private volatile @Nullable Communicator communicator;
@@ -374,6 +375,11 @@ final class ProcessSets {
         void run(ProcessSetRuntime started) {
             runtime = started;
             communicator = communicatorFactory.communicator(set, started, this);
+        }
+
+        @Override
+        public FrameworkSettings frameworkSettings() {
+            return context.settings().framework();
         }
 
         @Override

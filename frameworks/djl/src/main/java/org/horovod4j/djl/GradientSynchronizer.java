@@ -58,7 +58,7 @@ final class GradientSynchronizer implements AutoCloseable {
         this.parameters = new BlockParameters(block);
         this.optimizer = optimizer;
         this.processSet = processSet;
-        this.frameworkSettings = FrameworkSettings.of(processSet.communicator());
+        this.frameworkSettings = FrameworkSettings.of(processSet);
         this.access = EngineAccess.of(manager(parameters));
         this.accumulates = access.accumulates();
         checkPasses(settings.backwardPassesPerStep());

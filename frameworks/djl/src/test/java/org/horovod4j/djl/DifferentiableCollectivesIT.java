@@ -64,7 +64,7 @@ class DifferentiableCollectivesIT {
                     .isEqualTo(
                             """
                             differentiable allreduce of 'x': there are no hooks on gradients: engine \
-                            MXNet has no hooks; it computes backward while the program goes on
+                            MXNet has no hooks; it computes backward asynchronously
                             Backward cannot differentiate through it. See docs/djl-engines.md.""");
             assertThat(outcome.maximum)
                     .isEqualTo(

@@ -51,7 +51,7 @@ class StepIT {
                             stepCallsMayBeOmitted(comm, false);
                         });
         assertThat(lines)
-                .filteredOn(line -> line.contains("put it inside skipSynchronize()"))
+                .filteredOn(line -> line.contains("call it inside skipSynchronize()"))
                 .as("one warning of each of two optimizers on each rank")
                 .hasSize(2 * 2);
     }
