@@ -19,13 +19,13 @@ import java.util.Map;
 /// }
 /// ```
 ///
-/// `Hvd.communicator()` is that of all ranks, and `processSet.communicator()` that of some. In
-/// tests, `org.horovod4j.testing.World` runs several ranks as threads.
+/// `Hvd.communicator()` serves all ranks of the job, and `processSet.communicator()` the ranks of a
+/// process set. In tests, `org.horovod4j.testing.World` runs several ranks as threads.
 ///
-/// **Names.** Operations may be submitted in any order and from any thread. The operations of
-/// different ranks belong together if they have the same `name`. An operation runs when all ranks
-/// have submitted it. A name may be in flight only once. The asynchronous forms return at once; the
-/// tensors belong to the operation until its handle is done.
+/// **Names.** A program may submit operations in any order and from any thread. Submissions of
+/// different ranks are the same operation if they have the same `name`. An operation runs when all
+/// ranks have submitted it. A name may be in flight only once. The asynchronous methods return at
+/// once; the tensors belong to the operation until its handle is done.
 ///
 /// **Ranks.** A communicator serves one [ProcessSet]. As in MPI, every rank number in an argument
 /// or a result is a rank of that process set, from 0 to [#size] - 1: [#rank], a root rank, the
@@ -35,9 +35,9 @@ import java.util.Map;
 public interface Communicator extends AutoCloseable {
     /// Joins the job that `settings` describe, and returns when all its ranks have joined.
     ///
-    /// For programs that have no process for each rank, such as servers, Spark executors and tests
-    /// with several ranks in one JVM. The settings are those that [Hvd#init] reads from the
-    /// environment (docs/options.md): nothing is read from the environment here.
+    /// For programs that do not run one process per rank, such as servers, Spark executors and
+    /// tests with several ranks in one JVM. The settings are those that [Hvd#init] reads from the
+    /// environment (docs/options.md). This method does not read the environment.
     ///
     /// ```java
     /// try (Communicator comm = Communicator.joinJob(Map.of(
@@ -53,36 +53,38 @@ public interface Communicator extends AutoCloseable {
     /// Installs no handlers in the JVM. A process that ends without [#shutdown] is a lost rank for
     /// the others.
     ///
-    /// @throws ConfigurationException when a setting is unknown or wrong, or the ranks cannot meet
+    /// @throws ConfigurationException when a setting is unknown or wrong, or the ranks cannot find
+    ///     each other
     /// @throws DismissedException when an elastic job has no place for this worker
     static Communicator joinJob(Map<String, String> settings) {
         return Hvd.joinJob(settings);
     }
 
-    /// This process among those of the process set, from 0.
+    /// The rank of this process in the process set, from 0.
     int rank();
 
-    /// How many processes the process set has.
+    /// The number of processes in the process set.
     int size();
 
-    /// This process among those of the job on its host, from 0: usually the number of its device.
+    /// The number of this process among the processes of the job on its host, from 0. Programs
+    /// usually use it as the number of their device.
     int localRank();
 
-    /// How many processes of the job this host has.
+    /// The number of processes of the job on this host.
     int localSize();
 
-    /// This host among the hosts of the job that have this local rank.
+    /// The number of this host among the hosts of the job that have this local rank, from 0.
     int crossRank();
 
-    /// How many hosts of the job have this local rank.
+    /// The number of hosts of the job that have this local rank.
     int crossSize();
 
     /// Whether all hosts of the job have the same number of processes.
     boolean isHomogeneous();
 
-    /// A tensor of zeros that the ranks of this host can read directly: collectives on it copy
-    /// nothing in or out. Its space is taken until this rank leaves the job. The memory stays
-    /// valid after that, for as long as the program refers to it.
+    /// A tensor of zeros in memory that the ranks of this host can read directly, so that
+    /// collectives need not copy it. Its space is reserved until this rank leaves the job. The
+    /// memory stays valid after that, for as long as the program refers to it.
     Tensor allocate(DataType dataType, Shape shape);
 
     /// Reduces `input` over all ranks of the process set into `output`, which may be the same
@@ -158,7 +160,7 @@ public interface Communicator extends AutoCloseable {
 
     /// Reduces each tensor over all ranks of the process set in place. The tensors are submitted as
     /// one group, which runs without other operations between them. With a compressor, each tensor
-    /// is an operation for itself.
+    /// is a separate operation.
     Handle<List<Tensor>> groupedAllreduceAsync(
             String name, List<Tensor> tensors, AllreduceOptions options);
 
@@ -264,12 +266,12 @@ public interface Communicator extends AutoCloseable {
         broadcast(name, Tensor.of(values), rootRank);
     }
 
-    /// Sends rows of `tensor` to each rank of the process set, in the order of ranks, as many as
-    /// the options say.
+    /// Sends rows of `tensor` to each rank of the process set, in the order of ranks. The options
+    /// say how many rows each rank gets.
     Handle<AlltoallResult> alltoallAsync(String name, Tensor tensor, AlltoallOptions options);
 
-    /// Sends rows of `tensor` to each rank of the process set, in the order of ranks, as many as
-    /// the options say.
+    /// Sends rows of `tensor` to each rank of the process set, in the order of ranks. The options
+    /// say how many rows each rank gets.
     AlltoallResult alltoall(String name, Tensor tensor, AlltoallOptions options);
 
     /// Sends the same number of rows of `tensor` to each rank of the process set, in the order of
@@ -327,9 +329,9 @@ public interface Communicator extends AutoCloseable {
     /// Returns when every rank of the process set has called this.
     void barrier();
 
-    /// Says that this rank has no more data, and returns when all ranks of the process set have
-    /// called this. Until then the rank takes part in the operations of the others without data, so
-    /// that ranks may have different numbers of batches:
+    /// Declares that this rank has no more data, and returns when all ranks of the process set have
+    /// called this. Until then the rank takes part in the operations of the others without data. So
+    /// ranks may have different numbers of batches:
     ///
     /// - a sum or an Adasum gets zeros from it, a product ones, a minimum or maximum nothing;
     /// - an average divides by the number of all ranks, as in Horovod, or by those that have not
@@ -344,11 +346,11 @@ public interface Communicator extends AutoCloseable {
     /// The ranks that this communicator serves.
     ProcessSet processSet();
 
-    /// All process sets of the job, that of all ranks first.
+    /// All process sets of the job. The set of all ranks is the first.
     List<ProcessSet> processSets();
 
-    /// Makes a process set. All ranks of the job call this with the same ranks, members or not. It
-    /// returns when all have called it.
+    /// Creates a process set. All ranks of the job call this with the same ranks, members or not.
+    /// It returns when all have called it.
     ///
     /// @param ranks of the job, in any order
     /// @throws IllegalArgumentException when a rank does not exist, is given twice, or a set of
@@ -375,9 +377,9 @@ public interface Communicator extends AutoCloseable {
     /// ranks of the job.
     String describeState();
 
-    /// The object of the root, on every rank of the process set: a string, number, boolean, byte
-    /// array, enum or null, or a list, map or record of these. The objects of other ranks are
-    /// ignored.
+    /// Returns the object of the root on every rank of the process set. It is a string, number,
+    /// boolean, byte array, enum or null, or a list, map or record of these. The objects of other
+    /// ranks are ignored.
     ///
     /// @param rootRank a rank of the process set
     <T extends @Nullable Object> T broadcastObject(String name, T object, int rootRank);

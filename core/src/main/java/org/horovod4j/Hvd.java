@@ -19,8 +19,9 @@ import java.util.Map;
 /// ```
 ///
 /// `horovodrun -np 4 …` starts four such ranks. Without it the process is a job of one rank, in
-/// which every collective works. Every method below [#communicator] calls the one of the same name
-/// of this process's [Communicator]: code that has a communicator does not need this class.
+/// which every collective works. [#communicator] returns the [Communicator] of this process. The
+/// methods after it call the communicator's method of the same name. Code that has a communicator
+/// does not need this class.
 public final class Hvd {
     private static final Object LOCK = new Object();
     private static volatile @Nullable HvdRuntime runtime;
@@ -34,29 +35,29 @@ public final class Hvd {
     /// The first call reads the options from the environment (docs/options.md); later calls use
     /// what the first one read. It installs in the JVM, unless `HOROVOD_JVM_HOOKS=0`:
     ///
-    /// - a default handler of uncaught exceptions. It remembers the exception, as the reason that
-    ///   the other ranks get if the process then ends, and calls the handler that was there before;
-    ///   without one it prints the stack trace, as the JVM does. A handler that the program sets
-    ///   later replaces it.
+    /// - a default handler of uncaught exceptions. It keeps the exception and calls the
+    ///   previous handler. Without a previous handler it prints the stack trace, as the JVM does.
+    ///   If the process then ends, the other ranks get the exception as the reason. A handler that
+    ///   the program sets later replaces this one.
     /// - a shutdown hook. If the process ends while it is in the job, the hook reports that to the
     ///   other ranks at once. Without it they find out when the connections break.
     /// - a handler of the signal that `HOROVOD_STATE_SIGNAL` names. It logs what all ranks do, and
-    ///   calls the handler that was there before.
+    ///   calls the previous handler.
     ///
-    /// In an elastic job it waits for a place in the next generation, after a failure too. It never
-    /// ends the JVM.
+    /// In an elastic job it waits for a place in the next generation, also after a failure. It
+    /// never ends the JVM.
     ///
-    /// @throws ConfigurationException when an option is wrong, or the ranks cannot meet
+    /// @throws ConfigurationException when an option is wrong, or the ranks cannot find each other
     /// @throws DismissedException when an elastic job has no place for this worker: return from
     ///     `main`, or call [org.horovod4j.elastic.Elastic#run], which does
     public static void init() {
         init(List.of());
     }
 
-    /// Like [#init()], and makes process sets, the same on every rank, numbered from 1.
+    /// Like [#init()], and creates process sets, numbered from 1. All ranks pass the same sets.
     ///
-    /// @param processSets the members of each, as ranks of the job
-    /// @throws IllegalArgumentException on every rank, when a set is not possible
+    /// @param processSets the members of each set, as ranks of the job
+    /// @throws IllegalArgumentException on every rank, when a set is not valid
     /// @throws MismatchException on every rank, when the ranks ask for different sets
     public static void init(List<List<Integer>> processSets) {
         synchronized (LOCK) {
@@ -65,11 +66,12 @@ public final class Hvd {
         }
     }
 
-    /// Like [#init()], with options from `settings` in place of the environment: what a variable
-    /// `HOROVOD_RANK` would say is the entry `HOROVOD_RANK`. Later calls of [#init()] use them too.
-    /// For several ranks in one JVM, see [Communicator#joinJob].
+    /// Like [#init()], with options from `settings` in place of the environment. The keys are the
+    /// names of the environment variables, such as `HOROVOD_RANK`. Later calls of [#init()] use
+    /// these settings too. For several ranks in one JVM, see [Communicator#joinJob].
     ///
-    /// @throws ConfigurationException when a setting is unknown or wrong, or the ranks cannot meet
+    /// @throws ConfigurationException when a setting is unknown or wrong, or the ranks cannot find
+    ///     each other
     public static void init(Map<String, String> settings) {
         synchronized (LOCK) {
             if (isInitialized()) {
@@ -139,7 +141,7 @@ public final class Hvd {
     /// Leaves the job as a failure: the other ranks get this reason at once, as they do when a
     /// process dies.
     ///
-    /// @param reason continues "rank 3 on node2 is lost:"
+    /// @param reason follows "rank 3 on node2 is lost:" in the message of the other ranks
     public static void abandon(String reason) {
         synchronized (LOCK) {
             Rank running = rank;

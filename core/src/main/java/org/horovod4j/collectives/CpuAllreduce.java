@@ -25,21 +25,22 @@ import java.util.function.Consumer;
 /// | one per host    | over links, in a copy       | over links, one tensor in place            |
 /// | several per host| [StagedAllreduce], one owner| [StagedAllreduce], several owners          |
 ///
-/// [InPlaceAllreduce] is used if all tensors lie in shared memory on every rank.
+/// [InPlaceAllreduce] is used if all tensors lie in shared memory on every rank. An *owner* is a
+/// rank that reduces a part for its host, and exchanges that part with the owners on other hosts.
 final class CpuAllreduce {
     /// From this size on several owners per host exchange data with other hosts.
     private static final long MANY_OWNERS_BYTES = 64 * 1024;
 
-    /// Up to this size a copy beside the stamp costs less than a second send call.
+    /// Up to this size, copying the data next to its stamp costs less than a second send call.
     private static final long COPIED_BYTES = 64 * 1024;
 
-    /// The bytes that one step of a ring should send, and the largest piece that is used to reach
-    /// it.
+    /// The bytes that one step of a ring should send.
     private static final long STEP_BYTES = 512 * 1024;
 
+    /// The largest piece, also if the steps of a ring then send less.
     private static final long MAX_PIECE_BYTES = 8 * 1024 * 1024;
 
-    /// The largest element. The sizes of two parts differ by at most one element.
+    /// The size of the largest element type. The sizes of two parts differ by at most one element.
     private static final long ELEMENT_BYTES = 8;
 
     private final LocalGroup local;
@@ -95,6 +96,7 @@ final class CpuAllreduce {
         runStaged(stamp, reduction, fusedTensors);
     }
 
+    /// A barrier of the ranks on this host.
     private void barrier(long stamp) {
         long since = activityRecorder.begin();
         local.barrier(stamp);
@@ -107,7 +109,7 @@ final class CpuAllreduce {
         if (cross.isSingleDomain()) {
             staged.run(reduction, local.size(), null, fusedTensors);
         } else if (fusedTensors.elementCount() == 0) {
-            barrier.run(stamp); // without a round the hosts would not compare stamps
+            barrier.run(stamp); // an empty operation sends nothing, so compare stamps here
         } else {
             int owners =
                     fusedTensors.byteSize() < MANY_OWNERS_BYTES ? 1 : cross.smallestDomainSize();
@@ -116,8 +118,8 @@ final class CpuAllreduce {
     }
 
     /// The largest size for which no ring is used between hosts. A ring adds the ranks' values in
-    /// an order that depends on the position of an element. All other algorithms use the same order
-    /// for every element, however the elements are divided into pieces and parts.
+    /// an order that depends on the position of the element, so fusion can change the result. All
+    /// other algorithms add in the same order for every element.
     long reproducibleFusionBytes() {
         long part = cross.maxBytesWithoutRing();
         if (cross.isSingleDomain() || part >= maxPartBytes()) {
@@ -128,7 +130,7 @@ final class CpuAllreduce {
                 : (part - ELEMENT_BYTES) * cross.smallestDomainSize();
     }
 
-    /// The most bytes that are reduced between hosts in one step.
+    /// The most bytes that one call reduces between hosts.
     private long maxPartBytes() {
         return cross.hasOneRankPerDomain()
                 ? pieceBytes()
@@ -167,12 +169,12 @@ final class CpuAllreduce {
         }
     }
 
-    /// No two ranks share memory: reduces piece by piece over links. The piece size is the same on
-    /// all ranks, wherever their tensors lie.
+    /// Reduces piece by piece over links. Used if no two ranks share memory. The piece size is the
+    /// same on all ranks, wherever their tensors lie.
     private void runOverLinks(ScaledReduction reduction, FusedTensors fusedTensors) {
         boolean single = fusedTensors.tensorCount() == 1 && fusedTensors.byteSize() > COPIED_BYTES;
-        // Two ranks see each other's stamp before they change anything. More ranks need a barrier
-        // first.
+        // No tensor may change before all ranks have started. Two ranks exchange stamps before they
+        // reduce. More ranks, and ranks that prescale their output first, need a barrier.
         boolean agreed = single && (cross.size() > 2 || reduction.prescales());
         if (agreed) {
             cross.barrier();
@@ -201,9 +203,9 @@ final class CpuAllreduce {
         }
     }
 
-    /// Reduces the tensors piece by piece, at least one piece, in scratch memory: for small
-    /// tensors, for tensors on the heap, and for tensors that must not change before all ranks
-    /// agree.
+    /// Reduces the tensors piece by piece in scratch memory. Used for small tensors, for tensors on
+    /// the heap, and for tensors that must not change before all ranks have started. An empty
+    /// operation is one empty piece, so that ranks still compare stamps.
     private void reduceInCopies(
             ScaledReduction reduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
         long count = fusedTensors.elementCount();
@@ -222,12 +224,12 @@ final class CpuAllreduce {
         }
     }
 
-    /// The activity of reducing a copy on a rank that shares no memory.
+    /// The activity that a trace shows for a reduction in a copy.
     private Activity reduceActivity() {
         return cross.isSingleDomain() ? Activity.SHM_ALLREDUCE : Activity.TCP_ALLREDUCE;
     }
 
-    /// Large enough for every step of a ring, small enough for a copy to stay in a cache.
+    /// The size of a piece: large enough for the steps of a ring, small enough to stay in a cache.
     private long pieceBytes() {
         return Math.min(MAX_PIECE_BYTES, cross.size() * STEP_BYTES);
     }

@@ -17,7 +17,8 @@ import org.horovod4j.transport.LocalGroup;
 import java.lang.foreign.Arena;
 import java.util.List;
 
-/// Collectives on host memory: through shared memory within a host, over links between hosts.
+/// Collectives on tensors in main memory: through shared memory within a host, over links between
+/// hosts.
 public final class CpuBackend implements Backend {
     private final LocalGroup local;
     private final CrossGroup cross;

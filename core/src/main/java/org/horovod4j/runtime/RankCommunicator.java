@@ -32,7 +32,7 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
-/// Turns a user's calls into requests, after checking what one rank can check alone.
+/// Checks a program's calls as far as one rank can check them alone, and turns them into requests.
 final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     private final RankSet set;
     private final int rank;
@@ -47,7 +47,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     private final GroupNames groupNames = new GroupNames();
     private volatile boolean isViewClosed;
 
-    /// @param worldRank the rank, which the communicators of all its process sets share
+    /// @param worldRank this rank in the job; the communicators of all its process sets share it
     RankCommunicator(
             RankSet set, ProcessSetRuntime runtime, ProcessSet processSet, Rank worldRank) {
         this.set = set;
@@ -155,8 +155,8 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
                 allreduce(input, output));
     }
 
-    /// The factors are applied before and after compression, to the whole tensor: the compressed
-    /// type may have too few bits for them.
+    /// Applies the prescale before compression and the postscale after decompression: the
+    /// compressed type may have too few bits for scaled values.
     private Handle<Tensor> allreduceCompressed(
             String name,
             Tensor input,
@@ -180,7 +180,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
                                         output));
     }
 
-    /// In memory outside the heap, where kernels work.
+    /// Returns a scaled copy outside the heap, because kernels work only there.
     private Tensor scaledCopy(Tensor tensor, double factor) {
         Tensor copy = tensor.copy();
         if (factor != 1.0) {
@@ -451,7 +451,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         return Handle.allOf(agent.submitAll(requests, operations));
     }
 
-    /// Makes the request for a member of a group.
+    /// Creates the request for a member of a group.
     private interface RequestFactory {
         Request request(String name, Tensor tensor);
     }
@@ -480,7 +480,8 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
                 CollectiveKind.REDUCESCATTER, name, tensor, options.op(), options.scale(), false);
     }
 
-    /// A tensor that any thread may use: a copy, when only the caller's may.
+    /// Returns the tensor itself if any thread may access it. Otherwise, for a tensor in a confined
+    /// arena, returns a copy.
     private static Tensor shareable(Tensor tensor) {
         return isShareable(tensor) ? tensor : tensor.copy();
     }
@@ -493,7 +494,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         return tensor;
     }
 
-    /// The rows for each rank: those given, checked, or equal parts.
+    /// The number of rows for each rank: the splits of the options, or equal parts.
     private int[] rows(String name, Tensor tensor, AlltoallOptions options) {
         checkNotScalar(CollectiveKind.ALLTOALL, name, tensor);
         long rows = tensor.shape().dimension(0);
@@ -593,7 +594,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         }
     }
 
-    /// Asynchronous operations run on another thread, which must be allowed to touch the memory.
+    /// Asynchronous operations may run on another thread, which must be able to access the memory.
     private static void checkShareable(String name, Tensor tensor) {
         if (!isShareable(tensor)) {
             throw new IllegalArgumentException(

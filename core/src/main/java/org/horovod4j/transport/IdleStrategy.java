@@ -2,16 +2,16 @@ package org.horovod4j.transport;
 
 /// How to wait for another rank: spin, then yield, then sleep.
 ///
-/// Spinning reacts within a microsecond but occupies a core that the awaited rank may need. So an
-/// oversubscribed host (more ranks than cores) starts with yielding. Each sleep lasts an eighth of
-/// the time waited so far, at most 1 ms: it prolongs the wait only a little, and a rank that waits
-/// for a minute uses about 1 % of a core. On an oversubscribed host the limit is 20 ms, because
-/// there dozens of waiting ranks share a few cores with the one that works.
+/// Spinning reacts within a microsecond, but occupies a core that the awaited rank may need. So on
+/// an oversubscribed host (more ranks than cores) a wait starts with yielding. Each sleep lasts an
+/// eighth of the time waited so far, at most 1 ms. So it prolongs the wait only a little, and a
+/// rank that waits for a minute uses about 1 % of a core. The limit is 20 ms on an oversubscribed
+/// host, because dozens of waiting ranks share a few cores with the rank that works.
 ///
 /// One thread uses an instance. [#reset] starts a new wait.
 public final class IdleStrategy {
-    /// About five microseconds. The awaited rank may be scheduled on this core, and cannot run
-    /// until the spinning ends.
+    /// About five microseconds. If the awaited rank is scheduled on this core, it cannot run until
+    /// the spinning ends.
     private static final int SPINS = 100;
 
     private static final long YIELD_NANOS = 300_000;
@@ -32,7 +32,7 @@ public final class IdleStrategy {
         this.maxSleepNanos = oversubscribed ? MAX_OVERSUBSCRIBED_SLEEP_NANOS : MAX_SLEEP_NANOS;
     }
 
-    /// Starts a new wait. Called after progress.
+    /// Starts a new wait. Callers also call it after progress.
     public void reset() {
         spinCount = 0;
     }
@@ -57,7 +57,7 @@ public final class IdleStrategy {
         }
     }
 
-    /// Clears the interrupt flag during the sleep, because an interrupted thread would not sleep at
+    /// Sleeps. Clears the interrupt status first, because an interrupted thread would not sleep at
     /// all, and restores it afterwards.
     private void sleep(long nanos) {
         boolean interrupted = Thread.interrupted();

@@ -10,10 +10,10 @@ import java.util.List;
 /// The ranks that share memory with this rank, and how they synchronize.
 ///
 /// An operation starts with one *notice* per rank: its stamp and a small payload. Each region has
-/// two slots for notices, used in turn. A notice is never overwritten while it is read: a rank
-/// posts notice `t + 2` only after it has seen notice `t + 1` of all others, and they post that one
-/// only after they have finished reading `t`. Larger data go through *stages*, a ring of buffers.
-/// The [Counter]s say when a stage may be reused.
+/// two slots for notices, used in turn. A notice is never overwritten while it is read. A rank
+/// posts notice `t + 2` only after it has seen notice `t + 1` of all others, and each of them posts
+/// `t + 1` only after it has read all notices `t`. Larger data go through *stages*, a ring of
+/// buffers. The [Counter]s say when a stage may be reused.
 public final class LocalGroup {
     private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
 
@@ -58,7 +58,7 @@ public final class LocalGroup {
         return regions[member];
     }
 
-    /// The offset of the payload of this rank's next notice.
+    /// The offset of the payload of the next notice in this rank's region.
     public long nextPayloadOffset() {
         return RegionLayout.noticeOffset(sequence + 1) + RegionLayout.PAYLOAD;
     }
@@ -89,7 +89,7 @@ public final class LocalGroup {
         }
     }
 
-    /// The counter of this rank. Between operations it is the same on all members.
+    /// The value of this rank's counter. Between operations it is the same on all members.
     public long counterValue(Counter counter) {
         return counters[counter.ordinal()];
     }
@@ -119,15 +119,17 @@ public final class LocalGroup {
         }
     }
 
-    /// Claims the next share of a member's part, numbered from 0. Each share goes to exactly one
-    /// rank. A rank that has finished its own part claims shares of the others.
+    /// Claims the next share of a member's part. Each share goes to exactly one rank. A rank that
+    /// has finished its own part claims shares of other parts.
+    ///
+    /// @return the number of the share, from 0; it may be beyond the last share
     public long claim(int member) {
         return (long) LONG.getAndAdd(regions[member], RegionLayout.CLAIMED, 1L);
     }
 
-    /// Restarts the shares of this rank's part at 0. The caller makes sure that no member still
-    /// claims shares of the last operation, and that claims of the next one come after a
-    /// [#barrier].
+    /// Numbers the shares of this rank's part from 0 again. The caller ensures that no member still
+    /// claims shares of the last operation, and that a [#barrier] precedes the claims of the next
+    /// one.
     public void resetClaims() {
         LONG.setRelease(regions[index], RegionLayout.CLAIMED, 0L);
     }
@@ -138,8 +140,8 @@ public final class LocalGroup {
         return RegionLayout.stageOffset(round);
     }
 
-    /// Resets notices, counters and claims after a failed operation. All members call this, while
-    /// none is in an operation.
+    /// Resets notices, counters and claims after a failed or abandoned operation. All members call
+    /// this while none of them is in an operation.
     public void reset() {
         sequence = 0;
         for (Counter counter : Counter.values()) {

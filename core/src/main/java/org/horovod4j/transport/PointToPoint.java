@@ -4,12 +4,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Sends and receives stamped messages over links, both at the same time.
+/// Sends and receives stamped messages over links. It can send and receive at the same time.
 ///
-/// A message is the stamp of its operation followed by the payload. Both ends know the length. A
-/// short message is sent together with its stamp in one piece.
+/// A message is the stamp of its operation followed by the payload. Both ends know the length, so
+/// it is not sent. A short payload is sent together with the stamp in one call.
 public final class PointToPoint implements AutoCloseable {
-    /// How many bytes are received before they are processed: a part of a level-2 cache.
+    /// Received bytes are processed in sections of this size, which fits into a level-2 cache.
     static final int WINDOW_BYTES = 256 * 1024;
 
     static final int STAMP_BYTES = Long.BYTES;
@@ -57,8 +57,8 @@ public final class PointToPoint implements AutoCloseable {
         run(false, true);
     }
 
-    /// The number of bytes of the current outgoing payload that are no longer needed. A sink may
-    /// overwrite these.
+    /// The number of bytes at the start of the current outgoing payload that are no longer needed.
+    /// A sink may overwrite them.
     public long reusableBytes() {
         return outgoing.reusableBytes();
     }
@@ -80,7 +80,7 @@ public final class PointToPoint implements AutoCloseable {
         arena.close();
     }
 
-    /// Runs the transfers until both are done.
+    /// Sends and receives until both messages are done.
     private void run(boolean sending, boolean receiving) {
         idleStrategy.reset();
         while (sending || receiving) {
@@ -101,7 +101,7 @@ public final class PointToPoint implements AutoCloseable {
         }
     }
 
-    /// The link of a message that has not begun.
+    /// Stands for the link before a message begins.
     enum NullLink implements Link {
         INSTANCE;
 

@@ -13,20 +13,23 @@ import java.util.Arrays;
 ///
 /// | barriers | bytes read by each rank | bytes written by each rank |
 /// |----------|-------------------------|----------------------------|
-/// | 1        | size of all tensors      | size of all tensors         |
+/// | 1        | size of all its tensors | size of all its tensors    |
 ///
 /// The fused array of all tensors is divided into one part per rank, without regard to tensor
-/// boundaries, and each part into shares. Each rank reduces its part over the tensors of all ranks
-/// and writes the result to all of them, piece by piece: the cache lines it writes are those it has
-/// just read. Each share is claimed by one rank, and no other rank accesses it.
+/// boundaries. Each rank reduces its part over the tensors of all ranks and writes the result to
+/// all of them. It works piece by piece, so it writes cache lines that it has just read.
 ///
-/// A rank that has finished its part claims shares of the others. Otherwise a rank whose core is
-/// busy with something else would delay all ranks in every operation. The result does not depend on
-/// who reduces a share, because ranks are always added in the same order.
+/// Large parts are divided into shares. A rank claims each share before it reduces it, and no other
+/// rank accesses that share. A rank that has finished its part claims shares of other parts.
+/// Otherwise a rank whose core is busy with something else would delay all ranks in every
+/// operation. The result does not depend on which rank reduces a share, because the ranks' values
+/// are always added in the same order.
 public final class InPlaceAllreduce {
+    /// The bytes that are reduced and written at a time.
     private static final long PIECE_BYTES = 16 * 1024;
 
-    /// About ten microseconds of work, compared to which a claim costs nothing.
+    /// The size of a share: about ten microseconds of work, so that the cost of a claim is
+    /// negligible.
     private static final long SHARE_BYTES = 128 * 1024;
 
     private final LocalGroup local;
@@ -54,6 +57,7 @@ public final class InPlaceAllreduce {
         long since = activityRecorder.begin();
         reduceParts(reduction, fusedTensors, tensors);
         since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
+        // Counts as one round: between operations the three counters are equal.
         local.advanceTo(Counter.PACKED, base + 1);
         local.advanceTo(Counter.UNPACKED, base + 1);
         local.advanceTo(Counter.REDUCED, base + 1);
@@ -62,6 +66,7 @@ public final class InPlaceAllreduce {
         activityRecorder.end(Activity.WAIT_FOR_DATA, since);
     }
 
+    /// Prescales this rank's own tensors.
     private void prepare(
             ScaledReduction reduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
         for (int i = 0; i < tensors.length; i++) {
@@ -124,7 +129,9 @@ public final class InPlaceAllreduce {
         }
     }
 
-    /// Reduces a range of elements of one tensor.
+    /// Reduces a range of elements of one tensor, and copies the result to all ranks.
+    ///
+    /// @param tensor its memory on each member
     private void reduce(
             ScaledReduction reduction, MemorySegment[] tensor, long first, long elements) {
         MemorySegment mine = tensor[local.index()];

@@ -13,14 +13,15 @@ import java.util.Arrays;
 ///
 /// | rounds | bytes read by each rank |
 /// |--------|-------------------------|
-/// | 1      | `n` tensors             |
+/// | 1      | tensors of `n` ranks    |
 ///
-/// Used for small tensors within a host. It needs only one barrier, because no results are passed
-/// on. All ranks compute the same sum in the same order, so their results have the same bits.
+/// Used for small tensors within a host. It needs only one barrier, because each rank computes the
+/// whole result itself. All ranks add in the same order, so their results have the same bits.
 public final class OneRoundAllreduce {
-    /// Beyond these sizes, in total and for all that a rank reads, distributing the work is faster.
+    /// The most bytes of one rank's tensors. For more, it is faster to divide the work among ranks.
     private static final long MAX_BYTES = 4 * 1024;
 
+    /// The most bytes that a rank reads from all notices together.
     private static final long MAX_READ = 64 * 1024;
 
     private final LocalGroup local;
@@ -42,6 +43,7 @@ public final class OneRoundAllreduce {
         }
     }
 
+    /// Whether tensors of this total size are small enough.
     public boolean supports(long byteSize) {
         return byteSize <= MAX_BYTES && byteSize * local.size() <= MAX_READ;
     }

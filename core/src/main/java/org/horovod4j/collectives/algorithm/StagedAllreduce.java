@@ -16,16 +16,17 @@ import java.util.Arrays;
 ///
 /// | rounds              | bytes copied by each rank | bytes reduced by each rank |
 /// |---------------------|---------------------------|----------------------------|
-/// | all bytes / 128 KiB | all in, all out           | `n` times its `n`-th       |
+/// | all bytes / 128 KiB | all in, all out           | its part, from `n` stages  |
 ///
-/// Each rank copies its piece into its stage. Owner `p` of a part reduces the part over the stages
-/// of all ranks, in rank order. If there are other hosts, the owners of the part on all hosts
-/// reduce it over their links. Then all ranks copy all parts out. So every core shares the
-/// arithmetic, and every owner shares the network. With other hosts a round is a whole stage, 512
-/// KiB, because links are more efficient with large messages.
+/// In each round every rank packs the next elements of its tensors into its stage. The elements of
+/// a round are divided into parts, and each part has one owner. The owner reduces its part over the
+/// stages of all ranks, in rank order. If there are other hosts, the owners of the part on all
+/// hosts reduce it over their links. Then all ranks unpack all parts. So all owners share the
+/// arithmetic and the network. With other hosts a round is a whole stage, 512 KiB, because links
+/// are more efficient with large messages.
 ///
-/// There are no copies besides packing and unpacking: a round takes tensors as they are, many small
-/// ones or a piece of a large one.
+/// Packing and unpacking are the only copies. A round may contain many small tensors or a section
+/// of a large one.
 public final class StagedAllreduce {
     private final LocalGroup local;
     private final StagedPipeline pipeline;
@@ -33,8 +34,8 @@ public final class StagedAllreduce {
     private final MemorySegment[] sources;
     private final long[] offsets;
 
-    /// The bytes of a round without other hosts. By default four stages fit into a small level-2
-    /// cache.
+    /// The bytes of a round if there are no other hosts. The default is small enough that four
+    /// rounds fit into a small level-2 cache.
     private long localRoundBytes = Tuning.DEFAULT.roundBytes();
 
     public StagedAllreduce(LocalGroup local, ActivityRecorder activityRecorder) {
@@ -48,15 +49,15 @@ public final class StagedAllreduce {
         }
     }
 
-    /// Sets the bytes of a round without other hosts. All members call this before the same
-    /// operation.
+    /// Sets the bytes of a round for the case that there are no other hosts. All members call this
+    /// before the same operation.
     public void setRoundBytes(long bytes) {
         localRoundBytes = bytes;
     }
 
     /// Reduces `fusedTensors` and copies this rank's windows to the outputs.
     ///
-    /// @param owners the number of owners: the first members, which reduce one part each
+    /// @param owners the number of owners; the first members are owners and reduce one part each
     /// @param crossReducer reduces a part over the other hosts; null if there are none
     public void run(
             ScaledReduction reduction,
@@ -70,7 +71,7 @@ public final class StagedAllreduce {
                 new AllreducePhases(reduction, owners, crossReducer, fusedTensors, roundElements));
     }
 
-    /// Reduces a part over its owners on all hosts, including division and scaling.
+    /// Reduces a part over its owners on all hosts. Also divides and scales the result.
     public interface CrossReducer {
         void reduce(Operands part);
     }

@@ -22,12 +22,13 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
-/// Decides for all ranks of a process set what runs next. It is on rank 0, beside that rank's own
-/// [Follower].
+/// Decides for all ranks of a process set what runs next. It exists only on rank 0 of the set, in
+/// addition to that rank's own `Follower`.
 ///
-/// It receives the requests of the ranks, and decides in one order for all ranks what runs, what
-/// has failed, and when a plan is locked and unlocked. It neither waits nor sends: messages enter
-/// by [#receive] and decisions leave by [#decisions].
+/// It receives the requests of the ranks. It decides what runs, what fails, and when a plan is
+/// locked and unlocked. All ranks receive these decisions in the same order. The coordinator does
+/// not wait and does no I/O: the caller passes messages to [#receive] and takes decisions from
+/// [#decisions].
 public final class Coordinator {
     private final List<Integer> worldRanks;
     private final int size;
@@ -47,11 +48,13 @@ public final class Coordinator {
     private long epoch;
     private long decisionCount;
 
-    /// The number of decided operations, failed ones and joins included, now and when the plan was
-    /// locked.
+    /// The number of operations decided so far. A batch, a failed operation and a completed join
+    /// count as one each.
     private long operations;
 
+    /// The value of `operations` when the plan was locked.
     private long lockedAt;
+
     private int lastJoined = -1;
     private boolean abandoned;
 
@@ -73,7 +76,8 @@ public final class Coordinator {
     /// @param planLocking whether repeated steps become plans
     /// @param averageOverLive whether an average divides by the ranks that have not joined, rather
     ///     than by all
-    /// @param fusesFreely bytes that may be fused in any order without a change of the results
+    /// @param fusesFreely the largest batch in bytes for which the results do not depend on which
+    ///     operations are fused
     public record CoordinatorSettings(
             int cacheCapacity,
             boolean groupFusion,
@@ -81,7 +85,7 @@ public final class Coordinator {
             boolean averageOverLive,
             LongSupplier fusesFreely) {}
 
-    /// Is called for each request of a rank.
+    /// Receives each request of a rank.
     @FunctionalInterface
     public interface RequestListener {
         void onRequest(String tensor, int rank);
@@ -141,7 +145,7 @@ public final class Coordinator {
         return due;
     }
 
-    /// Changes the tuning: at once, or, while a plan is locked, as soon as no rank follows it. The
+    /// Changes the tuning: at once, or, if a plan is locked, when all ranks have left it. The
     /// caller makes its own rank leave the plan.
     public void retune(Tuning other) {
         pendingTuning = other;
@@ -153,7 +157,9 @@ public final class Coordinator {
     private void submitted(int rank, RankMessage.Submit submit) {
         cache.acknowledge(rank, submit.decisionsSeen());
         if (submit.epoch() != epoch) {
-            return; // sent before the rank saw the plan, in which these entries have places now
+            // Sent before the rank saw that a plan was locked or unlocked. The rank then puts these
+            // entries into the plan or requests them again.
+            return;
         }
         List<Request> asks =
                 submit.requests().stream().map(requestRef -> request(rank, requestRef)).toList();
@@ -302,7 +308,7 @@ public final class Coordinator {
             int bringing = items.get(batch.getFirst()).ranks();
             decide(new CoordinatorMessage.Run(named, settings.averageOverLive ? bringing : size));
             operations++;
-            if (!evicted.isEmpty()) { // after the run, which may still use them
+            if (!evicted.isEmpty()) { // after the run, which may still use these slots
                 decide(new CoordinatorMessage.Evict(evicted));
             }
         }
@@ -316,7 +322,10 @@ public final class Coordinator {
                         request, cache.add(request, evicted, decisionCount + 1));
     }
 
-    /// Locks a plan if the current submissions of this rank's program begin one.
+    /// Locks a plan if the current submissions of rank 0's program begin one.
+    ///
+    /// @param asks the requests that are not handled yet
+    /// @return whether a plan is locked now
     private boolean lock(List<Request> asks, long segment) {
         if (!settings.planLocking
                 || state != State.NEGOTIATING
@@ -337,7 +346,8 @@ public final class Coordinator {
         return true;
     }
 
-    /// Begins a new epoch: the ranks request all operations in flight again.
+    /// Drops all requests, because a new epoch begins. The ranks put the operations in flight into
+    /// the plan or request them again.
     private void clearRequests() {
         tallies.clear();
         ready.clear();
@@ -384,7 +394,7 @@ public final class Coordinator {
         if (other == null) {
             return;
         }
-        abandoned |= other.streams() != tuning.streams(); // links must be opened again
+        abandoned |= other.streams() != tuning.streams(); // a reset opens the links again
         pendingTuning = null;
         tuning = other;
         planner.retune(other);

@@ -21,11 +21,12 @@ import java.util.function.Function;
 
 /// Runs the submitted operations of one process set.
 ///
-/// A thread that waits for an operation drives the cycle while it waits: passing the work to
-/// another thread and back would cost more than a small operation takes. While the program
-/// computes, thread `hvd-cycle` drives, and polls every few milliseconds for messages of other
-/// ranks as long as operations are in flight. One thread drives at a time. It owns the [Follower]
-/// and the [ControlChannel], and releases them between two steps.
+/// To *drive* the cycle is to call `step` again and again: it sends requests, runs batches and
+/// exchanges messages. A thread that waits for an operation drives while it waits: passing the work
+/// to another thread and back would cost more than a small operation takes. While the program
+/// computes, thread `hvd-cycle` drives. It polls every few milliseconds for messages of other ranks
+/// as long as operations are in flight. One thread drives at a time, and only that thread uses the
+/// [Follower] and the [ControlChannel].
 public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// If the program waits this long for an operation that a plan holds back, this rank leaves the
     /// plan.
@@ -34,12 +35,13 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// How long a thread waits for the driving thread before it checks again.
     private static final long DRIVER_WAIT_NANOS = 1_000_000;
 
-    /// How often thread `hvd-cycle` polls while operations wait for other ranks or entries.
+    /// The time between two polls of thread `hvd-cycle`.
     private static final long POLL_NANOS = 3_000_000;
 
-    /// How many polls follow when nothing is in flight. A poll and a wake-up cost about the same,
-    /// and both take time from a core that computes. Steps that follow each other closely need no
-    /// wake-up; during long steps the thread does not poll.
+    /// If more polls than this find nothing in flight, thread `hvd-cycle` parks until it is woken.
+    /// A poll and a wake-up cost about the same, and both take time from a core that computes. So
+    /// the thread stays awake between training steps that follow each other closely, and parks
+    /// during long ones.
     private static final int MAX_IDLE_POLLS = 1;
 
     private final TensorQueue queue;
@@ -56,24 +58,24 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private final Thread thread;
     private volatile @Nullable HorovodException closed;
 
-    /// A thread of the program that waits while another drives. It takes over the cycle at the next
-    /// chance. With several batches to come, it would otherwise be woken after each batch, only to
-    /// wait for the next.
+    /// A thread of the program that waits while another thread drives. Thread `hvd-cycle` stops
+    /// driving for it after the current batch. Otherwise the waiting thread would be woken after
+    /// each batch, only to wait for the next.
     private volatile @Nullable Thread waiter;
 
     /// Whether thread `hvd-cycle` polls; otherwise it must be woken.
     private volatile boolean polling;
 
-    /// Whether it was woken for work, rather than to poll again.
+    /// Whether thread `hvd-cycle` was woken because there is work, and not only to poll again.
     private volatile boolean wokenForWork;
 
-    /// The last wait that the plan was seen to block. It may be over by now.
+    /// The last wait that the plan blocked. It may be over by now.
     private volatile @Nullable BlockedWait blockedWait;
 
     /// Creates an agent. Its thread starts when it is first needed.
     ///
     /// @param threadName as in thread dumps: `hvd-cycle`, the rank and the process set
-    /// @param steps is called after each step of a locked plan
+    /// @param steps receives each step of a locked plan
     /// @param explain reports a failure to the other ranks, and returns the exception for this
     ///     program
     public CycleAgent(
@@ -109,17 +111,17 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// A wait of the program for an operation that the plan holds back.
     ///
-    /// @param sinceNanos when it was first seen
-    /// @param completed the number of completed operations at that time; if there are more now, the
-    ///     wait is another one
+    /// @param sinceNanos when the agent first saw the wait
+    /// @param completed the number of completed operations at that time; if there are more now, a
+    ///     new wait has begun
     private record BlockedWait(long sinceNanos, long completed) {}
 
-    /// Is called after each step of a locked plan, on the driving thread.
+    /// Receives each step of a locked plan, on the driving thread.
     @FunctionalInterface
     public interface StepListener {
         /// Reports the bytes and the duration of a step.
         ///
-        /// @return whether this rank shall leave the plan
+        /// @return whether this rank should leave the plan
         boolean onStep(long bytes, long nanos);
     }
 
@@ -161,7 +163,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return entries;
     }
 
-    /// @param work whether there is work now, rather than when more entries have come
+    /// @param work whether there is work now; false if a batch of the plan still waits for other
+    ///     entries
     private void submitted(boolean work) {
         wakeIf(work && driver.get() == null && !isAwaited());
     }
@@ -188,7 +191,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// Joins: takes part in the operations of the others without data, until all ranks have joined.
     ///
-    /// @return the last rank that joined, as a rank of the world
+    /// @return the last rank that joined, as a rank of the process set
     public int join() {
         TensorEntry<Integer> last =
                 new TensorEntry<>(Request.join(), new Operation.Barrier(), this);
@@ -211,7 +214,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         queue.completionObserved();
     }
 
-    /// A program that polls is waiting too, so the operation must make progress.
+    /// A program may poll instead of waiting, so the operation must make progress here too.
     @Override
     public void polled(TensorEntry<?> tensorEntry) {
         leavePlanIfStuck(tensorEntry);
@@ -241,7 +244,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Waits until the entry is done or no thread drives.
+    /// Waits a short time while another thread drives, or until the entry is done.
     private void awaitDriver(TensorEntry<?> tensorEntry) {
         waiter = Thread.currentThread();
         if (driver.get() != null) {
@@ -249,7 +252,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
         waiter = null;
         if (tensorEntry.hasEnded() && driver.get() == null && queue.hasWork()) {
-            wakeIf(!isAwaited()); // this thread does not need the remaining work
+            wakeIf(!isAwaited()); // this thread returns and does not run the remaining work
         }
     }
 
@@ -309,7 +312,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Waits until an entry is in flight, then for one poll interval, unless there is work at once.
+    /// Waits until an entry is in flight. If there is no work yet, waits for one more poll
+    /// interval.
     private void parkUntilSubmitted() {
         wokenForWork = false;
         polling = false;
@@ -322,7 +326,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Takes at least one step, to read messages, and continues while there is work.
+    /// Calls [#step] at least once, to read messages, and continues while there is work.
     private void driveWhileBusy() {
         idleStrategy.reset();
         try {
@@ -337,7 +341,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// The reason for which this agent ends: that of [#close], or an explained failure.
+    /// The reason why this agent ends: that of [#close], or the failure that `explain` returns.
     private HorovodException endReason(Throwable end) {
         HorovodException reason = closed;
         if (reason != null && end.equals(reason)) {
@@ -351,9 +355,10 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Takes a step, or idles. Before it reports a lost rank, it reads what that rank has sent.
+    /// Calls [#step], and idles if there was nothing to do. Before it throws because a rank is
+    /// lost, it handles the messages that the rank has sent.
     ///
-    /// @return whether a step was taken
+    /// @return whether there was something to do
     private boolean drive() {
         if (step()) {
             idleStrategy.reset();
@@ -372,14 +377,18 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return false;
     }
 
+    /// Advances the follower once and exchanges messages. In a locked plan this runs one batch.
+    ///
+    /// @return whether there was something to do
     private boolean step() {
         boolean moved = follower.advance();
         if (moved && follower.mode() == Follower.Mode.LOCKED) {
-            return true; // a step of a plan exchanges no messages
+            return true; // a batch of a plan needs no messages
         }
         return controlChannel.exchange() || moved;
     }
 
+    /// Called while an operation waits: in a plan, a message may end the wait.
     private void receiveInPlan() {
         if (follower.isInPlan()) {
             controlChannel.exchangeWhileWaiting();
@@ -404,9 +413,12 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Releases the cycle to a waiting thread, or to thread `hvd-cycle` if there is work that the
-    /// program is not about to wait for. A thread that submits after this call sees that no thread
-    /// drives the cycle. Entries that were submitted before are seen here.
+    /// Stops driving. A waiting thread takes over. If no thread waits and there is more work,
+    /// thread `hvd-cycle` takes over, unless the program is about to wait for that work.
+    ///
+    /// No submission is missed. One that comes before `driver` is cleared is in the queue when this
+    /// method checks it. One that comes later sees that no thread drives: it wakes thread
+    /// `hvd-cycle`, or its own thread drives.
     private void release() {
         driver.set(null);
         Thread waiting = waiter;
@@ -419,7 +431,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// Wakes thread `hvd-cycle` if it is needed.
     ///
-    /// @param ready whether there is work now, rather than when more entries have come
+    /// @param ready whether there is work now; false if the thread only needs to poll
     private void wakeIf(boolean ready) {
         if ((ready && driver.get() == null) || !polling) {
             if (ready) {

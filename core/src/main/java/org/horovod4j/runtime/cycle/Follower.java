@@ -34,10 +34,13 @@ import java.util.function.Consumer;
 ///
 /// Used only by the thread that drives the cycle.
 final class Follower {
-    /// More than the coordinator keeps.
+    /// The number of plans that are kept. The coordinator keeps fewer, so it never locks a plan
+    /// that a follower has dropped.
     private static final int MAX_PLANS = 16;
 
+    /// Spreads plan and operation numbers over all bits of a stamp.
     private static final long PRIME = 0x9e3779b97f4a7c15L;
+
     private static final long NEVER = Long.MAX_VALUE;
 
     private final int processSet;
@@ -55,7 +58,8 @@ final class Follower {
     private final Map<Long, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);
     private final CompletedEntries completedEntries = new CompletedEntries();
 
-    /// Descriptions for the recorder of the batches of a plan, which run in every step.
+    /// What the recorder gets for each batch of the plan. Cached, because batches run in every
+    /// step.
     private final IdentityHashMap<Batch, Collective> described = new IdentityHashMap<>();
 
     private Mode mode = Mode.NEGOTIATING;
@@ -66,7 +70,9 @@ final class Follower {
     /// The number of batches that have run since the program deviated from the plan.
     private int batchesAfterDeviation;
 
+    /// This rank leaves the plan after this number of completed operations.
     private long stopAfter = NEVER;
+
     private long epoch;
     private long decisionsSeen;
     private long cycleNanos;
@@ -107,12 +113,14 @@ final class Follower {
         return mode;
     }
 
-    /// Whether an operation of a plan is running. It may be abandoned.
+    /// Whether a batch of a plan is running. It can still be abandoned while it waits for other
+    /// ranks to start it.
     boolean isInPlan() {
         return inPlan;
     }
 
-    /// Does what needs no decision of the coordinator.
+    /// Does what this rank can do without a new decision of the coordinator: sends requests, or
+    /// runs the next batch of a locked plan.
     ///
     /// @return whether there was something to do
     boolean advance() {
@@ -168,9 +176,9 @@ final class Follower {
         coordinator.accept(new RankMessage.Submit(currentEpoch, decisionsSeen, segment, requests));
     }
 
-    /// Runs the next batch of the plan, or leaves the plan if the program deviates. Batches that
-    /// are complete by then run first, up to one step: so the point where the plan is left depends
-    /// on the program and not on timing.
+    /// Runs the next batch of the plan, or leaves the plan if the program has deviated from it.
+    /// Before that it runs the batches that are already complete, at most one step. So the point
+    /// where this rank leaves the plan depends on the program and not on timing.
     private boolean advancePlan() {
         if (state.completed() >= stopAfter) {
             stop(new RankMessage.Stopped(false));
@@ -336,9 +344,9 @@ final class Follower {
         queue.joined(lastRank);
     }
 
-    /// Counts a decision without an operation as one. A rank that leaves after it reports that it
-    /// has completed it; the other ranks then wait for the decision even if they see the departure
-    /// first.
+    /// Counts a decision that runs nothing as a completed operation. A rank that leaves the job
+    /// reports how many operations it has completed. So the other ranks still wait for this
+    /// decision if they learn of the departure before they receive it.
     private void countDecision() {
         state.complete(state.nextOperation());
     }

@@ -24,17 +24,22 @@ final class TensorQueue {
     private final TensorTable table = new TensorTable();
     private final Clock clock;
 
-    /// A recent time. Reading the clock for each of many small tensors would cost a tenth of a
-    /// step.
+    /// A recent time, for the entries. With many small tensors, reading the clock for each would
+    /// cost a tenth of a step.
     private long cachedNanos;
 
+    /// Entries to request from the coordinator: those without a place in a locked plan.
     private List<TensorEntry<?>> arrivals = new ArrayList<>();
+
     private @Nullable Plan plan;
     private volatile @Nullable TensorEntry<Integer> joining;
     private @Nullable HorovodException closed;
     private Deviation deviation = Deviation.NONE;
     private long segment;
+
+    /// The number of entries submitted so far.
     private long submitted;
+
     private volatile boolean completionObserved;
 
     TensorQueue(Clock clock) {
@@ -129,7 +134,7 @@ final class TensorQueue {
         return joining;
     }
 
-    /// Completes the join: all ranks have joined.
+    /// Completes the pending join. Called when all ranks have joined.
     void joined(int lastRank) {
         TensorEntry<Integer> waiting;
         lock.lock();
@@ -257,7 +262,7 @@ final class TensorQueue {
                     deviation = Deviation.REQUESTED;
                 }
             }
-            if (joining != null) { // its message to the coordinator is void now
+            if (joining != null) { // the coordinator has dropped its message
                 deviation = Deviation.REQUESTED;
             }
         } finally {
@@ -278,7 +283,7 @@ final class TensorQueue {
 
     private void leavePlan() {
         if (plan != null) {
-            plan.restart(0); // a plan is kept for later, without tensors
+            plan.restart(0); // the plan is kept for later, without entries
             table.clearPlan();
         }
         plan = null;
@@ -310,8 +315,9 @@ final class TensorQueue {
         }
     }
 
-    /// Whether the plan holds the entry back, because the program has not submitted the rest of a
-    /// batch. False for an entry that has run and is about to complete.
+    /// Whether the plan holds the entry back: the next batch of the plan is not complete, because
+    /// the program has not submitted all its entries. False for an entry that has run and is about
+    /// to complete.
     public boolean isStuck(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
@@ -324,6 +330,7 @@ final class TensorQueue {
         }
     }
 
+    /// Makes this rank leave the plan. The first reason counts. Does nothing without a plan.
     public void deviate(Deviation why) {
         lock.lock();
         try {
@@ -335,6 +342,7 @@ final class TensorQueue {
         }
     }
 
+    /// Whether and why this rank must leave the plan.
     public Deviation deviation() {
         lock.lock();
         try {

@@ -33,6 +33,7 @@ public final class Dispatcher {
 
     /// Runs `batch` and stores the results in it.
     ///
+    /// @param stamp identifies the operation; the same on all ranks
     /// @param divisor the divisor of an average
     public void run(Batch batch, long stamp, int divisor) {
         switch (batch.first().collectiveKind()) {
@@ -69,7 +70,7 @@ public final class Dispatcher {
         }
     }
 
-    /// The batch's bundle, made when it runs for the first time.
+    /// The fused tensors of the batch, created when it runs for the first time.
     private FusedTensors fusedTensors(Batch batch) {
         FusedTensors fusedTensors = batch.fusedTensors();
         if (fusedTensors == null) {
@@ -163,7 +164,7 @@ public final class Dispatcher {
     }
 
     /// Completes an entry with its result.
-    @SuppressWarnings({"unchecked", "NullAway"}) // the operation's kind says what its entry's T is
+    @SuppressWarnings({"unchecked", "NullAway"}) // the kind of operation determines T
     public static void complete(TensorEntry<?> tensorEntry, @Nullable Object result) {
         ((TensorEntry<Object>) tensorEntry).complete(result);
     }

@@ -13,10 +13,11 @@ import java.util.Map;
 
 /// Forms batches of operations that can run as one.
 ///
-/// A batch takes the first operation that is left, and later ones of the same kind while they fit
-/// under the threshold. An operation of another kind may be skipped, so that a float16 tensor
-/// between float32 tensors does not split their batch. But batch and skipped operations together
-/// stay under the threshold: otherwise operations that are ready early would wait for late ones.
+/// A batch begins with the first operation that has no batch yet. Later operations with the same
+/// `FusionKey` are added while the batch stays under the threshold. Other operations are skipped,
+/// so that a float16 tensor between float32 tensors does not split their batch. The batch ends when
+/// it and the skipped operations together exceed the threshold: otherwise operations that are ready
+/// early would wait for late ones.
 ///
 /// @param threshold the maximum bytes of a batch; a larger tensor runs alone, and with 0 every
 ///     tensor does
@@ -26,12 +27,12 @@ public record Fusion(long threshold, boolean groups) {
     /// An operation to be fused.
     ///
     /// @param request its request
-    /// @param byteSize its size in a batch
+    /// @param byteSize its bytes in a batch
     /// @param segment operations of different segments must not share a batch
-    /// @param ranks the number of ranks with data, by which an average divides
+    /// @param ranks the number of ranks that contribute data
     public record Item(Request request, long byteSize, long segment, int ranks) {}
 
-    /// The positions of the items, batch by batch.
+    /// Forms batches. Each batch is a list of positions in `items`.
     public List<List<Integer>> batches(List<Item> items) {
         boolean[] taken = new boolean[items.size()];
         int[] likeness = fusionKey(items);
@@ -44,7 +45,7 @@ public record Fusion(long threshold, boolean groups) {
         return batches;
     }
 
-    /// A number for each item; items with equal numbers can be fused.
+    /// Gives each item the number of its key. Items with equal numbers can be fused.
     private int[] fusionKey(List<Item> items) {
         Map<FusionKey, Integer> numbers = new HashMap<>();
         return items.stream()
@@ -95,6 +96,7 @@ public record Fusion(long threshold, boolean groups) {
 
     /// What the members of a batch have in common.
     ///
+    /// @param group the group if only members of one group may be fused, else empty
     /// @param ungroupedName the name of a tensor that runs alone because it has no group, else
     ///     empty
     private record FusionKey(
