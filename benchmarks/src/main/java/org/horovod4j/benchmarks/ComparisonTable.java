@@ -12,19 +12,28 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Compares all programs of one [BenchmarkSetup] for each size: their times, the speedup of
+/// Compares all programs of one setup for each size: their times, the speedup of
 /// Horovod4J over other libraries, and the slowdown by encryption.
 final class ComparisonTable {
     private static final String OUR_PREFIX = "horovod4j";
     private static final String TLS_SUFFIX = "-tls";
 
-    private final BenchmarkSetup setup;
+    private final Setup setup;
     private final List<Result> results;
     private final List<String> ourPrograms;
     private final List<String> otherPrograms;
 
-    ComparisonTable(BenchmarkSetup benchmarkSetup, List<Result> results) {
-        this.setup = benchmarkSetup;
+    /// The conditions under which programs are comparable. Each setup has its own table.
+    record Setup(int np, String transport) {
+        @Override
+        public String toString() {
+            return "%d processes over %s"
+                    .formatted(np, transport.equals("shm") ? "shared memory" : transport);
+        }
+    }
+
+    ComparisonTable(Setup setup, List<Result> results) {
+        this.setup = setup;
         this.results = List.copyOf(results);
         List<String> programs = results.stream().map(Result::program).distinct().toList();
         this.ourPrograms =
@@ -36,20 +45,15 @@ final class ComparisonTable {
     /// One table for each setup, in the order of measurement.
     static List<ComparisonTable> of(List<Result> results) {
         return results.stream()
-                .map(result -> new BenchmarkSetup(result.np(), result.transport()))
+                .map(result -> new Setup(result.np(), result.transport()))
                 .distinct()
-                .map(
-                        benchmarkSetup ->
-                                new ComparisonTable(benchmarkSetup, of(benchmarkSetup, results)))
+                .map(setup -> new ComparisonTable(setup, of(setup, results)))
                 .toList();
     }
 
-    private static List<Result> of(BenchmarkSetup benchmarkSetup, List<Result> results) {
+    private static List<Result> of(Setup setup, List<Result> results) {
         return results.stream()
-                .filter(
-                        r ->
-                                r.np() == benchmarkSetup.np()
-                                        && r.transport().equals(benchmarkSetup.transport()))
+                .filter(r -> r.np() == setup.np() && r.transport().equals(setup.transport()))
                 .toList();
     }
 
