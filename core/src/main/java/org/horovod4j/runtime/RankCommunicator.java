@@ -32,7 +32,8 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
-/// Checks a program's calls as far as one rank can check them alone, and turns them into requests.
+/// Checks a program's calls as far as one rank can check them alone ([ArgumentChecks]), and submits
+/// them as requests.
 final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     private final RankSet set;
     private final int rank;
@@ -42,89 +43,91 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     private final Backend backend;
     private final Kernels kernels;
     private final ProcessSet processSet;
-    private final Rank worldRank;
+    private final Rank rankRuntime;
+    private final ArgumentChecks checks;
     private final ObjectCollectives objectCollectives;
     private final GroupNames groupNames = new GroupNames();
-    private volatile boolean isViewClosed;
+    private volatile boolean isClosed;
 
-    /// @param worldRank this rank in the job; the communicators of all its process sets share it
+    /// @param rankRuntime of this process; the communicators of all its process sets share it
     RankCommunicator(
-            RankSet set, ProcessSetRuntime runtime, ProcessSet processSet, Rank worldRank) {
+            RankSet set, ProcessSetRuntime runtime, ProcessSet processSet, Rank rankRuntime) {
         this.set = set;
         this.rank = set.rank();
         this.size = set.size();
-        this.kernels = worldRank.context().kernels();
-        this.placement = worldRank.context().placement();
+        this.kernels = rankRuntime.context().kernels();
+        this.placement = rankRuntime.context().placement();
         this.agent = runtime.agent();
         this.backend = runtime.backend();
         this.processSet = processSet;
-        this.worldRank = worldRank;
+        this.rankRuntime = rankRuntime;
+        this.checks = new ArgumentChecks(set, processSet);
         this.objectCollectives = new ObjectCollectives(this, set);
     }
 
     @Override
     public int rank() {
-        checkView();
+        checkNotClosed();
         return rank;
     }
 
     @Override
     public int size() {
-        checkView();
+        checkNotClosed();
         return size;
     }
 
     @Override
     public int localRank() {
-        checkView();
+        checkNotClosed();
         return placement.local().rank();
     }
 
     @Override
     public int localSize() {
-        checkView();
+        checkNotClosed();
         return placement.local().size();
     }
 
     @Override
     public int crossRank() {
-        checkView();
+        checkNotClosed();
         return placement.cross().rank();
     }
 
     @Override
     public int crossSize() {
-        checkView();
+        checkNotClosed();
         return placement.cross().size();
     }
 
     @Override
     public boolean isHomogeneous() {
-        checkView();
+        checkNotClosed();
         return placement.isHomogeneous();
     }
 
     @Override
     public FrameworkSettings frameworkSettings() {
-        return worldRank.context().settings().framework();
+        return rankRuntime.context().settings().framework();
     }
 
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
-        checkView();
-        worldRank.checkOpen();
+        checkNotClosed();
+        rankRuntime.checkOpen();
         return backend.allocate(dataType, shape);
     }
 
     @Override
     public Tensor allreduce(String name, Tensor input, Tensor output, AllreduceOptions options) {
-        checkView();
+        checkNotClosed();
         if (options.processSet().isPresent() || options.compressor().isPresent()) {
             return allreduceAsync(name, input, output, options).join();
         }
-        checkOutput(name, input, output);
-        Tensor in = shareable(input);
-        Tensor out = input == output ? in : shareable(output);
+        ArgumentChecks.checkOutput(name, input, output);
+        Tensor in = unconfined(input);
+        Tensor out = input == output ? in : unconfined(output);
         Tensor _ =
                 agent.perform(
                         allreduceRequest(name, in, out, options.op(), options.scale()),
@@ -135,17 +138,17 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     @Override
     public Handle<Tensor> allreduceAsync(
             String name, Tensor input, Tensor output, AllreduceOptions options) {
-        checkView();
+        checkNotClosed();
         if (options.processSet().isPresent()) {
             return options.processSet()
                     .get()
                     .communicator()
                     .allreduceAsync(name, input, output, options.withoutProcessSet());
         }
-        checkOutput(name, input, output);
-        checkShareable(name, input);
+        ArgumentChecks.checkOutput(name, input, output);
+        ArgumentChecks.checkNotConfined(name, input);
         if (input != output) {
-            checkShareable(name, output);
+            ArgumentChecks.checkNotConfined(name, output);
         }
         if (options.compressor().isPresent()) {
             return allreduceCompressed(name, input, output, options.compressor().get(), options);
@@ -164,7 +167,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
             Compressor compressor,
             AllreduceOptions options) {
         Scale scale = options.scale();
-        checkReducible(name, input, options.op(), scale);
+        ArgumentChecks.checkReducible(name, input, options.op(), scale);
         Tensor sent =
                 input == output && scale.prescale() == 1.0
                         ? input
@@ -192,7 +195,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     @Override
     public Handle<List<Tensor>> groupedAllreduceAsync(
             String name, List<Tensor> tensors, AllreduceOptions options) {
-        checkView();
+        checkNotClosed();
         if (options.processSet().isPresent()) {
             return options.processSet()
                     .get()
@@ -217,75 +220,75 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     @Override
     public Handle<SparseResult> sparseAllreduceAsync(
             String name, SparseTensor tensor, ReduceOp op) {
-        checkView();
+        checkNotClosed();
         return SparseAllreduce.DEFAULT.allreduceAsync(this, name, tensor, op);
     }
 
     @Override
     public Tensor allgather(String name, Tensor tensor) {
-        checkView();
+        checkNotClosed();
         return agent.perform(
-                allgatherRequest(name, tensor), new Operation.Allgather(shareable(tensor)));
+                allgatherRequest(name, tensor), new Operation.Allgather(unconfined(tensor)));
     }
 
     @Override
     public Handle<Tensor> allgatherAsync(String name, Tensor tensor) {
-        checkView();
-        checkShareable(name, tensor);
+        checkNotClosed();
+        ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(allgatherRequest(name, tensor), new Operation.Allgather(tensor));
     }
 
     @Override
     public Handle<List<Tensor>> groupedAllgatherAsync(String name, List<Tensor> tensors) {
-        checkView();
+        checkNotClosed();
         return submitGroup(
                 name, tensors, RankCommunicator::allgatherRequest, Operation.Allgather::new);
     }
 
     @Override
     public Tensor broadcast(String name, Tensor tensor, int rootRank) {
-        checkView();
-        checkRoot(name, rootRank);
-        Tensor shared = shareable(tensor);
+        checkNotClosed();
+        checks.checkRoot(name, rootRank);
+        Tensor data = unconfined(tensor);
         Tensor _ =
                 agent.perform(
-                        Request.broadcast(name, shared, rootRank), new Operation.Broadcast(shared));
-        return copyBack(shared, tensor);
+                        Request.broadcast(name, data, rootRank), new Operation.Broadcast(data));
+        return copyBack(data, tensor);
     }
 
     @Override
     public Handle<Tensor> broadcastAsync(String name, Tensor tensor, int rootRank) {
-        checkView();
-        checkRoot(name, rootRank);
-        checkShareable(name, tensor);
+        checkNotClosed();
+        checks.checkRoot(name, rootRank);
+        ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
                 Request.broadcast(name, tensor, rootRank), new Operation.Broadcast(tensor));
     }
 
     @Override
     public AlltoallResult alltoall(String name, Tensor tensor, AlltoallOptions options) {
-        checkView();
+        checkNotClosed();
         if (options.processSet().isPresent()) {
             return alltoallAsync(name, tensor, options).join();
         }
-        int[] rows = rows(name, tensor, options);
+        int[] rows = checks.alltoallRows(name, tensor, options);
         return agent.perform(
                 Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor),
-                new Operation.Alltoall(shareable(tensor), rows));
+                new Operation.Alltoall(unconfined(tensor), rows));
     }
 
     @Override
     public Handle<AlltoallResult> alltoallAsync(
             String name, Tensor tensor, AlltoallOptions options) {
-        checkView();
+        checkNotClosed();
         if (options.processSet().isPresent()) {
             return options.processSet()
                     .get()
                     .communicator()
                     .alltoallAsync(name, tensor, options.withoutProcessSet());
         }
-        int[] rows = rows(name, tensor, options);
-        checkShareable(name, tensor);
+        int[] rows = checks.alltoallRows(name, tensor, options);
+        ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
                 Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor),
                 new Operation.Alltoall(tensor, rows));
@@ -293,26 +296,26 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     @Override
     public Tensor reducescatter(String name, Tensor tensor, ReducescatterOptions options) {
-        checkView();
+        checkNotClosed();
         if (options.processSet().isPresent()) {
             return reducescatterAsync(name, tensor, options).join();
         }
         return agent.perform(
                 reducescatterRequest(name, tensor, options),
-                new Operation.Reducescatter(shareable(tensor)));
+                new Operation.Reducescatter(unconfined(tensor)));
     }
 
     @Override
     public Handle<Tensor> reducescatterAsync(
             String name, Tensor tensor, ReducescatterOptions options) {
-        checkView();
+        checkNotClosed();
         if (options.processSet().isPresent()) {
             return options.processSet()
                     .get()
                     .communicator()
                     .reducescatterAsync(name, tensor, options.withoutProcessSet());
         }
-        checkShareable(name, tensor);
+        ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
                 reducescatterRequest(name, tensor, options), new Operation.Reducescatter(tensor));
     }
@@ -320,7 +323,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     @Override
     public Handle<List<Tensor>> groupedReducescatterAsync(
             String name, List<Tensor> tensors, ReducescatterOptions options) {
-        checkView();
+        checkNotClosed();
         if (options.processSet().isPresent()) {
             return options.processSet()
                     .get()
@@ -336,45 +339,45 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     @Override
     public void barrier() {
-        checkView();
+        checkNotClosed();
         Boolean _ = agent.perform(Request.barrier(), new Operation.Barrier());
     }
 
     @Override
     public int join() {
-        checkView();
+        checkNotClosed();
         return agent.join();
     }
 
     @Override
     public <T extends @Nullable Object> T broadcastObject(String name, T object, int rootRank) {
-        checkView();
-        checkRoot(name, rootRank);
+        checkNotClosed();
+        checks.checkRoot(name, rootRank);
         return objectCollectives.broadcast(name, object, rootRank);
     }
 
     @Override
     public <T extends @Nullable Object> List<T> allgatherObject(String name, T object) {
-        checkView();
+        checkNotClosed();
         return objectCollectives.allgather(name, object);
     }
 
     @Override
     public ProcessSet processSet() {
-        checkView();
+        checkNotClosed();
         return processSet;
     }
 
     @Override
     public List<ProcessSet> processSets() {
-        checkView();
-        return worldRank.processSets().all();
+        checkNotClosed();
+        return rankRuntime.processSets().all();
     }
 
     @Override
     public ProcessSet addProcessSet(int... ranks) {
-        checkView();
-        return worldRank
+        checkNotClosed();
+        return rankRuntime
                 .processSets()
                 .add(List.of(Arrays.stream(ranks).boxed().toList()))
                 .getFirst();
@@ -382,50 +385,50 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     @Override
     public boolean removeProcessSet(ProcessSet other) {
-        checkView();
-        return worldRank.processSets().remove(other);
+        checkNotClosed();
+        return rankRuntime.processSets().remove(other);
     }
 
     @Override
     public void startTimeline(Path file, boolean markCycles) {
-        checkView();
-        worldRank.startTimeline(file, markCycles);
+        checkNotClosed();
+        rankRuntime.startTimeline(file, markCycles);
     }
 
     @Override
     public void stopTimeline() {
-        checkView();
-        worldRank.stopTimeline();
+        checkNotClosed();
+        rankRuntime.stopTimeline();
     }
 
     @Override
     public String describeState() {
-        checkView();
-        return worldRank.describeState();
+        checkNotClosed();
+        return rankRuntime.describeState();
     }
 
     @Override
     public boolean isOpen() {
-        return !isViewClosed && !worldRank.isClosed();
+        return !isClosed && !rankRuntime.isClosed();
     }
 
     @Override
     public void shutdown() {
-        checkView();
-        worldRank.close();
+        checkNotClosed();
+        rankRuntime.close();
     }
 
     @Override
     public void close() {
         if (set.id() == 0) {
-            worldRank.close();
+            rankRuntime.close();
         } else {
-            isViewClosed = true;
+            isClosed = true;
         }
     }
 
-    private void checkView() {
-        if (isViewClosed) {
+    private void checkNotClosed() {
+        if (isClosed) {
             throw new IllegalStateException(
                     "this communicator of %s is closed: get another from ProcessSet.communicator()"
                             .formatted(processSet));
@@ -444,7 +447,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         String[] names = groupNames.of(name, count);
         for (int i = 0; i < count; i++) {
             Tensor tensor = tensors.get(i);
-            checkShareable(names[i], tensor);
+            ArgumentChecks.checkNotConfined(names[i], tensor);
             requests.add(request.request(names[i], tensor).inGroup(name));
             operations.add(operation.apply(tensor));
         }
@@ -458,7 +461,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     private Request allreduceRequest(
             String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
-        checkReducible(name, input, op, scale);
+        ArgumentChecks.checkReducible(name, input, op, scale);
         boolean shared = input == output && backend.isShared(input);
         return Request.forReduction(CollectiveKind.ALLREDUCE, name, input, op, scale, shared);
     }
@@ -468,22 +471,22 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     }
 
     private static Request allgatherRequest(String name, Tensor tensor) {
-        checkNotScalar(CollectiveKind.ALLGATHER, name, tensor);
+        ArgumentChecks.checkNotScalar(CollectiveKind.ALLGATHER, name, tensor);
         return Request.forDataMovement(CollectiveKind.ALLGATHER, name, tensor);
     }
 
     private static Request reducescatterRequest(
             String name, Tensor tensor, ReducescatterOptions options) {
-        checkNotScalar(CollectiveKind.REDUCESCATTER, name, tensor);
-        checkReducible(name, tensor, options.op(), options.scale());
+        ArgumentChecks.checkNotScalar(CollectiveKind.REDUCESCATTER, name, tensor);
+        ArgumentChecks.checkReducible(name, tensor, options.op(), options.scale());
         return Request.forReduction(
                 CollectiveKind.REDUCESCATTER, name, tensor, options.op(), options.scale(), false);
     }
 
-    /// Returns the tensor itself if any thread may access it. Otherwise, for a tensor in a confined
-    /// arena, returns a copy.
-    private static Tensor shareable(Tensor tensor) {
-        return isShareable(tensor) ? tensor : tensor.copy();
+    /// Returns a copy if the tensor lies in a confined arena, which only one thread may access.
+    /// Otherwise returns the tensor itself.
+    private static Tensor unconfined(Tensor tensor) {
+        return ArgumentChecks.isConfined(tensor) ? tensor.copy() : tensor;
     }
 
     /// Copies the result to the caller's tensor if the operation worked on a copy.
@@ -493,121 +496,4 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         }
         return tensor;
     }
-
-    /// The number of rows for each rank: the splits of the options, or equal parts.
-    private int[] rows(String name, Tensor tensor, AlltoallOptions options) {
-        checkNotScalar(CollectiveKind.ALLTOALL, name, tensor);
-        long rows = tensor.shape().dimension(0);
-        if (options.splits().isEmpty()) {
-            if (rows % size != 0) {
-                throw new IllegalArgumentException(
-                        """
-                        alltoall of '%s': its %d rows cannot be divided equally among %d ranks
-                        Give splits that say how many rows each rank gets."""
-                                .formatted(name, rows, size));
-            }
-            if (rows / size > Integer.MAX_VALUE) {
-                throw new IllegalArgumentException(
-                        "alltoall of '%s': %d rows for each rank are too many; reshape it to longer rows"
-                                .formatted(name, rows / size));
-            }
-            return IntStream.generate(() -> (int) (rows / size)).limit(size).toArray();
-        }
-        int[] splits = options.splits().get().stream().mapToInt(Integer::intValue).toArray();
-        if (splits.length != size) {
-            throw new IllegalArgumentException(
-                    "alltoall of '%s': %d splits given for %d ranks"
-                            .formatted(name, splits.length, size));
-        }
-        long sum = 0;
-        for (int split : splits) {
-            if (split < 0) {
-                throw new IllegalArgumentException(
-                        "alltoall of '%s': split %d is negative".formatted(name, split));
-            }
-            sum += split;
-        }
-        if (sum > rows) {
-            throw new IllegalArgumentException(
-                    "alltoall of '%s': the splits ask for %d rows, but it has %d"
-                            .formatted(name, sum, rows));
-        }
-        return splits;
-    }
-
-    private void checkRoot(String name, int rootRank) {
-        if (rootRank < 0 || rootRank >= size) {
-            throw new IllegalArgumentException(
-                    set.id() == 0
-                            ? "broadcast of '%s': there is no root rank %d, ranks go from 0 to %d"
-                                    .formatted(name, rootRank, size - 1)
-                            : "broadcast of '%s': there is no root rank %d in %s. A root is a rank of the process set, from 0 to %d%s"
-                                    .formatted(
-                                            name, rootRank, processSet, size - 1, hint(rootRank)));
-        }
-    }
-
-    private String hint(int rootRank) {
-        int setRank = set.ranks().indexOf(rootRank);
-        return setRank < 0
-                ? ""
-                : "; rank %d of the job is rank %d of the set".formatted(rootRank, setRank);
-    }
-
-    private static void checkNotScalar(CollectiveKind collectiveKind, String name, Tensor tensor) {
-        if (tensor.shape().rank() == 0) {
-            throw new IllegalArgumentException(
-                    "%s of '%s': it needs a first dimension, a scalar has none: reshape it to [1]"
-                            .formatted(collectiveKind, name));
-        }
-    }
-
-    private static void checkReducible(String name, Tensor tensor, ReduceOp op, Scale scale) {
-        if (tensor.dataType() == DataType.BOOL
-                && (op == ReduceOp.AVERAGE
-                        || scale.prescale() != 1.0
-                        || scale.postscale() != 1.0)) {
-            throw new IllegalArgumentException(
-                    "'%s': a bool tensor has no average and cannot be scaled; convert it to a number type"
-                            .formatted(name));
-        }
-        if (op == ReduceOp.ADASUM && !tensor.dataType().isFloatingPoint()) {
-            throw new IllegalArgumentException(
-                    "'%s': Adasum is for floating-point types, not %s"
-                            .formatted(name, tensor.dataType()));
-        }
-    }
-
-    private static void checkOutput(String name, Tensor input, Tensor output) {
-        if (input == output) {
-            return;
-        }
-        if (input.dataType() != output.dataType() || !input.shape().equals(output.shape())) {
-            throw new IllegalArgumentException(
-                    "allreduce of '%s': input is %s, but output %s".formatted(name, input, output));
-        }
-        if (!input.segment().equals(output.segment())
-                && input.segment().asOverlappingSlice(output.segment()).isPresent()) {
-            throw new IllegalArgumentException(
-                    "allreduce of '%s': input and output overlap: use one tensor for both, or two that do not overlap"
-                            .formatted(name));
-        }
-    }
-
-    /// Asynchronous operations may run on another thread, which must be able to access the memory.
-    private static void checkShareable(String name, Tensor tensor) {
-        if (!isShareable(tensor)) {
-            throw new IllegalArgumentException(
-                    """
-                    '%s' lies in a confined arena, which only the thread that opened it may use
-                    Allocate it in a shared or automatic arena, or use a synchronous call for one tensor."""
-                            .formatted(name));
-        }
-    }
-
-    private static boolean isShareable(Tensor tensor) {
-        return tensor.segment().isAccessibleBy(OTHER_THREAD);
-    }
-
-    private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 }
