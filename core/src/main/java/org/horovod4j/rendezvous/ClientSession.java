@@ -17,7 +17,7 @@ import java.util.Map;
 final class ClientSession implements Connection.Receiver<RendezvousMessage> {
     private static final Logger LOGGER = Log.of(ClientSession.class);
 
-    /// More than a correct rank can send: a gather takes longer than this allows.
+    /// More than a correct rank can send: an allgather takes longer than this allows.
     private static final int MAX_MESSAGES_PER_SECOND = 20_000;
 
     private static final int NO_RANK = -1;
@@ -48,7 +48,7 @@ final class ClientSession implements Connection.Receiver<RendezvousMessage> {
         }
         switch (fromClient) {
             case RendezvousMessage.Join join -> join(join);
-            case RendezvousMessage.Gather gather -> generation().gather(rank, gather);
+            case RendezvousMessage.Allgather allgather -> generation().allgather(rank, allgather);
             case RendezvousMessage.SurveyRequest(int surveyId) ->
                     generation().survey(rank, surveyId);
             case RendezvousMessage.DescribeReply reply -> generation().described(rank, reply);

@@ -19,14 +19,14 @@ import java.util.concurrent.TimeUnit;
 /// The rendezvous of ranks that are threads of one JVM, or of a single rank.
 public final class LocalRendezvous {
     private final int size;
-    private final GatherRound<RankInfo> members;
-    private final Map<String, GatherRound<byte[]>> gathers = new HashMap<>();
+    private final AllgatherRound<RankInfo> members;
+    private final Map<String, AllgatherRound<byte[]>> allgathers = new HashMap<>();
     private final SortedMap<Integer, ControlPlane.Listener> listeners = new TreeMap<>();
     private @Nullable RankDeparture rankDeparture;
 
     public LocalRendezvous(int size) {
         this.size = size;
-        this.members = new GatherRound<>(size);
+        this.members = new AllgatherRound<>(size);
     }
 
     /// The rendezvous as `rank` sees it.
@@ -34,20 +34,21 @@ public final class LocalRendezvous {
         return new LocalControlPlane(rank);
     }
 
-    /// Adds a share. The last share removes the topic, which may then be used again.
-    private synchronized GatherRound<byte[]> contribute(String topic, int rank, byte[] share) {
-        GatherRound<byte[]> gatherRound =
-                gathers.computeIfAbsent(topic, _ -> new GatherRound<>(size));
-        gatherRound.contribute(rank, share);
-        if (gatherRound.isComplete()) {
-            gathers.remove(topic);
+    /// Adds a contribution. The last contribution removes the topic, which may then be used again.
+    private synchronized AllgatherRound<byte[]> contribute(
+            String topic, int rank, byte[] contribution) {
+        AllgatherRound<byte[]> allgatherRound =
+                allgathers.computeIfAbsent(topic, _ -> new AllgatherRound<>(size));
+        allgatherRound.contribute(rank, contribution);
+        if (allgatherRound.isComplete()) {
+            allgathers.remove(topic);
         }
-        return gatherRound;
+        return allgatherRound;
     }
 
-    /// Removes a gather that one rank gave up, which therefore cannot complete.
-    private synchronized void discard(String topic, GatherRound<byte[]> gatherRound) {
-        gathers.remove(topic, gatherRound);
+    /// Removes an allgather that one rank gave up, which therefore cannot complete.
+    private synchronized void discard(String topic, AllgatherRound<byte[]> allgatherRound) {
+        allgathers.remove(topic, allgatherRound);
     }
 
     private synchronized void announce(RankDeparture departure) {
@@ -76,19 +77,19 @@ public final class LocalRendezvous {
         }
     }
 
-    /// One share from each rank.
-    private static final class GatherRound<T> {
-        private final SortedMap<Integer, T> shares = new TreeMap<>();
+    /// One contribution from each rank.
+    private static final class AllgatherRound<T> {
+        private final SortedMap<Integer, T> contributions = new TreeMap<>();
         private final CountDownLatch missing;
 
-        GatherRound(int size) {
+        AllgatherRound(int size) {
             this.missing = new CountDownLatch(size);
         }
 
-        synchronized void contribute(int rank, T share) {
-            if (shares.put(rank, share) != null) {
+        synchronized void contribute(int rank, T contribution) {
+            if (contributions.put(rank, contribution) != null) {
                 throw new IllegalStateException(
-                        "rank " + rank + " has contributed to this gather already");
+                        "rank " + rank + " has contributed to this allgather already");
             }
             missing.countDown();
         }
@@ -97,8 +98,8 @@ public final class LocalRendezvous {
             return missing.getCount() == 0;
         }
 
-        synchronized List<T> shares() {
-            return List.copyOf(shares.values());
+        synchronized List<T> contributions() {
+            return List.copyOf(contributions.values());
         }
     }
 
@@ -119,17 +120,17 @@ public final class LocalRendezvous {
             register(rank, listener);
             members.contribute(rank, self);
             await(members, "joining");
-            return members.shares();
+            return members.contributions();
         }
 
         @Override
         public List<byte[]> allgather(String topic, byte[] mine) {
-            GatherRound<byte[]> gatherRound = contribute(topic, rank, mine.clone());
+            AllgatherRound<byte[]> allgatherRound = contribute(topic, rank, mine.clone());
             try {
-                await(gatherRound, "gather of '" + topic + "'");
-                return gatherRound.shares();
+                await(allgatherRound, "allgather of '" + topic + "'");
+                return allgatherRound.contributions();
             } finally {
-                discard(topic, gatherRound);
+                discard(topic, allgatherRound);
             }
         }
 
@@ -157,9 +158,9 @@ public final class LocalRendezvous {
         @Override
         public void close() {}
 
-        private void await(GatherRound<?> gatherRound, String what) {
+        private void await(AllgatherRound<?> allgatherRound, String what) {
             try {
-                while (!gatherRound.missing.await(CHECK_MILLIS, TimeUnit.MILLISECONDS)) {
+                while (!allgatherRound.missing.await(CHECK_MILLIS, TimeUnit.MILLISECONDS)) {
                     checkNoLoss(what);
                     if (stopped) {
                         throw new ShutDownException(what + ": rank " + rank + " leaves the job");

@@ -47,7 +47,8 @@ public final class RendezvousClient implements ControlPlane {
     private final Duration heartbeatTimeout;
     private final Duration startTimeout;
     private final CompletableFuture<List<RankInfo>> joined = new CompletableFuture<>();
-    private final Map<String, CompletableFuture<List<byte[]>>> gathers = new ConcurrentHashMap<>();
+    private final Map<String, CompletableFuture<List<byte[]>>> allgathers =
+            new ConcurrentHashMap<>();
     private final ReentrantLock surveyLock = new ReentrantLock();
     private volatile @Nullable Survey survey;
     private int surveyCount;
@@ -117,32 +118,34 @@ public final class RendezvousClient implements ControlPlane {
 
     @Override
     public List<byte[]> allgather(String topic, byte[] mine) {
-        Connection<RendezvousMessage> open = joinedConnection("gather of '" + topic + "'");
-        RendezvousMessage.Gather gather = new RendezvousMessage.Gather(topic, mine.clone());
-        if (RendezvousMessageCodec.INSTANCE.encode(gather).length
+        Connection<RendezvousMessage> open = joinedConnection("allgather of '" + topic + "'");
+        RendezvousMessage.Allgather allgather =
+                new RendezvousMessage.Allgather(topic, mine.clone());
+        if (RendezvousMessageCodec.INSTANCE.encode(allgather).length
                 > RendezvousMessageCodec.MAX_CLIENT_BYTES) {
             throw new IllegalArgumentException(
-                    "gather of '%s': %d bytes are too many, topic and share may have %d"
+                    "allgather of '%s': %d bytes are too many, topic and contribution may have %d"
                             .formatted(
                                     topic, mine.length, RendezvousMessageCodec.MAX_CLIENT_BYTES));
         }
-        CompletableFuture<List<byte[]>> shares = new CompletableFuture<>();
-        if (gathers.putIfAbsent(topic, shares) != null) {
-            throw new IllegalStateException("gather of '" + topic + "' is already in progress");
+        CompletableFuture<List<byte[]>> contributions = new CompletableFuture<>();
+        if (allgathers.putIfAbsent(topic, contributions) != null) {
+            throw new IllegalStateException("allgather of '" + topic + "' is already in progress");
         }
-        open.send(gather);
-        // Checked after the gather was registered: a loss that came earlier did not see it.
+        open.send(allgather);
+        // Checked after the allgather was registered: a loss that came earlier did not see it.
         RendezvousMessage.Lost lost = firstLoss;
         if (lost != null) {
-            shares.completeExceptionally(PeerLoss.toException("gather of '" + topic + "'", lost));
+            contributions.completeExceptionally(
+                    PeerLoss.toException("allgather of '" + topic + "'", lost));
         }
         if (stopped) {
             stop();
         }
         try {
-            return outcome(shares);
+            return outcome(contributions);
         } finally {
-            gathers.remove(topic, shares);
+            allgathers.remove(topic, contributions);
         }
     }
 
@@ -179,7 +182,7 @@ public final class RendezvousClient implements ControlPlane {
     public void stop() {
         stopped = true;
         ShutDownException ended = new ShutDownException("rank " + rank + " leaves the job");
-        gathers.values().forEach(gather -> gather.completeExceptionally(ended));
+        allgathers.values().forEach(allgather -> allgather.completeExceptionally(ended));
     }
 
     @Override
@@ -228,10 +231,12 @@ public final class RendezvousClient implements ControlPlane {
                 case RendezvousMessage.Refused(String reason) ->
                         joined.completeExceptionally(new ConfigurationException(reason));
                 case RendezvousMessage.Joined(List<RankInfo> members) -> joined.complete(members);
-                case RendezvousMessage.Gathered(String topic, List<byte[]> shares) -> {
-                    CompletableFuture<List<byte[]>> gather = gathers.get(topic);
-                    if (gather != null) {
-                        gather.complete(shares);
+                case RendezvousMessage.AllgatherResult(
+                                String topic,
+                                List<byte[]> contributions) -> {
+                    CompletableFuture<List<byte[]>> allgather = allgathers.get(topic);
+                    if (allgather != null) {
+                        allgather.complete(contributions);
                     }
                 }
                 case RendezvousMessage.DescribeRequest(int requester, int surveyId) ->
@@ -272,10 +277,10 @@ public final class RendezvousClient implements ControlPlane {
             if (firstLoss == null) {
                 firstLoss = lost;
             }
-            gathers.forEach(
-                    (topic, gather) ->
-                            gather.completeExceptionally(
-                                    PeerLoss.toException("gather of '" + topic + "'", lost)));
+            allgathers.forEach(
+                    (topic, allgather) ->
+                            allgather.completeExceptionally(
+                                    PeerLoss.toException("allgather of '" + topic + "'", lost)));
             boolean joining =
                     joined.completeExceptionally(
                             PeerLoss.toException("joining the job as rank " + rank, lost));

@@ -22,21 +22,21 @@ import java.util.stream.IntStream;
 ///
 /// One lock guards everything, and nothing under it blocks: messages are only queued. They are
 /// queued in the same order for all ranks. So before a rank receives a loss, it has received every
-/// gather that was complete by then.
+/// allgather that was complete by then.
 ///
 /// The server announces every departure and the first failure to all ranks that are still
 /// connected. It announces a failure even after an orderly departure: ranks may have operations to
 /// complete, and wait for the failed one.
 final class RendezvousGeneration {
-    /// How many gathers a rank may have open at the same time.
-    private static final int MAX_OPEN_GATHERS = 16;
+    /// How many allgathers a rank may have open at the same time.
+    private static final int MAX_OPEN_ALLGATHERS = 16;
 
     private final int size;
     private final JoinTimeoutPolicy joinTimeoutPolicy;
     private final ExitReports exits;
     private final MembershipListener membershipListener;
     private final SortedMap<Integer, JoinedRank> joinedRanks = new TreeMap<>();
-    private final Map<String, SortedMap<Integer, byte[]>> gathers = new HashMap<>();
+    private final Map<String, SortedMap<Integer, byte[]>> allgathers = new HashMap<>();
     private final SurveyRouter surveyRouter = new SurveyRouter(this::send);
     private RendezvousMessage.@Nullable FromServer outcome;
     private boolean failed;
@@ -170,23 +170,27 @@ final class RendezvousGeneration {
         }
     }
 
-    /// Adds a rank's share of a gather. The last share completes it.
-    synchronized void gather(int rank, RendezvousMessage.Gather gather)
+    /// Adds a rank's contribution to an allgather. The last contribution completes it.
+    synchronized void allgather(int rank, RendezvousMessage.Allgather allgather)
             throws MalformedMessageException {
         if (outcome != null) {
-            return; // the announced outcome fails this gather
+            return; // the announced outcome fails this allgather
         }
-        SortedMap<Integer, byte[]> shares =
-                gathers.computeIfAbsent(gather.topic(), topic -> new TreeMap<>());
-        if (shares.put(rank, gather.share()) != null) {
-            throw new MalformedMessageException("two shares for topic '" + gather.topic() + "'");
+        SortedMap<Integer, byte[]> contributions =
+                allgathers.computeIfAbsent(allgather.topic(), topic -> new TreeMap<>());
+        if (contributions.put(rank, allgather.contribution()) != null) {
+            throw new MalformedMessageException(
+                    "two contributions for topic '" + allgather.topic() + "'");
         }
-        if (shares.size() == size) {
-            gathers.remove(gather.topic());
-            announce(new RendezvousMessage.Gathered(gather.topic(), List.copyOf(shares.values())));
-        } else if (gathers.values().stream().filter(open -> open.containsKey(rank)).count()
-                > MAX_OPEN_GATHERS) {
-            throw new MalformedMessageException("more than " + MAX_OPEN_GATHERS + " open gathers");
+        if (contributions.size() == size) {
+            allgathers.remove(allgather.topic());
+            announce(
+                    new RendezvousMessage.AllgatherResult(
+                            allgather.topic(), List.copyOf(contributions.values())));
+        } else if (allgathers.values().stream().filter(open -> open.containsKey(rank)).count()
+                > MAX_OPEN_ALLGATHERS) {
+            throw new MalformedMessageException(
+                    "more than " + MAX_OPEN_ALLGATHERS + " open allgathers");
         }
     }
 
@@ -263,7 +267,7 @@ final class RendezvousGeneration {
     }
 
     private void announceLoss(RendezvousMessage.Lost lost) {
-        gathers.clear();
+        allgathers.clear();
         outcome = lost;
         announce(lost);
     }

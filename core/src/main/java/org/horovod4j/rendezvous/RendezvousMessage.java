@@ -17,9 +17,9 @@ sealed interface RendezvousMessage {
     /// A rank joins `generation`. The first message, sent once.
     record Join(int generation, int size, RankInfo rankInfo) implements FromClient {}
 
-    /// A rank's share of a gather.
+    /// A rank's contribution to an allgather.
     @SuppressWarnings("ArrayRecordComponent") // never compared
-    record Gather(String topic, byte[] share) implements FromClient {}
+    record Allgather(String topic, byte[] contribution) implements FromClient {}
 
     /// A rank asks for the state of all ranks.
     ///
@@ -36,7 +36,7 @@ sealed interface RendezvousMessage {
 
     /// A rank leaves. Its connection closes next.
     ///
-    /// @param completed how many operations it completed in each process set
+    /// @param completed how many batches it completed in each process set
     record Leave(Map<Integer, Long> completed, boolean orderly, String reason)
             implements FromClient {
         public Leave {
@@ -54,10 +54,10 @@ sealed interface RendezvousMessage {
         }
     }
 
-    /// The shares of a gather, by rank.
-    record Gathered(String topic, List<byte[]> shares) implements FromServer {
-        public Gathered {
-            shares = List.copyOf(shares);
+    /// The contributions of an allgather, by rank.
+    record AllgatherResult(String topic, List<byte[]> contributions) implements FromServer {
+        public AllgatherResult {
+            contributions = List.copyOf(contributions);
         }
     }
 

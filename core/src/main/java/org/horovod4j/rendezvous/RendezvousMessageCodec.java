@@ -22,12 +22,12 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
     static final int MAX_CLIENT_BYTES = 1 << 20;
 
     private static final byte JOIN = 1;
-    private static final byte GATHER = 2;
+    private static final byte ALLGATHER = 2;
     private static final byte SURVEY = 3;
     private static final byte LEAVE = 4;
     private static final byte REFUSED = 5;
     private static final byte JOINED = 6;
-    private static final byte GATHERED = 7;
+    private static final byte ALLGATHER_RESULT = 7;
     private static final byte DESCRIBE = 8;
     private static final byte LOST = 9;
     private static final byte DESCRIBED = 10;
@@ -39,8 +39,8 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
 
     private RendezvousMessageCodec() {}
 
-    /// The longest message that the server sends to a job of `size` ranks: the share of each rank of
-    /// a gather, and as much again for lengths and names.
+    /// The longest message that the server sends to a job of `size` ranks: the contribution of each
+    /// rank of an allgather, and as much again for lengths and names.
     static int maxServerBytes(int size) {
         return (int) Math.min((size + 1L) * MAX_CLIENT_BYTES, Integer.MAX_VALUE - 16L);
     }
@@ -59,8 +59,8 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
         return switch (message) {
             case RendezvousMessage.Join(int generation, int size, RankInfo rankInfo) ->
                     member(FieldWriter.of(JOIN).int32(generation).int32(size), rankInfo);
-            case RendezvousMessage.Gather(String topic, byte[] share) ->
-                    FieldWriter.of(GATHER).text(topic).bytes(share);
+            case RendezvousMessage.Allgather(String topic, byte[] contribution) ->
+                    FieldWriter.of(ALLGATHER).text(topic).bytes(contribution);
             case RendezvousMessage.SurveyRequest(int surveyId) ->
                     FieldWriter.of(SURVEY).int32(surveyId);
             case RendezvousMessage.DescribeReply(int requester, int surveyId, byte[] text) ->
@@ -73,8 +73,10 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
             case RendezvousMessage.Refused(String reason) -> FieldWriter.of(REFUSED).text(reason);
             case RendezvousMessage.Joined(List<RankInfo> members) ->
                     FieldWriter.of(JOINED).list(members, RendezvousMessageCodec::member);
-            case RendezvousMessage.Gathered(String topic, List<byte[]> shares) ->
-                    FieldWriter.of(GATHERED).text(topic).list(shares, FieldWriter::bytes);
+            case RendezvousMessage.AllgatherResult(String topic, List<byte[]> contributions) ->
+                    FieldWriter.of(ALLGATHER_RESULT)
+                            .text(topic)
+                            .list(contributions, FieldWriter::bytes);
             case RendezvousMessage.DescribeRequest(int requester, int surveyId) ->
                     FieldWriter.of(DESCRIBE).int32(requester).int32(surveyId);
             case RendezvousMessage.SurveyAnswer(int surveyId, int rank, byte[] text) ->
@@ -90,15 +92,16 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
         byte kind = in.octet();
         return switch (kind) {
             case JOIN -> new RendezvousMessage.Join(in.int32(), in.int32(), member(in));
-            case GATHER -> new RendezvousMessage.Gather(in.text(), in.bytes());
+            case ALLGATHER -> new RendezvousMessage.Allgather(in.text(), in.bytes());
             case SURVEY -> new RendezvousMessage.SurveyRequest(in.int32());
             case DESCRIBED ->
                     new RendezvousMessage.DescribeReply(in.int32(), in.int32(), in.bytes());
             case LEAVE -> new RendezvousMessage.Leave(completed(in), in.flag(), in.text());
             case REFUSED -> new RendezvousMessage.Refused(in.text());
             case JOINED -> new RendezvousMessage.Joined(in.list(1, RendezvousMessageCodec::member));
-            case GATHERED ->
-                    new RendezvousMessage.Gathered(in.text(), in.list(1, FieldReader::bytes));
+            case ALLGATHER_RESULT ->
+                    new RendezvousMessage.AllgatherResult(
+                            in.text(), in.list(1, FieldReader::bytes));
             case DESCRIBE -> new RendezvousMessage.DescribeRequest(in.int32(), in.int32());
             case ANSWER -> new RendezvousMessage.SurveyAnswer(in.int32(), in.int32(), in.bytes());
             case SURVEYED -> new RendezvousMessage.SurveyComplete(in.int32());
@@ -155,7 +158,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
         }
         Map<Integer, Long> completed = new HashMap<>();
         for (CompletedCount each : all) {
-            if (completed.put(each.processSet, each.operations) != null) {
+            if (completed.put(each.processSet, each.batches) != null) {
                 throw new MalformedMessageException(
                         "process set " + each.processSet + " appears twice");
             }
@@ -163,7 +166,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
         return completed;
     }
 
-    private record CompletedCount(int processSet, long operations) {
+    private record CompletedCount(int processSet, long batches) {
         static final int BYTES = Integer.BYTES + Long.BYTES;
     }
 

@@ -124,7 +124,7 @@ final class ProcessSets {
     /// Makes process sets, the same on every rank.
     ///
     /// @param wanted the ranks of each
-    /// @throws MismatchException on every rank, when the ranks want different sets
+    /// @throws MismatchException on every rank, when the ranks request different sets
     /// @throws IllegalArgumentException on every rank, when a set is not possible
     List<ProcessSet> add(List<List<Integer>> wanted) {
         synchronized (changing) {
@@ -203,7 +203,7 @@ final class ProcessSets {
         }
         try {
             // No rank may free memory that another rank still reads.
-            gather(topic("removed"), new byte[0]);
+            allgather(topic("removed"), new byte[0]);
         } finally {
             if (runtime != null) {
                 runtime.close();
@@ -238,7 +238,7 @@ final class ProcessSets {
         }
         change = new Change(change.number + 1, "%s %s".formatted(what, mine), System.nanoTime());
         List<String> said =
-                gather(topic("change"), new ObjectCodec().encode(List.of(what, mine))).stream()
+                allgather(topic("change"), new ObjectCodec().encode(List.of(what, mine))).stream()
                         .map(bytes -> String.valueOf(new ObjectCodec().decode(bytes)))
                         .toList();
         if (said.stream().distinct().count() > 1) {
@@ -260,7 +260,7 @@ final class ProcessSets {
     }
 
     /// Waits for all ranks. [#stop] ends the wait with its reason.
-    private List<byte[]> gather(String topic, byte[] mine) {
+    private List<byte[]> allgather(String topic, byte[] mine) {
         try {
             return context.control().allgather(topic, mine);
         } catch (ShutDownException e) {
@@ -310,7 +310,7 @@ final class ProcessSets {
             try {
                 List<RankInfo> members = members(ranks, addresses(channel, region.address()));
                 SharedMemory memory = region.map(members, set.rank());
-                gather("memory mapped of channel " + channel, new byte[0]);
+                allgather("memory mapped of channel " + channel, new byte[0]);
                 region.unlink();
                 made.run(runtimeFactory.start(set, channel, members, memory));
             } catch (ConfigurationException | LinkBrokenException e) {
@@ -323,7 +323,7 @@ final class ProcessSets {
             }
         } else {
             addresses(channel, "");
-            gather("memory mapped of channel " + channel, new byte[0]);
+            allgather("memory mapped of channel " + channel, new byte[0]);
         }
         synchronized (this) {
             sets.put(set.id(), made);
@@ -340,7 +340,7 @@ final class ProcessSets {
     }
 
     private List<String> addresses(int channel, String mine) {
-        return gather("memory of channel " + channel, mine.getBytes(StandardCharsets.UTF_8))
+        return allgather("memory of channel " + channel, mine.getBytes(StandardCharsets.UTF_8))
                 .stream()
                 .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
                 .toList();

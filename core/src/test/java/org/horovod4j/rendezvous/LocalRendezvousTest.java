@@ -23,7 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/// Ranks of one JVM that join, gather, survey and leave.
+/// Ranks of one JVM that join, allgather, survey and leave.
 final class LocalRendezvousTest {
     private static final int SIZE = 3;
 
@@ -74,7 +74,7 @@ final class LocalRendezvousTest {
     }
 
     @Test
-    void gatherTopicCanBeReusedWithoutLeak() throws Exception {
+    void allgatherTopicCanBeReusedWithoutLeak() throws Exception {
         List<Future<?>> gathering = new ArrayList<>();
         for (ControlPlane plane : planes) {
             int rank = planes.indexOf(plane);
@@ -82,13 +82,13 @@ final class LocalRendezvousTest {
                     threads.submit(
                             () -> {
                                 for (int round = 0; round < 1000; round++) {
-                                    assertThat(plane.allgather("set", share(rank, round)))
+                                    assertThat(plane.allgather("set", contribution(rank, round)))
                                             .usingRecursiveComparison()
                                             .isEqualTo(
                                                     List.of(
-                                                            share(0, round),
-                                                            share(1, round),
-                                                            share(2, round)));
+                                                            contribution(0, round),
+                                                            contribution(1, round),
+                                                            contribution(2, round)));
                                 }
                             }));
         }
@@ -99,13 +99,13 @@ final class LocalRendezvousTest {
 
     @Test
     void lossFailsGatherWithoutLeak() {
-        Future<?> waiting = gatherAndWait();
+        Future<?> waiting = allgatherAndWait();
         planes.getLast().leave(Map.of(), false, "crashed");
 
         assertThatThrownBy(waiting::get)
                 .cause()
                 .isInstanceOf(PeerLostException.class)
-                .hasMessageContaining("gather of 'set': rank 2 (host2) is gone: crashed");
+                .hasMessageContaining("allgather of 'set': rank 2 (host2) is gone: crashed");
         assertThatThrownBy(() -> planes.getFirst().allgather("next", new byte[1]))
                 .isInstanceOf(PeerLostException.class);
     }
@@ -123,18 +123,18 @@ final class LocalRendezvousTest {
         assertThat(listeners.getLast().losses).as("the rank that left receives nothing").isEmpty();
     }
 
-    /// Starts a gather on the first rank, and returns when it waits for the others.
-    private Future<?> gatherAndWait() {
-        FutureTask<?> gather =
+    /// Starts an allgather on the first rank, and returns when it waits for the others.
+    private Future<?> allgatherAndWait() {
+        FutureTask<?> allgather =
                 new FutureTask<>(() -> planes.getFirst().allgather("set", new byte[1]));
-        Thread thread = Thread.ofPlatform().daemon().start(gather);
+        Thread thread = Thread.ofPlatform().daemon().start(allgather);
         await().until(() -> thread.getState().name().endsWith("WAITING"));
-        return gather;
+        return allgather;
     }
 
     @Test
     void stopFailsOwnGather() {
-        Future<?> waiting = gatherAndWait();
+        Future<?> waiting = allgatherAndWait();
         planes.getFirst().stop();
 
         assertThatThrownBy(waiting::get).cause().isInstanceOf(ShutDownException.class);
@@ -149,7 +149,7 @@ final class LocalRendezvousTest {
                 .containsExactly(null, "rank 1", "rank 2");
     }
 
-    private static byte[] share(int rank, int round) {
+    private static byte[] contribution(int rank, int round) {
         return new byte[] {(byte) rank, (byte) round};
     }
 }

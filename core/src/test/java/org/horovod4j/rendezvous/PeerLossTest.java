@@ -197,18 +197,19 @@ final class PeerLossTest {
     void lossFailsPendingGather() throws Exception {
         try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 3)) {
             ThreeRanks world = new ThreeRanks(ranks);
-            Future<?> gather =
+            Future<?> allgather =
                     ranks.async(
                             () -> world.others.getFirst().client.allgather("plan", new byte[9]));
-            world.raw.send(new RendezvousMessage.Gather("plan", new byte[9]));
+            world.raw.send(new RendezvousMessage.Allgather("plan", new byte[9]));
             world.raw.close();
 
-            assertThatThrownBy(gather::get)
+            assertThatThrownBy(allgather::get)
                     .cause()
                     .isInstanceOf(PeerLostException.class)
-                    .hasMessageContaining("gather of 'plan': rank 2 (host2, process 1002) is gone");
+                    .hasMessageContaining(
+                            "allgather of 'plan': rank 2 (host2, process 1002) is gone");
             assertThatThrownBy(() -> world.others.getFirst().client.allgather("next", new byte[0]))
-                    .as("a gather after the loss")
+                    .as("an allgather after the loss")
                     .isInstanceOf(PeerLostException.class);
         }
     }
@@ -279,7 +280,7 @@ final class PeerLossTest {
     }
 
     @Test
-    void gatherFailsBeforeJoinAndAfterLeave() throws Exception {
+    void allgatherFailsBeforeJoinAndAfterLeave() throws Exception {
         try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, 1)) {
             Rank rank = ranks.rank(0);
             assertThatThrownBy(() -> rank.client.allgather("early", new byte[0]))

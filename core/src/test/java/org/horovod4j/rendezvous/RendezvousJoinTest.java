@@ -54,7 +54,7 @@ final class RendezvousJoinTest {
 
     @ParameterizedTest(name = "size {0}")
     @ValueSource(ints = {1, 2, 16, 64})
-    void gatherReturnsAllSharesToEveryRank(int size) throws Exception {
+    void allgatherReturnsAllContributionsToEveryRank(int size) throws Exception {
         try (RendezvousTestRanks ranks = new RendezvousTestRanks(protection, size)) {
             ranks.onEach(
                     ranks.joined(0),
@@ -63,7 +63,7 @@ final class RendezvousJoinTest {
                             String topic = "topic " + round;
                             byte[] mine = (topic + " of " + rank.info.rank()).getBytes(UTF_8);
                             assertThat(rank.client.allgather(topic, mine))
-                                    .extracting(share -> new String(share, UTF_8))
+                                    .extracting(contribution -> new String(contribution, UTF_8))
                                     .containsExactlyElementsOf(
                                             IntStream.range(0, size)
                                                     .mapToObj(each -> topic + " of " + each)

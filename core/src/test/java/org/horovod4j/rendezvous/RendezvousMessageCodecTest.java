@@ -41,7 +41,7 @@ final class RendezvousMessageCodecTest {
     static Stream<RendezvousMessage> messages() {
         return Stream.of(
                 new RendezvousMessage.Join(7, 16, MEMBER),
-                new RendezvousMessage.Gather("topic", new byte[] {1, 2, 3}),
+                new RendezvousMessage.Allgather("topic", new byte[] {1, 2, 3}),
                 new RendezvousMessage.SurveyRequest(-7),
                 new RendezvousMessage.DescribeReply(3, 7, new byte[] {1, 2}),
                 new RendezvousMessage.Leave(Map.of(), false, ""),
@@ -49,7 +49,7 @@ final class RendezvousMessageCodecTest {
                         Map.of(0, 12L, 7, Long.MAX_VALUE), true, "called shutdown"),
                 new RendezvousMessage.Refused("because"),
                 new RendezvousMessage.Joined(List.of(MEMBER, MEMBER)),
-                new RendezvousMessage.Gathered("", List.of(new byte[0], new byte[] {9})),
+                new RendezvousMessage.AllgatherResult("", List.of(new byte[0], new byte[] {9})),
                 new RendezvousMessage.DescribeRequest(3, 7),
                 new RendezvousMessage.SurveyAnswer(7, 2, new byte[] {4}),
                 new RendezvousMessage.SurveyComplete(7),
