@@ -142,7 +142,7 @@ public final class Hvd {
     /// process dies.
     ///
     /// @param reason follows "rank 3 on node2 is lost:" in the message of the other ranks
-    public static void abandon(String reason) {
+    public static void abort(String reason) {
         synchronized (LOCK) {
             Rank running = rank;
             rank = null;

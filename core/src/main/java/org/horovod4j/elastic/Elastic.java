@@ -95,8 +95,8 @@ public final class Elastic {
         }
 
         @Override
-        public void abandon(String reason) {
-            Hvd.abandon(reason);
+        public void abort(String reason) {
+            Hvd.abort(reason);
         }
     }
 }

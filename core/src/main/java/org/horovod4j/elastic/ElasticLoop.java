@@ -19,7 +19,8 @@ import java.lang.System.Logger.Level;
 final class ElasticLoop<S extends State, X extends Exception> {
     private static final Logger LOG = Log.of(ElasticLoop.class);
 
-    /// How many causes of an exception to search for a loss: frameworks wrap exceptions of callbacks.
+    /// How many causes of an exception to search for a loss: frameworks wrap exceptions of
+    /// callbacks.
     private static final int MAX_CAUSES = 32;
 
     private final Generations generations;
@@ -78,7 +79,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
             return true;
         } catch (Throwable e) { // the other ranks must not wait for this one
             if (!isRecoverable(e, generation.membership())) {
-                generations.abandon("its program failed: " + e);
+                generations.abort("its program failed: " + e);
                 awaitCommitAfterFailure(e);
                 throw e;
             }
@@ -96,7 +97,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
                 state.restore();
             }
         } catch (RuntimeException | Error e) {
-            generations.abandon("it has lost its last commit: " + e);
+            generations.abort("it has lost its last commit: " + e);
             e.addSuppressed(end);
             throw e;
         }
@@ -111,13 +112,14 @@ final class ElasticLoop<S extends State, X extends Exception> {
         }
     }
 
-    /// Sends the state of one rank to all: of the lowest rank that has a state from training. Rank 0
-    /// may have none, if the rank that was to send it was lost.
+    /// Sends the state of one rank to all: of the lowest rank that has a state from training. Rank
+    /// 0 may have none, if the rank that was to send it was lost.
     private void sync(Generation generation) {
         Communicator communicator = generation.communicator();
         int size = communicator.size();
         long[] first = {hasSyncedState ? communicator.rank() : size};
-        communicator.allreduce("elastic: who has the state", Tensor.of(first), ReduceOp.MIN);
+        communicator.allreduce(
+                "elastic: lowest rank with the state", Tensor.of(first), ReduceOp.MIN);
         boolean isRestart =
                 generation.membership().isElastic() && generation.membership().generation() > 0;
         if (first[0] == size && isRestart) {
@@ -135,7 +137,10 @@ final class ElasticLoop<S extends State, X extends Exception> {
     private boolean isRecoverable(Throwable failure, GenerationMembership membership) {
         int generation = membership.generation();
         if (causeOf(failure, HostsUpdatedInterrupt.class) != null) {
-            LOG.log(Level.INFO, "generation {0} is over: hosts have come or will go", generation);
+            LOG.log(
+                    Level.INFO,
+                    "generation {0} is over: hosts were added or will be removed",
+                    generation);
             return true;
         }
         PeerLostException loss = causeOf(failure, PeerLostException.class);
@@ -144,7 +149,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
         }
         LOG.log(
                 Level.WARNING,
-                "generation %d is over, back to the last commit: %s"
+                "generation %d is over; returning to the last commit: %s"
                         .formatted(generation, loss.getMessage()));
         return true;
     }

@@ -72,7 +72,7 @@ public final class ElasticSampler extends State {
     public ElasticSampler startAt(int epoch, int processed) {
         if (epoch < 0 || processed < 0 || processed > samples) {
             throw new IllegalArgumentException(
-                    "startAt(%d, %d): give an epoch from 0 on, and how many of its %d samples were taken"
+                    "startAt(%d, %d): give an epoch of 0 or more, and how many of its %d samples were taken"
                             .formatted(epoch, processed, samples));
         }
         progress = new Progress(epoch, processed);
@@ -117,8 +117,8 @@ public final class ElasticSampler extends State {
         }
         if (size == 0) {
             throw new IllegalStateException(
-                    "an ElasticSampler knows its rank inside of Elastic.run only: make it part of the"
-                            + " state that Elastic.run gets");
+                    "an ElasticSampler works only inside Elastic.run: add it to the state that is passed"
+                            + " to Elastic.run");
         }
     }
 

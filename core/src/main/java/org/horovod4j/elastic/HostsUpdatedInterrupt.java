@@ -11,7 +11,7 @@ public final class HostsUpdatedInterrupt extends HorovodException {
 
     HostsUpdatedInterrupt(int generation, long stamp) {
         super(
-                "generation %d ends, for hosts have come or will go (change %d)"
+                "generation %d ends because hosts were added or will be removed (hosts version %d)"
                         .formatted(generation, stamp));
     }
 }

@@ -19,8 +19,8 @@ import java.util.TreeMap;
 /// state.set("step", state.getInt("step") + 1);
 /// ```
 ///
-/// Values may be all that [Communicator#broadcastObject] sends. They are kept as bytes: to change an
-/// object after `set` or `get` changes neither the state nor a commit.
+/// Values may be all that [Communicator#broadcastObject] sends. They are kept as bytes: to change
+/// an object after `set` or `get` changes neither the state nor a commit.
 public class ObjectState extends State {
     private static final String SYNC = "elastic: values";
 
@@ -64,7 +64,8 @@ public class ObjectState extends State {
 
     /// Changes a value.
     ///
-    /// @throws IllegalArgumentException when the state has no value of this name, or a handler keeps it
+    /// @throws IllegalArgumentException when the state has no value of this name, or a handler
+    ///     keeps it
     /// @throws CodecException when it cannot be encoded
     public final void set(String name, @Nullable Object value) {
         check(name);
@@ -73,12 +74,13 @@ public class ObjectState extends State {
 
     /// A copy of a value; lists, sets and maps cannot be changed.
     ///
-    /// @throws IllegalArgumentException when the state has no value of this name, or its type differs
+    /// @throws IllegalArgumentException when the state has no value of this name, or its type
+    ///     differs
     public final <T> T get(String name, Class<T> type) {
         Object value = codec.decode(check(name));
         if (!type.isInstance(value)) {
             throw new IllegalArgumentException(
-                    "value '%s' of the state is %s and no %s"
+                    "value '%s' of the state is %s, not a %s"
                             .formatted(
                                     name,
                                     value == null ? "null" : "a " + value.getClass().getName(),

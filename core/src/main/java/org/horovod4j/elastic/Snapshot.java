@@ -7,12 +7,13 @@ import java.util.List;
 
 /// A copy of memory, which can be taken again and restored.
 ///
-/// For states that keep memory, also those of frameworks. One core does not use the full bandwidth of
-/// memory, so large copies are divided among several threads.
+/// For states that keep memory, also those of frameworks. One core does not use the full bandwidth
+/// of memory, so large copies are divided among several threads.
 public final class Snapshot {
     private static final long ALIGNMENT = 64;
 
-    /// Small enough to divide evenly, large enough that starting a task costs little beside the copy.
+    /// Small enough to divide evenly, large enough that starting a task costs little compared with
+    /// the copy.
     private static final long CHUNK_BYTES = 1 << 20;
 
     /// From this size on, several threads are faster than one.
@@ -24,8 +25,8 @@ public final class Snapshot {
         this.copies = copies;
     }
 
-    /// Memory for a copy of `sources`, without content. The garbage collector frees it, since a state
-    /// is never closed.
+    /// Memory for a copy of `sources`, without content. The garbage collector frees it, since a
+    /// state is never closed.
     public static Snapshot of(List<MemorySegment> sources) {
         Arena arena = Arena.ofAuto();
         return new Snapshot(
@@ -34,7 +35,8 @@ public final class Snapshot {
                         .toList());
     }
 
-    /// Copies `sources`, which have the number and sizes of those it was made for. The caller waits.
+    /// Copies `sources`, which have the number and sizes of those it was made for. The caller
+    /// waits.
     public void copyFrom(List<MemorySegment> sources) {
         copyAll(pieces(sources, copies));
     }

@@ -10,13 +10,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
 
-/// Tensors and arrays that the program changes in place, such as parameters and an optimiser's momentum.
+/// Tensors and arrays that the program changes in place, such as parameters and an optimiser's
+/// momentum.
 ///
 /// It has two copies, written in turn (see [CommitBuffers]). A commit copies the tensors once, with
 /// several threads if they are large. The copies take twice the memory of the tensors.
 ///
-/// With [#inBackground] a commit only starts the copy. The program may read the tensors meanwhile, as
-/// in a forward and a backward pass. Before it changes them, it calls [#awaitCommit].
+/// With [#inBackground] a commit only starts the copy. The program may read the tensors meanwhile,
+/// as in a forward and a backward pass. Before it changes them, it calls [#awaitCommit].
 public final class TensorState extends State {
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
     private final CommitBuffers<Snapshot> commitBuffers =
@@ -43,7 +44,8 @@ public final class TensorState extends State {
     public TensorState with(String name, Tensor tensor) {
         if (!commitBuffers.isEmpty()) {
             throw new IllegalStateException(
-                    "tensor '%s' comes too late: there is a commit without it".formatted(name));
+                    "tensor '%s' is added after the first commit: add all tensors before it"
+                            .formatted(name));
         }
         if (tensors.putIfAbsent(name, tensor) != null) {
             throw new IllegalArgumentException("there is a tensor '%s' already".formatted(name));

@@ -83,7 +83,7 @@ final class CommitBuffersTest {
                 .hasMessageEndingWith("no more");
         assertThat(commitBuffers.last().orElseThrow()).isSameAs(one);
         assertThat(commitBuffers.spare().orElseThrow())
-                .as("what is torn is written anew")
+                .as("an incomplete copy is written again")
                 .isSameAs(other);
         commitBuffers.commit(other, copy(other, 2), CommitBuffers.BACKGROUND);
         assertThat(commitBuffers.last().orElseThrow()).containsExactly(2);

@@ -63,8 +63,8 @@ final class ElasticLoopTest {
         }
 
         @Override
-        public void abandon(String reason) {
-            events.add("abandon: " + reason);
+        public void abort(String reason) {
+            events.add("abort: " + reason);
         }
 
         private final class FakeMembership implements GenerationMembership {
@@ -141,7 +141,7 @@ final class ElasticLoopTest {
                     public void leave() {}
 
                     @Override
-                    public void abandon(String reason) {}
+                    public void abort(String reason) {}
                 };
         assertThatThrownBy(
                         () -> new ElasticLoop<State, RuntimeException>(none, state, s -> {}).run())
@@ -300,7 +300,7 @@ final class ElasticLoopTest {
                             .containsExactly(
                                     "enter 0",
                                     "settled in 0",
-                                    "abandon: its program failed: java.io.IOException: no data");
+                                    "abort: its program failed: java.io.IOException: no data");
                 });
     }
 
@@ -398,7 +398,7 @@ final class ElasticLoopTest {
                                                     .hasOnlyElementsOfType(PeerLostException.class)
                                                     .hasSize(1));
                     assertThat(generations.events.getLast())
-                            .startsWith("abandon: it has lost its last commit: ");
+                            .startsWith("abort: it has lost its last commit: ");
                 });
     }
 

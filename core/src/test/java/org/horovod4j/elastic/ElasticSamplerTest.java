@@ -247,7 +247,7 @@ final class ElasticSamplerTest {
         assertThatThrownBy(() -> sampler.startAt(epoch, processed))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(
-                        "startAt(%d, %d): give an epoch from 0 on, and how many of its 3 samples were taken",
+                        "startAt(%d, %d): give an epoch of 0 or more, and how many of its 3 samples were taken",
                         epoch, processed);
     }
 
@@ -255,7 +255,7 @@ final class ElasticSamplerTest {
     void nextBatchOutsideElasticRunFails() {
         assertThatThrownBy(() -> new ElasticSampler(3, Sampling.inOrder()).nextBatch(1))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("inside of Elastic.run");
+                .hasMessageContaining("inside Elastic.run");
     }
 
     @Test

@@ -239,7 +239,7 @@ final class StateTest {
                 .hasMessage("the state has no value 'stop', only [step]");
         assertThatThrownBy(() -> state.getLong("step"))
                 .hasMessage(
-                        "value 'step' of the state is a java.lang.Integer and no java.lang.Long");
+                        "value 'step' of the state is a java.lang.Integer, not a java.lang.Long");
         assertThatThrownBy(() -> state.set("weights", new float[1]))
                 .hasMessageContaining("is kept by a handler: change it in place");
         assertThatThrownBy(() -> state.with("thread", Thread.currentThread()))

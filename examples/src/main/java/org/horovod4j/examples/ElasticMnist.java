@@ -36,8 +36,8 @@ import java.util.stream.IntStream;
 /// Trains a network on handwritten digits while processes join and leave.
 ///
 /// Kill a process, or edit the file of hosts: the other processes continue with the state in their
-/// memory, and new processes get it from them. The lines that elastic training adds to a program are
-/// marked `Elastic 1` to `Elastic 4`.
+/// memory, and new processes get it from them. The lines that elastic training adds to a program
+/// are marked `Elastic 1` to `Elastic 4`.
 ///
 /// ```
 /// examples/elastic-mnist.sh [--epochs N] [--data FOLDER]
@@ -112,7 +112,7 @@ public final class ElasticMnist {
     }
 
     private void train() {
-        print("goes on");
+        print("continues");
         while (sampler.epoch() < epochs) {
             // The batch of all processes stays the same, and so does the learning rate.
             int batchSize = Math.ceilDiv(BATCH_OF_ALL, Hvd.size());

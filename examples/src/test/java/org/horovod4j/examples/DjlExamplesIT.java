@@ -102,7 +102,7 @@ class DjlExamplesIT {
             assertThat(job.exitCode()).as(job.output()).isZero();
             assertThat(job.output())
                     .contains("failed: killed by signal 9 (SIGKILL)")
-                    .containsPattern("step [1-9]\\d*, [12] process\\(es\\): goes on")
+                    .containsPattern("step [1-9]\\d*, [12] process\\(es\\): continues")
                     .contains("has read all images 40 time(s)");
             assertThat(accuracy(job)).isGreaterThan(85);
         }

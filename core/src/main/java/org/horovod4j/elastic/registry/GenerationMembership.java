@@ -2,7 +2,7 @@ package org.horovod4j.elastic.registry;
 
 import org.horovod4j.Membership;
 
-/// What the elastic protocol knows of a generation, beyond what programs see of it.
+/// A membership with what the elastic protocol needs, which programs do not see.
 public interface GenerationMembership extends Membership {
     /// Whether one rank sends its state to all others before they train together: decided once, for
     /// all ranks of the generation.

@@ -122,7 +122,7 @@ public final class RegistryClient implements AutoCloseable {
         }
     }
 
-    /// The newest change of hosts that this worker was told, or 0.
+    /// The newest change of hosts that this worker knows, or 0.
     public long latestHostsVersion() {
         return latestHostsVersion.get();
     }

@@ -33,7 +33,7 @@ import java.util.TreeMap;
 public final class WorkerRegistry implements AutoCloseable {
     private static final Logger LOGGER = Log.of(WorkerRegistry.class);
 
-    /// How many generations have their hosts version kept: those that still assign workers.
+    /// The number of generations whose hosts version is kept. Older ones assign no more workers.
     private static final int MAX_TRACKED_GENERATIONS = 8;
 
     private final Duration heartbeatTimeout;
@@ -58,8 +58,8 @@ public final class WorkerRegistry implements AutoCloseable {
                         this::accept);
     }
 
-    /// Receives the events of workers. Events of different workers come on different threads, at the
-    /// same time. Must not block.
+    /// Receives the events of workers. Events of different workers come on different threads, at
+    /// the same time. Must not block.
     public interface Listener {
         /// A worker asks for a rank.
         ///
