@@ -1,6 +1,6 @@
 package org.horovod4j.codec;
 
-/// Finds the classes that the bytes name. Refuses all except records and enums.
+/// Finds the classes that the bytes name. Rejects all except records and enums.
 record ClassFinder(ClassLoader loader) {
     Class<?> findRecord(String name, ValuePath valuePath) {
         Class<?> type = find(name, valuePath);

@@ -14,8 +14,8 @@ record EnumType(Class<?> type) implements NamedType {
             }
             throw new CodecException(
                     """
-                    %s has no constant '%s', wanted at %s: the ranks run different versions of \
-                    that enum
+                    %s has no constant '%s', which the value at %s has: the ranks run \
+                    different versions of that enum
                     Here it has %s. Start every rank with the same class path."""
                             .formatted(
                                     type.getName(),
@@ -24,7 +24,7 @@ record EnumType(Class<?> type) implements NamedType {
                                     Arrays.toString(type.getEnumConstants())));
         } catch (LinkageError e) {
             throw new CodecException(
-                    "%s, wanted at %s, cannot be initialised: %s"
+                    "%s, the class of the value at %s, cannot be initialised: %s"
                             .formatted(type.getName(), valuePath, e),
                     e);
         }

@@ -8,14 +8,14 @@ import java.lang.foreign.MemorySegment;
 ///
 /// Supported are null, booleans, numbers, characters, strings, primitive arrays, enums,
 /// [java.time.Duration], [java.time.Instant], [java.util.Optional], and lists, sets, maps and
-/// records of these. Anything else is refused before a byte is sent. Decoded lists, sets and maps
+/// records of these. Anything else is rejected before a byte is sent. Decoded lists, sets and maps
 /// are unmodifiable, keep their order, and may contain nulls.
 ///
 /// With Java serialisation the bytes choose which code runs when they are read. Here they can only
 /// name a record, which is made by its canonical constructor with all its checks, or a constant of
 /// an enum. Classes are found by name. All ranks need the same version of them, which is checked.
 ///
-/// The bytes are one for the version, then one value: its [ValueTag], then the content.
+/// The encoding is one byte for the version, then one value: its [ValueTag], then the content.
 /// Lengths are varints, text is UTF-8, and a class is described once, then named by its number.
 /// Encoding and decoding take time and memory in proportion to the bytes.
 ///

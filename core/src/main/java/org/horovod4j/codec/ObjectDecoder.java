@@ -17,8 +17,8 @@ import java.util.function.BooleanSupplier;
 
 /// Reads one object. Each case of [#read] has its counterpart in [ObjectEncoder].
 final class ObjectDecoder {
-    /// The initial capacity of a collection, whatever length the bytes claim: false lengths then cost
-    /// little memory.
+    /// The initial capacity of a collection, whatever length the bytes claim: false lengths then
+    /// cost little memory.
     private static final int FIRST_CAPACITY = 1024;
 
     private static final int MAX_NANOS = 999_999_999;
@@ -163,7 +163,7 @@ final class ObjectDecoder {
         }
         if (count > common) {
             String extra = byteReader.text();
-            throw differs(ours, valuePath, "its component '%s' is not here".formatted(extra));
+            throw differs(ours, valuePath, "this rank has no component '%s'".formatted(extra));
         }
         if (ours.components().size() > common) {
             String extra = ours.components().get(common).name();

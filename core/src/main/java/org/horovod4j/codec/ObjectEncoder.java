@@ -119,8 +119,8 @@ final class ObjectEncoder {
         } catch (CharacterCodingException e) {
             throw new CodecException(
                     """
-                    the string at %s is not Unicode text: half of a surrogate pair stands alone
-                    Send it as a char[], or mend it."""
+                    the string at %s is not Unicode text: it has an unpaired surrogate
+                    Send it as a char[], or correct it."""
                             .formatted(valuePath),
                     e);
         }
@@ -176,7 +176,7 @@ final class ObjectEncoder {
         }
     }
 
-    /// Refuses what the constructor would refuse on the other rank: an `ArrayList` is decoded as a
+    /// Rejects what the constructor would reject on the other rank: an `ArrayList` is decoded as a
     /// `List`, so no component can be declared as `ArrayList`.
     private static void checkDecodedType(
             RecordType.Component component, @Nullable Object part, ValuePath valuePath) {
@@ -210,7 +210,8 @@ final class ObjectEncoder {
         }
     }
 
-    /// Takes the elements as an array, so that their count is right even if another thread adds one.
+    /// Takes the elements as an array, so that their count is right even if another thread adds
+    /// one.
     private void elements(ValueTag valueTag, @Nullable Object[] elements, ValuePath valuePath) {
         valuePath.checkDepth();
         byteWriter.tag(valueTag);
@@ -236,7 +237,7 @@ final class ObjectEncoder {
         return new CodecException(
                 """
                 cannot send a %s, at %s
-                What may travel: null, booleans, numbers, characters, strings, primitive arrays, \
+                Supported are null, booleans, numbers, characters, strings, primitive arrays, \
                 enums, Duration, Instant, Optional, and lists, sets, maps and records of these.
                 Send %s instead."""
                         .formatted(

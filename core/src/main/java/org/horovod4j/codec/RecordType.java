@@ -67,7 +67,7 @@ record RecordType(Class<?> type, List<Component> components, Constructor<?> cons
             return constructor.newInstance(values);
         } catch (InvocationTargetException e) {
             throw failed(
-                    "the constructor of " + type.getName() + " refused its values", valuePath, e);
+                    "the constructor of " + type.getName() + " rejected its values", valuePath, e);
         } catch (InstantiationException | IllegalAccessException | LinkageError e) {
             throw new CodecException(
                     "cannot make a %s at %s: %s".formatted(type.getName(), valuePath, e), e);

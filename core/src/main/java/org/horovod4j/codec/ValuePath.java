@@ -41,7 +41,8 @@ sealed interface ValuePath {
     record Value(ValuePath parent, int index, @Nullable Object key) implements ValuePath {
         private static final int MAX_KEY_LENGTH = 40;
 
-        /// Shows a key that reads well, and otherwise the entry's place in the map.
+        /// Shows the key if it is a short string, a number or an enum constant, and otherwise the
+        /// position of the entry in the map.
         @Override
         public String toString() {
             return switch (key) {
@@ -74,7 +75,7 @@ sealed interface ValuePath {
         };
     }
 
-    /// Refuses a container that nests too deep for the stack.
+    /// Rejects a container that nests too deep for the stack.
     default void checkDepth() {
         if (depth() >= ObjectCodec.MAX_DEPTH) {
             throw new CodecException(

@@ -35,8 +35,8 @@ final class ErrorFeedback {
 
     /// Makes the `corrected` values that were not `sent` the residual.
     ///
-    /// Infinity and NaN are not kept, or a step that overflows would spoil all later steps. They have
-    /// the largest magnitudes, so at least one was sent, and every rank sees the overflow.
+    /// Infinity and NaN are not kept, so a step that overflows does not affect later steps. They
+    /// have the largest magnitudes, so at least one was sent, and every rank sees the overflow.
     void updateResidual(DoubleView corrected, int[] sent) {
         for (int position : sent) {
             corrected.set(position, 0);

@@ -8,9 +8,9 @@ import java.util.NoSuchElementException;
 /// `rank`.
 ///
 /// The batches of all ranks in one step are, together, the batch that a single process with `size`
-/// times the batch size would take. So a shuffle trains alike on any number of ranks.
+/// times the batch size would take. So a shuffle gives the same steps on any number of ranks.
 ///
-/// Arguments that leave a rank without samples are refused on all ranks alike: a rank that throws
+/// Arguments that leave a rank without samples are rejected on all ranks: a rank that throws
 /// alone would leave the others waiting. With [LastBatch#UNEVEN] a shard may be empty.
 ///
 /// @param samples of the whole data set

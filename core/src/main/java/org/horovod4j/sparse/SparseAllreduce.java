@@ -17,15 +17,15 @@ import java.util.List;
 ///    is sent once.
 /// 2. The ranks gather their numbers of rows.
 /// 3. If these are few, the ranks gather indices and rows, and each rank adds rows with equal
-///    indices, in the order of ranks. The number of gathered rows grows with the number of ranks. If
-///    it exceeds the rows of the whole tensor, the ranks reduce the whole tensor instead.
+/// indices, in the order of ranks. The number of gathered rows grows with the number of ranks. If
+/// it exceeds the rows of the whole tensor, the ranks reduce the whole tensor instead.
 ///
 /// | result | bytes received by each rank   |
 /// |--------|-------------------------------|
 /// | rows   | 32 per rank + all ranks' rows |
 /// | dense  | 32 per rank + an allreduce    |
 public final class SparseAllreduce {
-    /// Turns dense when the rows of all ranks outnumber those of the whole tensor.
+    /// Reduces the whole tensor if all ranks together have more rows than it has.
     public static final SparseAllreduce DEFAULT = new SparseAllreduce(1.0);
 
     /// The largest length of an array of indices.
@@ -35,13 +35,13 @@ public final class SparseAllreduce {
     private final Kernels kernels = Kernels.best();
     private final RowCoalescer rowCoalescer = new RowCoalescer(kernels);
 
-    /// @param denseThreshold how many rows all ranks together may bring, as a multiple of the rows of
-    ///     the whole tensor, before it is reduced as a whole; the same on every rank. 0 is always
-    ///     dense, infinity never.
+    /// @param denseThreshold how many rows all ranks together may contribute, as a multiple of the
+    ///     rows of the whole tensor, before it is reduced as a whole; the same on every rank. 0 is
+    ///     always dense, infinity never.
     public SparseAllreduce(double denseThreshold) {
         if (!(denseThreshold >= 0)) {
             throw new IllegalArgumentException(
-                    "a sparse tensor turns dense above a multiple of its rows, not "
+                    "denseThreshold is a multiple of the rows of a tensor, 0 or more, not "
                             + denseThreshold);
         }
         this.denseThreshold = denseThreshold;
@@ -82,7 +82,7 @@ public final class SparseAllreduce {
             throw new IllegalArgumentException(
                     """
                     sparse allreduce of '%s': the reduce op is SUM or AVERAGE, not %s
-                    Rows that a rank lacks count as zero there: make a dense tensor to reduce it otherwise."""
+                    Rows that a rank does not have count as zero. For another op, use a dense tensor."""
                             .formatted(name, op));
         }
         if (tensor.values().dataType() == DataType.BOOL && op == ReduceOp.AVERAGE) {

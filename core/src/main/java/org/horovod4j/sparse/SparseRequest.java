@@ -13,8 +13,8 @@ import java.util.stream.Collectors;
 
 /// What all ranks must agree on when they gather parts of a tensor to sum them.
 ///
-/// An allgather does not check that: it would combine rows of different tensors, or rows of which
-/// one rank wants the sum and another the average. So the ranks gather these requests too, and each
+/// An allgather does not check that: it would combine rows of different tensors, or rows that
+/// one rank sums and another averages. So the ranks gather these requests too, and each
 /// compares them: either all ranks continue, or all fail with the same message.
 ///
 /// @param shape of the whole tensor

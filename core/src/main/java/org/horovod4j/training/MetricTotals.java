@@ -9,9 +9,9 @@ import java.util.TreeMap;
 /// Totals from which metrics of all ranks are computed, such as the number of correct predictions
 /// and the number of samples.
 ///
-/// Each rank adds to its totals during an epoch. [#sumOverRanks] then replaces each total by the sum
-/// over all ranks. A ratio of two such sums weights each sample alike, however the samples were
-/// divided among ranks; an average of the ranks' averages would not.
+/// Each rank adds to its totals during an epoch. [#sumOverRanks] then replaces each total by the
+/// sum over all ranks. A ratio of two such sums gives each sample the same weight, however the
+/// samples were divided among ranks; an average of the ranks' averages would not.
 ///
 /// ```java
 /// MetricTotals totals = new MetricTotals();

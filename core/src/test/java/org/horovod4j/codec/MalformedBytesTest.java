@@ -215,7 +215,7 @@ class MalformedBytesTest {
     @Test
     void componentMissingHereIsReported() {
         describing(Empty.class, "rate", "double")
-                .hasMessageContaining("its component 'rate' is not here");
+                .hasMessageContaining("this rank has no component 'rate'");
     }
 
     @Test

@@ -210,7 +210,7 @@ class ObjectCodecTest {
         bytes[bytes.length - 1] = 0;
         assertThatThrownBy(() -> codec.decode(bytes))
                 .isInstanceOf(CodecException.class)
-                .hasMessageContaining("Positive refused its values at object[0]")
+                .hasMessageContaining("Positive rejected its values at object[0]")
                 .hasMessageContaining("not positive: 0")
                 .hasCauseInstanceOf(IllegalArgumentException.class);
     }

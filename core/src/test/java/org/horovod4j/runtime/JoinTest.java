@@ -203,7 +203,8 @@ class JoinTest {
                         });
     }
 
-    private static void assertAverages(Communicator comm, TopK topK, int bringing, float average) {
+    private static void assertAverages(
+            Communicator comm, TopK topK, int contributors, float average) {
         SparseTensor row = threes(Shape.of(9, 2), 4);
         assertThat(comm.sparseAllreduce("rows", row, ReduceOp.AVERAGE))
                 .isInstanceOfSatisfying(
@@ -227,7 +228,7 @@ class JoinTest {
                 .containsExactly(0, average);
         Tensor sum = Tensor.of(new double[] {6});
         comm.allreduce("sum", sum, AllreduceOptions.sum().withCompressor(topK));
-        assertThat(sum.toDoubleArray()).containsExactly(6 * bringing);
+        assertThat(sum.toDoubleArray()).containsExactly(6 * contributors);
     }
 
     private static SparseTensor threes(Shape dense, int... indices) {

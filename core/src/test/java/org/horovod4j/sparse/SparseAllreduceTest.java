@@ -284,7 +284,7 @@ class SparseAllreduceTest {
                                 .isInstanceOf(IllegalArgumentException.class)
                                 .hasMessageContaining("'t'")
                                 .hasMessageContaining("not " + op)
-                                .hasMessageContaining("make a dense tensor"));
+                                .hasMessageContaining("use a dense tensor"));
     }
 
     @Test
