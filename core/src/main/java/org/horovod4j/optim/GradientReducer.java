@@ -14,17 +14,18 @@ import java.util.Optional;
 
 /// Reduces the gradients of one training step after another.
 ///
-/// A step is a window of [GradientSettings#backwardPassesPerStep] backward passes. The adapter calls
-/// [#ready] after a pass has accumulated a gradient. After the last pass of the window the gradient is
-/// launched: its reduction is submitted. Gradients are launched in the order in which they become
-/// ready, so communication overlaps with the computation of earlier layers. [#synchronize] launches
-/// the remaining gradients, waits for all, and begins the next window. A rank that did not use a
-/// parameter contributes zeros or no rows, so ranks may take different branches.
+/// The [GradientSettings#backwardPassesPerStep] backward passes of a step are its *accumulation
+/// window*. The adapter calls [#ready] after a pass has accumulated a gradient. After the last pass
+/// of the window the gradient is launched: its reduction is submitted. Gradients are launched in
+/// the order in which they become ready, so communication overlaps with the computation of earlier
+/// layers. [#synchronize] launches the remaining gradients, waits for all, and begins the next
+/// window. A rank that did not use a parameter contributes zeros or no rows, so ranks may take
+/// different branches.
 ///
 /// An adapter without hooks on gradients calls [#backwardPassCompleted] after each backward pass.
 ///
-/// Threads of a framework may call [#ready] while another thread synchronizes. Costs one lock and, for
-/// a launch, one submission.
+/// Threads of a framework may call [#ready] while another thread synchronizes. Costs one lock and,
+/// for a launch, one submission.
 public final class GradientReducer {
     private final ProcessSet processSet;
     private final Gradients gradients;
@@ -88,7 +89,7 @@ public final class GradientReducer {
                 ? new NegotiatedLayouts(
                         sparse,
                         processSet.communicator(),
-                        settings.prefix() + " kinds",
+                        settings.prefix() + " layouts",
                         gradientArithmetic)
                 : new GradientLayouts.Fixed(gradients);
     }
@@ -103,7 +104,7 @@ public final class GradientReducer {
         return groups.isLocal(parameter);
     }
 
-    /// Changes the length of windows, starting with the next one.
+    /// Changes the length of accumulation windows, starting with the next one.
     ///
     /// @throws IllegalStateException in the middle of a window
     public synchronized void backwardPassesPerStep(int count) {
@@ -122,7 +123,8 @@ public final class GradientReducer {
     /// Counts a backward pass that has accumulated the gradient. After the last pass of the window,
     /// launches it.
     ///
-    /// Never throws, since frameworks call it from native code. [#synchronize] throws its exceptions.
+    /// Never throws, since frameworks call it from native code. [#synchronize] throws its
+    /// exceptions.
     public synchronized void ready(int parameter) {
         ready(parameter, false);
     }
@@ -136,6 +138,7 @@ public final class GradientReducer {
         }
     }
 
+    /// @param byStep whether the step, and not a hook during backward, counts the pass
     private void ready(int parameter, boolean byStep) {
         try {
             count(parameter, byStep);
@@ -201,8 +204,8 @@ public final class GradientReducer {
         return Math.max(passes(), steps) >= settings.backwardPassesPerStep();
     }
 
-    /// Launches the gradients that are not launched yet, even if the window is incomplete, waits for
-    /// all, hands the results to [Gradients#setReduced] and begins a new window.
+    /// Launches the gradients that are not launched yet, even if the window is incomplete, waits
+    /// for all, passes the results to [Gradients#setReduced] and begins a new window.
     ///
     /// @throws IllegalStateException when there were more backward passes than a window has
     /// @throws org.horovod4j.HorovodException when a reduction failed
@@ -217,17 +220,17 @@ public final class GradientReducer {
         }
     }
 
-    /// Ends a window without a step. Its gradients are undefined afterwards, and their memory is no
-    /// longer in use. All ranks call this after the same backward pass. After the loss of a peer the
-    /// reductions fail.
+    /// Ends an accumulation window without a step. Its gradients are undefined afterwards, and
+    /// their memory is no longer in use. All ranks call this after the same backward pass. After
+    /// the loss of a peer the reductions fail.
     ///
     /// @return the first failure, for the log
-    public synchronized Optional<Throwable> abandon() {
+    public synchronized Optional<Throwable> discard() {
         // This rank must take part in reductions that others have launched. If passes launch
         // nothing, there are none.
         boolean isOpen = passes() > 0 && gradients.canAcquireDuringBackward();
         Throwable failed = isOpen ? finishWindow() : null;
-        overlapTimer.windowAbandoned();
+        overlapTimer.windowDiscarded();
         beginWindow();
         return Optional.ofNullable(failed);
     }
@@ -281,8 +284,8 @@ public final class GradientReducer {
         return gradients.canAcquireDuringBackward() ? groups.all() : groups.all().reversed();
     }
 
-    /// Launches the members of a group that take part in this step and are not launched yet. It skips
-    /// parameters that have a gradient on no rank.
+    /// Launches the members of a group that take part in this step and are not launched yet. It
+    /// skips parameters that have a gradient on no rank.
     private void launch(Group group, boolean byStep) {
         if (gradientReduction.isIdentity()) {
             return;

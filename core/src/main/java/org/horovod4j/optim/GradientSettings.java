@@ -18,8 +18,9 @@ import java.util.function.Predicate;
 /// @param op AVERAGE, SUM, or ADASUM, for which an adapter returns changes of weights
 /// @param compressor compresses gradients for the exchange
 /// @param backwardPassesPerStep how many passes accumulate a gradient before it is reduced
-/// @param averageAccumulated whether that sum is divided by `backwardPassesPerStep`, even if a window
-///     ends early: its first gradients may be launched already, and all ranks must divide alike
+/// @param averageAccumulated whether that sum is divided by `backwardPassesPerStep`, even if a
+///     window ends early: its first gradients may be launched already, and all ranks must divide by
+///     the same number
 /// @param gradientGroups which gradients are reduced together
 /// @param predivideFactor an average is divided by it before the sum and by the rest afterwards, so
 ///     that a sum over many ranks does not overflow

@@ -2,7 +2,8 @@ package org.horovod4j.optim;
 
 import java.time.Duration;
 
-/// Counts launches and measures hidden and exposed time. Costs three readings of the clock per step.
+/// Counts launches and measures hidden and exposed time. Costs three readings of the clock per
+/// step.
 final class OverlapTimer {
     private long steps;
     private long launchedByPasses;
@@ -40,7 +41,7 @@ final class OverlapTimer {
     }
 
     /// The launches of this window belong to no step.
-    void windowAbandoned() {
+    void windowDiscarded() {
         hasLaunched = false;
     }
 

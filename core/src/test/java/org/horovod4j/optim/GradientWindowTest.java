@@ -153,7 +153,7 @@ class GradientWindowTest {
     }
 
     @Test
-    void abandonedWindowLeavesNothingInFlight() {
+    void discardedWindowLeavesNothingInFlight() {
         World.run(
                 2,
                 comm -> {
@@ -162,7 +162,7 @@ class GradientWindowTest {
                     fakeGradients.add("a", 1);
                     // each rank has launched a gradient that the other has not
                     reducer.ready(comm.rank());
-                    assertThat(reducer.abandon()).isEmpty();
+                    assertThat(reducer.discard()).isEmpty();
                     assertThat(reducer.passes()).isZero();
                     fakeGradients.clear();
                     fakeGradients.add("a", comm.rank());

@@ -6,13 +6,13 @@ import org.horovod4j.Tensor;
 
 /// Whether gradients are reduced while backward computes others: the same choice on all ranks.
 ///
-/// If the program has not asked, each rank knows whether overlap pays on its host, and ranks may
-/// differ, for example when one is bound to fewer processors. If overlap pays for one rank, all ranks
-/// use it, because the slowest rank determines the time of a step. The ranks must agree: a rank that
-/// abandons a window must know whether the others have launched reductions in it. Until they have
-/// agreed, no rank launches before the step.
+/// If the program does not choose, each rank finds out whether overlap pays on its host. Ranks may
+/// differ, for example when one is bound to fewer processors. If overlap pays for one rank, all
+/// ranks use it, because the slowest rank determines the time of a step. The ranks must agree: a
+/// rank that discards an accumulation window must know whether the others have launched reductions
+/// in it. Until they have agreed, no rank launches before the step.
 ///
-/// Costs an allgather of one byte in the first step, unless the program has asked.
+/// Costs an allgather of one byte in the first step, unless the program chooses.
 public final class OverlapDecision {
     private final String name;
     private final boolean localPreference;
@@ -31,7 +31,7 @@ public final class OverlapDecision {
         this.overlaps = isAgreed && localPreference;
     }
 
-    /// Overlap without agreement: the program has asked for it, or there is only one rank.
+    /// Overlap without an agreement: the program has chosen it, or there is only one rank.
     public static OverlapDecision always() {
         return new OverlapDecision("", true, "", true);
     }

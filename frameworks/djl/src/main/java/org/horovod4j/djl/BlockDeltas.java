@@ -22,8 +22,8 @@ import java.util.Objects;
 
 /// The change of each parameter by the wrapped optimizer, which Adasum combines.
 ///
-/// A parameter is updated with the gradient of this rank. Its change is reduced, and the reduced change
-/// is added to the old value. So momentum and adaptive rates use the gradients of this rank.
+/// A parameter is updated with the gradient of this rank. Its change is reduced, and the reduced
+/// change is added to the old value. So momentum and adaptive rates use the gradients of this rank.
 final class BlockDeltas implements Gradients {
     private static final Logger LOG = Log.of(BlockDeltas.class);
 
@@ -89,9 +89,9 @@ final class BlockDeltas implements Gradients {
             return known;
         }
         int[] missing = parameters.trainable().stream().filter(i -> deltas[i] == null).toArray();
-        List<Tensor> slots = allocate(Arrays.stream(missing).mapToObj(parameters::array).toList());
+        List<Tensor> slices = allocate(Arrays.stream(missing).mapToObj(parameters::array).toList());
         for (int i = 0; i < missing.length; i++) {
-            deltas[missing[i]] = slots.get(i);
+            deltas[missing[i]] = slices.get(i);
         }
         return Objects.requireNonNull(deltas[parameter]);
     }

@@ -26,19 +26,19 @@ import java.util.function.IntPredicate;
 
 /// The gradients of a block.
 ///
-/// If the engine supports it, gradients are moved into memory shared by all ranks of the host, so that
-/// nothing is copied. Otherwise they are used in the memory of the engine. If that is not accessible,
-/// as on a GPU, they are copied.
+/// If the engine supports it, gradients are moved into memory shared by all ranks of the host, so
+/// that nothing is copied. Otherwise they are used in the memory of the engine. If that is not
+/// accessible, as on a GPU, they are copied.
 ///
-/// For a gradient that was never computed, DJL returns a new array of zeros each time. Such a gradient
-/// is first defined by a backward pass over a product with zero.
+/// For a gradient that was never computed, DJL returns a new array of zeros each time. Such a
+/// gradient is first defined by a backward pass over a product with zero.
 final class BlockGradients implements SparseGradients {
     private final BlockParameters parameters;
     private final EngineAccess access;
     private final BooleanSupplier launchesWhenReady;
 
     /// The shared memory of each gradient that was moved.
-    private final @Nullable Tensor[] slots;
+    private final @Nullable Tensor[] slices;
 
     /// Copies of gradients whose memory is not accessible.
     private final @Nullable Tensor[] copies;
@@ -62,7 +62,7 @@ final class BlockGradients implements SparseGradients {
         this.parameters = parameters;
         this.access = access;
         this.launchesWhenReady = launchesWhenReady;
-        this.slots = new Tensor[parameters.count()];
+        this.slices = new Tensor[parameters.count()];
         this.copies = new Tensor[parameters.count()];
         this.maybeUndefined = new boolean[parameters.count()];
         this.lastDense = new Tensor[parameters.count()];
@@ -118,9 +118,9 @@ final class BlockGradients implements SparseGradients {
             if (rows.isPresent()) {
                 return new Gradient.Sparse(rows.get());
             }
-            Tensor slot = slots[parameter];
-            if (slot != null && isAt(gradient, slot)) {
-                return dense(parameter, slot);
+            Tensor slice = slices[parameter];
+            if (slice != null && isAt(gradient, slice)) {
+                return dense(parameter, slice);
             }
         }
         ensureDefined(array);
@@ -136,9 +136,9 @@ final class BlockGradients implements SparseGradients {
 
     /// Moves the gradient back to its shared memory if the engine has moved it.
     private Tensor memoryOf(int parameter, NDArray gradient) {
-        Tensor slot = slots[parameter];
-        if (slot != null && access.moveInto(gradient, slot.segment())) {
-            return slot;
+        Tensor slice = slices[parameter];
+        if (slice != null && access.moveInto(gradient, slice.segment())) {
+            return slice;
         }
         Optional<MemorySegment> memory = access.memory(gradient);
         if (memory.isPresent() && isDefined(parameters.array(parameter))) {
@@ -164,9 +164,9 @@ final class BlockGradients implements SparseGradients {
                 && memory.asSlice(0, last).mismatch(memory.asSlice(1)) < 0;
     }
 
-    private boolean isAt(NDArray gradient, Tensor slot) {
+    private boolean isAt(NDArray gradient, Tensor slice) {
         return access.memory(gradient)
-                .filter(memory -> memory.address() == slot.segment().address())
+                .filter(memory -> memory.address() == slice.segment().address())
                 .isPresent();
     }
 
@@ -210,8 +210,8 @@ final class BlockGradients implements SparseGradients {
         reducedCopies[parameter] = reduced;
     }
 
-    /// The gradient that the optimizer applies; that of this rank if nothing was reduced. It is dense,
-    /// since DJL's optimizers do not support sparse gradients. The caller closes it.
+    /// The gradient that the optimizer applies; that of this rank if nothing was reduced. It is
+    /// dense, since DJL's optimizers do not support sparse gradients. The caller closes it.
     NDArray gradientToApply(int parameter) {
         NDArray reduced = reducedCopies[parameter];
         if (reduced != null) {
@@ -251,7 +251,7 @@ final class BlockGradients implements SparseGradients {
     void moveToSharedMemory(Communicator communicator, IntPredicate isShared) {
         int[] moving =
                 parameters.trainable().stream()
-                        .filter(i -> slots[i] == null && isShared.test(i))
+                        .filter(i -> slices[i] == null && isShared.test(i))
                         .filter(i -> isMovable(parameters.array(i)))
                         .toArray();
         if (moving.length == 0) {
@@ -262,7 +262,7 @@ final class BlockGradients implements SparseGradients {
         for (int i = 0; i < moving.length; i++) {
             try (NDArray gradient = arrays.get(i).getGradient()) {
                 if (access.moveInto(gradient, places.get(i).segment())) {
-                    slots[moving[i]] = places.get(i);
+                    slices[moving[i]] = places.get(i);
                     GradientArena.retain(arrays.get(i), places.get(i));
                 }
             }
@@ -275,8 +275,8 @@ final class BlockGradients implements SparseGradients {
         }
     }
 
-    /// Whether the engine keeps a gradient, and does not return new zeros each time. If its memory is
-    /// not accessible, true is assumed.
+    /// Whether the engine keeps a gradient, and does not return new zeros each time. If its memory
+    /// is not accessible, true is assumed.
     private boolean isDefined(NDArray array) {
         try (NDArray one = array.getGradient();
                 NDArray other = array.getGradient()) {

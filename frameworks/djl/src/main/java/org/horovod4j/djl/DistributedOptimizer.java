@@ -31,22 +31,22 @@ import java.util.function.Supplier;
 /// TrainingConfig config = new DefaultTrainingConfig(loss).optOptimizer(optimizer);
 /// ```
 ///
-/// The rest of the program does not change, with `EasyTrain.fit` or with its own loop. All ranks must
-/// use the same settings, and blocks whose parameters have the same names.
+/// The rest of the program does not change, with `EasyTrain.fit` or with its own loop. All ranks
+/// must use the same settings, and blocks whose parameters have the same names.
 ///
-/// - *Overlap.* If the engine has hooks and overlap pays, a gradient is reduced while backward computes
-///   others; otherwise all gradients are reduced when the step begins. See [#overlap].
-/// - *Accumulation.* With `backwardPassesPerStep(n)`, weights change after every n-th backward pass.
-///   Call `trainer.step()` after each pass or after the n-th only. Without hooks a call of `step()`
-///   counts as one backward pass. If no parameter is in every pass, for example because ranks take
-///   different branches, call it after each pass.
+/// - *Overlap.* If the engine has hooks and overlap pays, a gradient is reduced while backward
+///   computes others; otherwise all gradients are reduced when the step begins. See [#overlap].
+/// - *Accumulation.* With `backwardPassesPerStep(n)`, weights change after every n-th backward
+///   pass. Call `trainer.step()` after each pass or after the n-th only. Without hooks a call of
+///   `step()` counts as one backward pass. If no parameter is in every pass, for example because
+///   ranks take different branches, call it after each pass.
 /// - *Clipping.* Call [#synchronize], change the gradients, then call `trainer.step()` inside
 ///   [#skipSynchronize].
-/// - *First step.* If the optimizer was built before its block was initialised, or with a block that
-///   was loaded, the first step has no hooks: it reduces all accumulated gradients.
+/// - *First step.* If the optimizer was built before its block was initialised, or with a block
+///   that was loaded, the first step has no hooks: it reduces all accumulated gradients.
 ///
-/// Between backward and step, Horovod4J uses the gradients: do not zero or change them, except after
-/// [#synchronize].
+/// Between backward and step, Horovod4J uses the gradients: do not zero or change them, except
+/// after [#synchronize].
 public final class DistributedOptimizer extends Optimizer {
     private final Optimizer wrapped;
     private final Block block;
@@ -63,8 +63,8 @@ public final class DistributedOptimizer extends Optimizer {
 
     /// What remains to do in a call of [#update].
     private enum PendingUpdate {
-        /// Nothing: the window is not complete, or the beginning of the step has updated all
-        /// parameters.
+        /// Nothing: the accumulation window is not complete, or the beginning of the step has
+        /// updated all parameters.
         NONE,
         /// Update this parameter: the engine keeps its weight outside the block.
         THIS_PARAMETER
@@ -105,8 +105,8 @@ public final class DistributedOptimizer extends Optimizer {
         return wrapped;
     }
 
-    /// Called by DJL for one parameter after the other. `grad` is not used: it is a copy from before
-    /// the reduction.
+    /// Called by DJL for one parameter after the other. `grad` is not used: it is a copy from
+    /// before the reduction.
     @Override
     public void update(String parameterId, NDArray weight, NDArray grad) {
         boolean isFirst = synchronizer == null;
@@ -123,8 +123,8 @@ public final class DistributedOptimizer extends Optimizer {
         }
     }
 
-    /// Whether the weight is that of the block. A weight without a gradient is a copy of the engine,
-    /// which the engine itself copies to the block.
+    /// Whether the weight is that of the block. A weight without a gradient is a copy of the
+    /// engine, which the engine itself copies to the block.
     private static boolean isBlockWeight(NDArray array, NDArray weight) {
         boolean same = weight.getUid().equals(array.getUid());
         if (!same && weight.hasGradient()) {
@@ -162,13 +162,13 @@ public final class DistributedOptimizer extends Optimizer {
         return current;
     }
 
-    /// Reduces all gradients now, even if the window of backward passes is incomplete. The gradients
+    /// Reduces all gradients now, even if the accumulation window is incomplete. The gradients
     /// of the block are then the reduced ones, and the program may change them before
     /// `trainer.step()` inside [#skipSynchronize]. Reduced sparse gradients are kept elsewhere:
     /// changes do not affect them.
     ///
-    /// With hooks, a second call without a backward pass in between does nothing. Without hooks, each
-    /// call counts as one more pass.
+    /// With hooks, a second call without a backward pass in between does nothing. Without hooks,
+    /// each call counts as one more pass.
     ///
     /// @throws IllegalStateException when there were more backward passes than
     ///     `backwardPassesPerStep`
@@ -215,9 +215,9 @@ public final class DistributedOptimizer extends Optimizer {
         beforeUpdates.add(action);
     }
 
-    /// Discards the window of backward passes with its gradients, and uses the current communicator:
-    /// after a restart of [Hvd], with its new ranks. Without a restart, all ranks call this after the
-    /// same backward pass.
+    /// Discards the accumulation window with its gradients, and uses the current communicator:
+    /// after a restart of [Hvd], with its new ranks. Without a restart, all ranks call this after
+    /// the same backward pass.
     public void reset() {
         if (synchronizer != null) {
             synchronizer.close();
@@ -314,15 +314,15 @@ public final class DistributedOptimizer extends Optimizer {
             return this;
         }
 
-        /// Accumulates the gradients of `passes` backward passes before a step; 1 by default. Engine
-        /// MXNet supports 1 only.
+        /// Accumulates the gradients of `passes` backward passes before a step; 1 by default.
+        /// Engine MXNet supports 1 only.
         public Builder backwardPassesPerStep(int passes) {
             settings.backwardPassesPerStep(passes);
             return this;
         }
 
         /// Divides accumulated gradients by `backwardPassesPerStep`, even if
-        /// [DistributedOptimizer#synchronize] has ended the window early.
+        /// [DistributedOptimizer#synchronize] has ended the accumulation window early.
         public Builder averageAccumulated(boolean yes) {
             settings.averageAccumulated(yes);
             return this;
@@ -373,8 +373,8 @@ public final class DistributedOptimizer extends Optimizer {
         }
 
         /// Whether gradients are reduced while backward computes others, if the engine supports it.
-        /// By default they are if that can pay: the job runs on several hosts or on a GPU, or a host
-        /// has more processors than its ranks use. The results are the same.
+        /// By default they are if that can pay: the job runs on several hosts or on a GPU, or a
+        /// host has more processors than its ranks use. The results are the same.
         public Builder overlap(boolean yes) {
             overlap = yes ? OverlapMode.ALWAYS : OverlapMode.NEVER;
             return this;

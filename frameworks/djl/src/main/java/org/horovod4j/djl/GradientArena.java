@@ -18,8 +18,8 @@ import java.util.Objects;
 
 /// Allocates gradients in memory shared by the ranks of a host.
 ///
-/// Gradients that follow each other in a backward pass are adjacent in memory: slices of one block, in
-/// reverse order of the parameters. Collectives are faster on adjacent tensors than on separate
+/// Gradients that follow each other in a backward pass are adjacent in memory: slices of one block,
+/// in reverse order of the parameters. Collectives are faster on adjacent tensors than on separate
 /// blocks.
 final class GradientArena {
     /// The alignment of vectors and cache lines.
@@ -35,38 +35,38 @@ final class GradientArena {
         used.forEach(
                 (type, count) -> blocks.put(type, communicator.allocate(type, Shape.of(count))));
         used.replaceAll((_, _) -> 0L);
-        List<Tensor> slots = new ArrayList<>();
+        List<Tensor> slices = new ArrayList<>();
         for (NDArray array : arrays.reversed()) {
             DataType type = type(array);
             long from = used.merge(type, stride(array), Long::sum) - stride(array);
             MemorySegment block = Objects.requireNonNull(blocks.get(type)).segment();
-            MemorySegment slot = block.asSlice(from * type.byteSize(), DataTypes.byteSize(array));
-            slots.addFirst(Tensor.of(slot, type, DataTypes.shape(array)));
+            MemorySegment slice = block.asSlice(from * type.byteSize(), DataTypes.byteSize(array));
+            slices.addFirst(Tensor.of(slice, type, DataTypes.shape(array)));
         }
-        return slots;
+        return slices;
     }
 
     private static DataType type(NDArray array) {
         return DataTypes.of(array.getDataType());
     }
 
-    /// The number of elements between two slots.
+    /// The number of elements between two slices.
     private static long stride(NDArray array) {
         long aligned = ALIGNMENT / type(array).byteSize();
         return Math.ceilDiv(array.size(), aligned) * aligned;
     }
 
-    /// Keeps the slot reachable as long as the array's manager is open, or until its gradient moves to
-    /// another slot: the engine keeps the gradient there, even after training.
-    static void retain(NDArray array, Tensor slot) {
+    /// Keeps the slice reachable as long as the array's manager is open, or until its gradient
+    /// moves to another slice: the engine keeps the gradient there, even after training.
+    static void retain(NDArray array, Tensor slice) {
         String key = "horovod4j-gradient-" + array.getUid();
         NDManager manager = array.getManager();
         manager.detachInternal(key);
-        manager.attachInternal(key, new Retained(slot));
+        manager.attachInternal(key, new Retained(slice));
     }
 
-    /// A reference to a slot, and so to its block.
-    private record Retained(Tensor slot) implements AutoCloseable {
+    /// A reference to a slice, and so to its block.
+    private record Retained(Tensor slice) implements AutoCloseable {
         /// Frees nothing: other managers may have gradients in the same block.
         @Override
         public void close() {}

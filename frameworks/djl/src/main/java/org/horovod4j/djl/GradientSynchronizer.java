@@ -119,8 +119,8 @@ final class GradientSynchronizer implements AutoCloseable {
         return settings.compressor().equals(GradientSettings.DEFAULT.compressor());
     }
 
-    /// If overlap does not pay, hooks are still attached and count passes. Otherwise the allowed calls
-    /// of a program would depend on the machine.
+    /// If overlap does not pay, hooks are still attached and count passes. Otherwise the allowed
+    /// calls of a program would depend on the machine.
     private OverlapDecision overlapByHeuristic(GradientSettings settings) {
         Device device = manager(parameters).getDevice();
         OverlapHeuristic heuristic =
@@ -196,8 +196,8 @@ final class GradientSynchronizer implements AutoCloseable {
         };
     }
 
-    /// Reduces first and throws the exceptions of hooks afterwards, so that all reductions are waited
-    /// for.
+    /// Reduces first and throws the exceptions of hooks afterwards, so that all reductions are
+    /// waited for.
     @SuppressWarnings("ReferenceEquality") // the same exception, not an equal one
     void synchronize() {
         try {
@@ -240,8 +240,8 @@ final class GradientSynchronizer implements AutoCloseable {
         }
     }
 
-    /// Updates all parameters with the wrapped optimizer, including those that DJL leaves out because
-    /// this rank did not use them: other ranks may have used them.
+    /// Updates all parameters with the wrapped optimizer, including those that DJL leaves out
+    /// because this rank did not use them: other ranks may have used them.
     void applyAll() {
         parameters.trainable().stream().forEach(i -> apply(i, parameters.array(i)));
     }
@@ -280,18 +280,15 @@ final class GradientSynchronizer implements AutoCloseable {
         if (gradientHooks != null) {
             gradientHooks.close();
         }
-        reducer.abandon().ifPresent(GradientSynchronizer::logAbandoned);
+        reducer.discard().ifPresent(GradientSynchronizer::logDiscarded);
         try {
             rethrowFromHooks();
         } catch (RuntimeException | Error e) {
-            logAbandoned(e);
+            logDiscarded(e);
         }
     }
 
-    private static void logAbandoned(Throwable failure) {
-        LOG.log(
-                Level.DEBUG,
-                "a failure in a window of backward passes that was discarded",
-                failure);
+    private static void logDiscarded(Throwable failure) {
+        LOG.log(Level.DEBUG, "a failure in an accumulation window that was discarded", failure);
     }
 }

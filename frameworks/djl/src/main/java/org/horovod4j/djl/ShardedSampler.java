@@ -69,7 +69,7 @@ public final class ShardedSampler implements Sampler {
         return shard(samples).stepsPerEpoch();
     }
 
-    /// Divides the samples among the ranks of now: in an elastic job they change.
+    /// Divides the samples among the current ranks: in an elastic job they change.
     private Shard shard(long samples) {
         return sampling.shard(samples, batchSize, communicators.current());
     }
@@ -82,7 +82,8 @@ public final class ShardedSampler implements Sampler {
     /// Sets the number of the next epoch, for a job that resumes.
     public void setEpoch(int next) {
         if (next < 0) {
-            throw new IllegalArgumentException("an epoch is not negative: " + next);
+            throw new IllegalArgumentException(
+                    "the number of the next epoch is 0 or more, not " + next);
         }
         epoch.set(next);
     }

@@ -15,7 +15,7 @@ final class StepReduction {
     private boolean isSkipping;
     private boolean hasWarned;
 
-    /// Reduces gradients now, even if the window of backward passes is incomplete.
+    /// Reduces gradients now, even if the accumulation window is incomplete.
     void reduceNow(GradientSynchronizer synchronizer) {
         if (isSynchronized && hasNoNewPasses(synchronizer)) {
             return;
@@ -32,8 +32,8 @@ final class StepReduction {
         isSkipping = yes;
     }
 
-    /// Reduces gradients at the beginning of a step, if it does not skip that and the window is
-    /// complete.
+    /// Reduces gradients at the beginning of a step, if it does not skip that and the accumulation
+    /// window is complete.
     ///
     /// @param isFirst whether there were no hooks before this step, so that passes were not counted
     /// @param passes the number of backward passes in a step

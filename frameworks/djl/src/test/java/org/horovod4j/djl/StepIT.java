@@ -253,7 +253,7 @@ class StepIT {
     private static void invalidSettingsAreRejected(Communicator comm) {
         assertRejected(comm, builder -> builder.backwardPassesPerStep(0), "at least 1, not 0");
         assertRejected(comm, builder -> builder.groups(0), "number of groups is at least 1");
-        assertRejected(comm, builder -> builder.groups(List.of(List.of("nobody"))), "'nobody'");
+        assertRejected(comm, builder -> builder.groups(List.of(List.of("unknown"))), "'unknown'");
         assertRejected(
                 comm,
                 builder ->

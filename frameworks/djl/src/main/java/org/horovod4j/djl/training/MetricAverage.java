@@ -10,17 +10,17 @@ import org.horovod4j.training.MetricTotals;
 
 import java.util.List;
 
-/// At the end of an epoch, replaces loss and evaluators of this rank by those of all ranks together.
-/// Later listeners, `trainer.getMetrics()` and `trainer.getTrainingResult()` then have the same
-/// values on every rank.
+/// At the end of an epoch, replaces loss and evaluators of this rank by those of all ranks
+/// together. Later listeners, `trainer.getMetrics()` and `trainer.getTrainingResult()` then have
+/// the same values on every rank.
 ///
-/// It adds up the totals from which DJL computes them ([MetricTotals]), so that each sample counts
-/// alike: an accuracy is that of all samples of all ranks. DJL's losses count batches alike, and so
-/// does this. Ranks that have not validated take part with zeros.
+/// It adds up the totals from which DJL computes them ([MetricTotals]), so that each sample has the
+/// same weight: an accuracy is that of all samples of all ranks. DJL's losses give each batch the
+/// same weight, and so does this. Ranks that have not validated take part with zeros.
 ///
-/// Add it *before* DJL's `EvaluatorTrainingListener`, which reads the totals at the end of the epoch
-/// and resets them; so add it before `TrainingListener.Defaults`. Otherwise it throws when training
-/// begins. Values within an epoch stay those of the rank.
+/// Add it *before* DJL's `EvaluatorTrainingListener`, which reads the totals at the end of the
+/// epoch and resets them; so add it before `TrainingListener.Defaults`. Otherwise it throws when
+/// training begins. Values within an epoch stay those of the rank.
 public final class MetricAverage extends TrainingListenerAdapter {
     private static final List<String> ACCUMULATORS =
             List.of(
